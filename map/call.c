@@ -171,17 +171,29 @@ tern_map_head tern_map_head_to(const tern_map *map, const tern_map_key *key, siz
                            .flags = flags};
 }
 
-static tern_status map_call_send(tern_worker *worker, const tern_map *map, uint32_t owner,
+static tern_status map_call_make(tern_worker *worker, const tern_map *map, uint32_t owner,
                                  const tern_function *function, const void *message, size_t bytes,
-                                 bool *existed, tern_ptr *old) {
-    put_reply reply = {0, TERN_NULL};
-    size_t got = 0;
-    tern_status status = tern_call_return(worker, tern_table_worker(map->table, owner), function,
-                                          message, bytes, &reply, sizeof reply, &got);
-    if (status == TERN_OK && got != sizeof reply)
-        status = tern_fail(TERN_ERR_SYSTEM, "rank %u's reply makes no sense", owner);
-    if (status != TERN_OK)
-        return status;
+                                 tern_map_call *call, bool starts) {
+    const tern_worker_id target = tern_table_worker(map->table, owner);
+    return tern_map_call_to(worker, target, function, message, bytes, call, starts);
+}
+
+tern_status tern_map_call_to(tern_worker *worker, tern_worker_id target,
+                             const tern_function *function, const void *message, size_t bytes,
+                             tern_map_call *call, bool starts) {
+    return starts ? tern_call_start(worker, target, function, message, bytes, call->reply,
+                                    sizeof call->reply, &call->request)
+                  : tern_call_return(worker, target, function, message, bytes, call->reply,
+                                     sizeof call->reply, &call->got);
+}
+
+/* Reads the answer to an insert or an erase. */
+static tern_status put_take(const tern_map_call *call, uint32_t owner, bool *existed,
+                            tern_ptr *old) {
+    put_reply reply;
+    if (call->got != sizeof reply)
+        return tern_fail(TERN_ERR_SYSTEM, "rank %u's reply makes no sense", owner);
+    memcpy(&reply, call->reply, sizeof reply);
     *existed = reply.existed != 0;
     *old = reply.old;
     return TERN_OK;
@@ -189,7 +201,8 @@ static tern_status map_call_send(tern_worker *worker, const tern_map *map, uint3
 
 /* Sends an insertion, with the content of its block or with its descriptor. */
 static tern_status send_insertion(tern_worker *worker, const tern_map *map, uint32_t owner,
-                                  tern_map_insertion *in, bool content) {
+                                  const tern_map_insertion *in, bool content, tern_map_call *call,
+                                  bool starts) {
     const size_t value_bytes = tern_map_descriptor_value_bytes(in->d.words);
     const size_t words = 8 * tern_map_descriptor_words(map);
     const size_t before = in->expected != NULL ? words : 0;
@@ -216,67 +229,108 @@ static tern_status send_insertion(tern_worker *worker, const tern_map *map, uint
     } else {
         memcpy(to, in->d.words, words);
     }
-    tern_status status = map_call_send(worker, map, owner, &tern_map_on_put_function, message,
-                                       bytes, &in->existed, &in->old);
+    tern_status status =
+        map_call_make(worker, map, owner, &tern_map_on_put_function, message, bytes, call, starts);
     tern_scratch_free(&room);
+    return status;
+}
+
+/* Whether the owner makes the block, from what the message has in it. */
+static bool sends_content(const tern_map *map, const tern_map_insertion *in) {
+    const size_t bytes = sizeof(tern_map_head) + tern_block_bytes(in->d.words) +
+                         (in->expected != NULL ? 8 * tern_map_descriptor_words(map) : 0);
+    return bytes <= tern_call_room(map->context);
+}
+
+static bool makes_block(const tern_map *map, const tern_map_insertion *in) {
+    return !tern_map_descriptor_is_small(map, in->d.words) && !sends_content(map, in);
+}
+
+tern_status tern_map_call_put_send(tern_worker *worker, const tern_map *map, uint32_t owner,
+                                   tern_map_insertion *in, tern_map_call *call, bool starts) {
+    const bool makes = makes_block(map, in);
+    tern_status status = TERN_OK;
+    if (makes)
+        status = tern_block_make(worker, map, in->key, in->value,
+                                 tern_map_descriptor_value_bytes(in->d.words), &in->d);
+    if (status != TERN_OK)
+        return status;
+    const bool content = !makes && !tern_map_descriptor_is_small(map, in->d.words);
+    status = send_insertion(worker, map, owner, in, content, call, starts);
+    if (status != TERN_OK && starts && makes)
+        tern_block_free(worker, map, tern_block_place(in->d.words));
+    return status;
+}
+
+tern_status tern_map_call_put_end(tern_worker *worker, const tern_map *map, uint32_t owner,
+                                  tern_status status, const tern_map_call *call,
+                                  tern_map_insertion *in) {
+    if (status == TERN_OK)
+        status = put_take(call, owner, &in->existed, &in->old);
+    /* An owner that died may have put the descriptor, and other ranks may still read its memory. */
+    if (makes_block(map, in) && ((status != TERN_OK && status != TERN_ERR_PEER) ||
+                                 (status == TERN_OK && !tern_map_insertion_is_stored(in))))
+        tern_block_free(worker, map, tern_block_place(in->d.words));
     return status;
 }
 
 tern_status tern_map_call_put(tern_worker *worker, const tern_map *map, uint32_t owner,
                               tern_map_insertion *in) {
-    const size_t content = sizeof(tern_map_head) + tern_block_bytes(in->d.words) +
-                           (in->expected != NULL ? 8 * tern_map_descriptor_words(map) : 0);
-    if (tern_map_descriptor_is_small(map, in->d.words))
-        return send_insertion(worker, map, owner, in, false);
-    if (content <= tern_call_room(map->context))
-        return send_insertion(worker, map, owner, in, true);
-    tern_status status = tern_block_make(worker, map, in->key, in->value,
-                                         tern_map_descriptor_value_bytes(in->d.words), &in->d);
-    if (status != TERN_OK)
-        return status;
-    status = send_insertion(worker, map, owner, in, false);
-    /* An owner that died may have put the descriptor, and other ranks may still read its memory. */
-    if ((status != TERN_OK && status != TERN_ERR_PEER) ||
-        (status == TERN_OK && !tern_map_insertion_is_stored(in)))
-        tern_block_free(worker, map, tern_block_place(in->d.words));
-    return status;
+    tern_map_call call;
+    tern_status status = tern_map_call_put_send(worker, map, owner, in, &call, false);
+    return tern_map_call_put_end(worker, map, owner, status, &call, in);
 }
 
 tern_status tern_map_call_remove(tern_worker *worker, const tern_map *map, uint32_t owner,
                                  const tern_map_key *key, tern_ptr *old) {
-    tern_map_head head = tern_map_head_to(map, key, 0, 0);
+    const tern_map_head head = tern_map_head_to(map, key, 0, 0);
+    tern_map_call call;
     bool existed;
-    return map_call_send(worker, map, owner, &tern_map_on_remove_function, &head, sizeof head,
-                         &existed, old);
+    tern_status status = map_call_make(worker, map, owner, &tern_map_on_remove_function, &head,
+                                       sizeof head, &call, false);
+    return status == TERN_OK ? put_take(&call, owner, &existed, old) : status;
 }
 
-tern_status tern_map_call_look(tern_worker *worker, const tern_map *map, uint32_t owner,
-                               const tern_map_key *key, tern_map_descriptor *d, void *value,
-                               size_t room, tern_block_verdict *verdict) {
-    const size_t words = tern_map_descriptor_words(map);
-    size_t bytes = sizeof(tern_map_head) + key->size, got = 0;
+tern_status tern_map_call_look_send(tern_worker *worker, const tern_map *map, uint32_t owner,
+                                    const tern_map_key *key, tern_map_call *call, bool starts) {
+    size_t bytes = sizeof(tern_map_head) + key->size;
     bytes = bytes <= tern_call_room(map->context) ? bytes : sizeof(tern_map_head);
-    tern_scratch room_for_message;
-    char *message = (char *)tern_scratch_take(&room_for_message, bytes);
+    tern_scratch room;
+    char *message = (char *)tern_scratch_take(&room, bytes);
     if (message == NULL)
         return TERN_ERR_MEMORY;
     tern_map_head head = tern_map_head_to(map, key, 0, 0);
     memcpy(message, &head, sizeof head);
     if (bytes > sizeof head)
         memcpy(message + sizeof head, key->bytes, key->size);
-    look_reply reply;
     tern_status status =
-        tern_call_return(worker, tern_table_worker(map->table, owner), &tern_map_on_look_function,
-                         message, bytes, &reply, sizeof reply, &got);
-    tern_scratch_free(&room_for_message);
-    if (status != TERN_OK)
-        return status;
-    const size_t value_bytes = tern_map_descriptor_value_bytes(reply.descriptor);
-    if (got < 8 + 8 * words || got != 8 + 8 * words + (reply.has_value ? value_bytes : 0))
+        map_call_make(worker, map, owner, &tern_map_on_look_function, message, bytes, call, starts);
+    tern_scratch_free(&room);
+    return status;
+}
+
+tern_status tern_map_call_look_end(const tern_map *map, uint32_t owner, const tern_map_call *call,
+                                   tern_map_descriptor *d, void *value, size_t room,
+                                   tern_block_verdict *verdict) {
+    const size_t words = tern_map_descriptor_words(map), got = call->got;
+    const look_reply *reply = (const look_reply *)(const void *)call->reply;
+    if (got < 8 + 8 * words)
         return tern_fail(TERN_ERR_SYSTEM, "rank %u's reply makes no sense", owner);
-    memcpy(d->words, reply.descriptor, 8 * words);
-    *verdict = reply.has_value && value_bytes <= room ? TERN_BLOCK_MINE : TERN_BLOCK_STALE;
+    const size_t value_bytes = tern_map_descriptor_value_bytes(reply->descriptor);
+    if (got != 8 + 8 * words + (reply->has_value ? value_bytes : 0))
+        return tern_fail(TERN_ERR_SYSTEM, "rank %u's reply makes no sense", owner);
+    memcpy(d->words, reply->descriptor, 8 * words);
+    *verdict = reply->has_value && value_bytes <= room ? TERN_BLOCK_MINE : TERN_BLOCK_STALE;
     if (*verdict == TERN_BLOCK_MINE && value_bytes > 0)
-        memcpy(value, reply.descriptor + words, value_bytes);
+        memcpy(value, reply->descriptor + words, value_bytes);
     return TERN_OK;
+}
+
+tern_status tern_map_call_look(tern_worker *worker, const tern_map *map, uint32_t owner,
+                               const tern_map_key *key, tern_map_descriptor *d, void *value,
+                               size_t room, tern_block_verdict *verdict) {
+    tern_map_call call;
+    tern_status status = tern_map_call_look_send(worker, map, owner, key, &call, false);
+    return status == TERN_OK ? tern_map_call_look_end(map, owner, &call, d, value, room, verdict)
+                             : status;
 }

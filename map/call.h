@@ -11,6 +11,7 @@
 
 #include "hashtable/call.h"
 #include "map/block.h"
+#include "tern/request.h"
 
 /* The head of every message. */
 typedef struct tern_map_head {
@@ -28,6 +29,18 @@ tern_map_head tern_map_head_to(const tern_map *map, const tern_map_key *key, siz
  * key that it names, without its bytes, which may follow the head. */
 tern_status tern_map_read_message(tern_call_info *call, const void *message, size_t bytes,
                                   tern_map_head *m, tern_map **map, tern_map_key *key);
+
+/* A call, which its caller waits for or a request is for, and its answer. */
+typedef struct tern_map_call {
+    tern_request request; /* of a call that is started; zero before */
+    size_t got;           /* [out] bytes of the answer; a started one's request tells them */
+    uint64_t reply[TERN_RESULT_MAX / 8];
+} tern_map_call;
+
+/* Makes a call, and waits for its answer unless it only starts it. */
+tern_status tern_map_call_to(tern_worker *worker, tern_worker_id target,
+                             const tern_function *function, const void *message, size_t bytes,
+                             tern_map_call *call, bool starts);
 
 /* In a handler: gives a replaced block of the own rank back. Returns a block of another rank, which
  * the caller has to give back, or TERN_NULL. */
@@ -52,5 +65,19 @@ tern_status tern_map_call_remove(tern_worker *worker, const tern_map *map, uint3
 tern_status tern_map_call_look(tern_worker *worker, const tern_map *map, uint32_t owner,
                                const tern_map_key *key, tern_map_descriptor *d, void *value,
                                size_t room, tern_block_verdict *verdict);
+
+/* The two halves of tern_map_call_put and of tern_map_call_look. starts: the first half does not
+ * wait, and if it fails there is no second half. The second half of an insertion has to come in any
+ * case; status: what the call came to. */
+tern_status tern_map_call_put_send(tern_worker *worker, const tern_map *map, uint32_t owner,
+                                   tern_map_insertion *in, tern_map_call *call, bool starts);
+tern_status tern_map_call_put_end(tern_worker *worker, const tern_map *map, uint32_t owner,
+                                  tern_status status, const tern_map_call *call,
+                                  tern_map_insertion *in);
+tern_status tern_map_call_look_send(tern_worker *worker, const tern_map *map, uint32_t owner,
+                                    const tern_map_key *key, tern_map_call *call, bool starts);
+tern_status tern_map_call_look_end(const tern_map *map, uint32_t owner, const tern_map_call *call,
+                                   tern_map_descriptor *d, void *value, size_t room,
+                                   tern_block_verdict *verdict);
 
 #endif

@@ -1,4 +1,4 @@
-#include "map/map.h"
+#include "map/modify.h"
 
 /* Values that are numbers: modifiers of the library's own. */
 
@@ -30,6 +30,7 @@ static tern_status tern_map_on_add(tern_map_modify_info *info) {
                              : status;
 }
 TERN_MAP_MODIFIER_ANY_THREAD(tern_map_on_add)
+const tern_map_modifier *const tern_map_adding = &tern_map_on_add_modifier;
 
 static tern_status tern_map_on_compare_swap(tern_map_modify_info *info) {
     const uint64_t *numbers = info->argument;

@@ -31,9 +31,14 @@ static tern_status map_find_allocate(tern_map_search *s, size_t bytes) {
 }
 
 /* [out] d: the descriptor; verdict: STALE if the caller still has to read the block. */
-static tern_status map_find_look(const tern_map_search *s, tern_map_descriptor *d,
+static tern_status map_find_look(tern_map_search *s, tern_map_descriptor *d,
                                  tern_block_verdict *verdict) {
     *verdict = TERN_BLOCK_STALE;
+    if (s->known != NULL) {
+        memcpy(d->words, s->known->words, 8 * tern_map_descriptor_words(s->map));
+        s->known = NULL;
+        return TERN_OK;
+    }
     return s->by_call ? tern_map_call_look(s->worker, s->map, s->owner, s->key, d, s->value,
                                            s->room, verdict)
                       : tern_map_look(s->worker, s->map, s->key, s->promise, d);

@@ -15,8 +15,10 @@ typedef struct tern_map_search {
     bool near_only; /* a block that load/store does not reach is left to the caller */
     void *value;
     size_t room;
-    bool allocates;        /* a value that finds no room gets memory */
-    void *allocated;       /* which is this, or NULL; the caller gives it to free */
+    bool allocates;  /* a value that finds no room gets memory */
+    void *allocated; /* which is this, or NULL; the caller gives it to free */
+    /* NULL, or what the first look would give: the caller has looked. */
+    const tern_map_descriptor *known;
     bool is_far;           /* [out] near_only, and the block is far: the value was not read */
     tern_map_descriptor d; /* [out] that the value belongs to */
 } tern_map_search;
@@ -36,6 +38,7 @@ static inline void tern_map_search_begin(tern_worker *worker, const tern_map *ma
     s->room = room;
     s->allocates = allocates;
     s->allocated = NULL;
+    s->known = NULL;
     s->is_far = false;
 }
 

@@ -19,6 +19,14 @@ tern_status tern_map_check(const tern_worker *worker, const tern_map *map, const
     return status;
 }
 
+tern_flags tern_map_way(const tern_map *map, uint32_t owner, tern_flags flags) {
+    const tern_flags via = tern_flags_way(flags);
+    if (via != TERN_AUTO)
+        return via;
+    return map->table->call_only || map->table->part[owner].near == NULL ? TERN_BY_CALL
+                                                                         : TERN_BY_RMA;
+}
+
 bool tern_map_in_place(tern_worker *worker, const tern_map *map, uint32_t owner, tern_flags via) {
     if (via == TERN_BY_RMA)
         return true;

@@ -137,6 +137,10 @@ tern_status tern_map_check(const tern_worker *worker, const tern_map *map, const
                            size_t key_bytes, tern_flags flags, tern_flags excluded,
                            const char *name);
 
+/* The way of an operation that is not measured. By load and store a call saves nothing, and waits
+ * for the owner. */
+tern_flags tern_map_way(const tern_map *map, uint32_t owner, tern_flags flags);
+
 /* Whether this process does the operation itself: an operation by RMA, or one by call on a key of
  * its own. The latter makes progress first. */
 bool tern_map_in_place(tern_worker *worker, const tern_map *map, uint32_t owner, tern_flags via);

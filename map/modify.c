@@ -4,6 +4,7 @@
 #include "hashtable/near/scratch.h"
 #include "map/call.h"
 #include "map/find.h"
+#include "map/modify.h"
 #include "src/progress/progress.h"
 
 /*
@@ -191,24 +192,7 @@ tern_status tern_map_run_modifier(tern_call_info *call, const void *message, siz
     return TERN_OK;
 }
 
-/* The arguments of a modification, and what came of it. */
-typedef struct modify_request {
-    tern_worker *worker;
-    const tern_map *map;
-    const tern_map_key *key;
-    uint32_t owner;
-    const tern_map_modifier *modifier;
-    const void *argument;
-    size_t argument_bytes;
-    tern_absent absent;
-    tern_ptr old; /* [out] */
-    bool existed; /* [out] */
-    size_t got;   /* [out] */
-    uint64_t result[TERN_RESULT_MAX / 8];
-} modify_request;
-
-/* The calling worker runs the modifier. */
-static tern_status modify_here(modify_request *r, bool by_call) {
+tern_status tern_map_modify_here(tern_map_modify_request *r, bool by_call) {
     modification work;
     modification_begin(&work, r->worker, r->map, r->key, r->modifier->function, r->absent);
     work.search.by_call = by_call;
@@ -230,16 +214,18 @@ static tern_status modify_here(modify_request *r, bool by_call) {
     return status;
 }
 
-/* The owner runs the modifier. [out] far: it cannot, and nothing was done. */
-static tern_status modify_there(modify_request *r, bool *far) {
-    const size_t key_bytes = modify_key_bytes(r->key->size);
-    const size_t before = sizeof(modify_head) + key_bytes;
-    const size_t most = tern_call_room(r->map->context);
-    *far = before > most || r->argument_bytes > most - before;
-    if (*far)
-        return TERN_OK;
+bool tern_map_modify_fits(const tern_map *map, size_t key_bytes, size_t argument_bytes) {
+    const size_t most = tern_call_room(map->context);
+    return argument_bytes <= most &&
+           sizeof(modify_head) + modify_key_bytes(key_bytes) + argument_bytes <= most;
+}
+
+tern_status tern_map_modify_send(const tern_map_modify_request *r, tern_map_call *call,
+                                 bool starts) {
+    const size_t before = sizeof(modify_head) + modify_key_bytes(r->key->size),
+                 bytes = before + r->argument_bytes;
     tern_scratch room;
-    char *message = (char *)tern_scratch_take(&room, before + r->argument_bytes);
+    char *message = (char *)tern_scratch_take(&room, bytes);
     if (message == NULL)
         return TERN_ERR_MEMORY;
     const modify_head head = {tern_map_head_to(r->map, r->key, 0, 0),
@@ -250,24 +236,35 @@ static tern_status modify_there(modify_request *r, bool *far) {
     if (r->argument_bytes > 0)
         memcpy(message + before, r->argument, r->argument_bytes);
     const tern_worker_id application = {r->owner, r->map->table->part[r->owner].worker};
-    modify_reply reply;
-    size_t got = 0;
-    tern_status status = tern_call_return(
+    tern_status status = tern_map_call_to(
         r->worker,
         r->modifier->any_thread != 0 ? tern_table_worker(r->map->table, r->owner) : application,
-        r->modifier->call, message, before + r->argument_bytes, r->result, sizeof r->result, &got);
+        r->modifier->call, message, bytes, call, starts);
     tern_scratch_free(&room);
-    if (status != TERN_OK)
-        return status;
-    memcpy(&reply, r->result, sizeof reply);
-    if (got < sizeof reply || reply.outcome > OUTCOME_FAR)
+    return status;
+}
+
+tern_status tern_map_modify_end(tern_map_modify_request *r, const tern_map_call *call, bool *far) {
+    modify_reply reply;
+    memcpy(&reply, call->reply, sizeof reply);
+    if (call->got < sizeof reply || reply.outcome > OUTCOME_FAR)
         return tern_fail(TERN_ERR_SYSTEM, "rank %u's reply makes no sense", r->owner);
     *far = reply.outcome == OUTCOME_FAR;
     r->old = reply.old;
     r->existed = reply.outcome == OUTCOME_EXISTED;
-    r->got = got - sizeof reply;
-    memmove(r->result, (char *)r->result + sizeof reply, r->got);
+    r->got = call->got - sizeof reply;
+    memcpy(r->result, (const char *)call->reply + sizeof reply, r->got);
     return TERN_OK;
+}
+
+/* The owner runs the modifier. [out] far: it cannot, and nothing was done. */
+static tern_status modify_there(tern_map_modify_request *r, bool *far) {
+    *far = !tern_map_modify_fits(r->map, r->key->size, r->argument_bytes);
+    if (*far)
+        return TERN_OK;
+    tern_map_call call;
+    tern_status status = tern_map_modify_send(r, &call, false);
+    return status == TERN_OK ? tern_map_modify_end(r, &call, far) : status;
 }
 
 static tern_status modify_check(const char *name, const tern_worker *worker, const tern_map *map,
@@ -288,16 +285,6 @@ static tern_status modify_check(const char *name, const tern_worker *worker, con
     return tern_worker_may_wait(worker, name);
 }
 
-/* By load and store a call saves nothing, and waits for the owner. */
-static bool modify_goes_by_call(tern_worker *worker, const tern_map *map, uint32_t owner,
-                                tern_flags flags) {
-    tern_flags via = tern_flags_way(flags);
-    if (via == TERN_AUTO)
-        via = map->table->call_only || map->table->part[owner].near == NULL ? TERN_BY_CALL
-                                                                            : TERN_BY_RMA;
-    return !tern_map_in_place(worker, map, owner, via);
-}
-
 tern_status tern_map_modify_as(const char *name, tern_worker *worker, tern_map *map,
                                const void *key, size_t key_bytes, const tern_map_modifier *modifier,
                                const void *argument, size_t bytes, tern_absent absent,
@@ -309,22 +296,15 @@ tern_status tern_map_modify_as(const char *name, tern_worker *worker, tern_map *
         return status;
     tern_map_key k;
     tern_map_key_make(map, key, key_bytes, &k);
-    modify_request r;
-    r.worker = worker;
-    r.map = map;
-    r.key = &k;
-    r.owner = tern_hash_owner(map->table, k.hash);
-    r.modifier = modifier;
-    r.argument = argument;
-    r.argument_bytes = bytes;
-    r.absent = absent;
-    r.old = TERN_NULL;
-    const bool by_call = modify_goes_by_call(worker, map, r.owner, flags);
+    tern_map_modify_request r;
+    tern_map_modify_begin(worker, map, &k, modifier, argument, bytes, absent, &r);
+    const bool by_call =
+        !tern_map_in_place(worker, map, r.owner, tern_map_way(map, r.owner, flags));
     bool here = !by_call;
     if (by_call)
         status = modify_there(&r, &here);
     if (status == TERN_OK && here)
-        status = modify_here(&r, by_call);
+        status = tern_map_modify_here(&r, by_call);
     if (status != TERN_OK)
         return tern_hashtable_outcome(map->table, r.owner, status);
     tern_block_free(worker, map, r.old);

@@ -1,7 +1,7 @@
 // tern-test: transports
 
 /* Map: what it has in common with hash tables beyond single operations: keys placed by a part of
- * them, and growth. */
+ * them, growth, requests and batches. */
 
 #include "map_tools.h"
 #include "table_tools.h"
@@ -281,6 +281,251 @@ static void growth_is_0_or_1(void) {
     fixture_close(&f);
 }
 
+enum { MANY = 40 };
+
+/* What a key of a batch or of a request holds, and what it should. */
+typedef struct many {
+    unsigned char key[MANY][MAP_KEY_ROOM], *room[MANY];
+    tern_map_item item[MANY];
+    tern_map_slot slot[MANY];
+    uint64_t version[MOST_KEYS], number[MANY];
+} many;
+
+/* A value of some size with room for it. */
+static void many_fill(const fixture *f, many *m, size_t i, uint64_t number, uint64_t version) {
+    const size_t key_bytes = key_of_rank(f->rank, number);
+    memcpy(m->key[i], key, key_bytes);
+    m->number[i] = number;
+    m->item[i] = (tern_map_item){m->key[i], m->room[i], key_bytes,
+                                 make_map_value(m->room[i], number, version)};
+    m->slot[i] = (tern_map_slot){
+        .key = m->key[i], .key_bytes = key_bytes, .value = m->room[i], .room = MAP_VALUE_ROOM};
+}
+
+static many *many_make(void) {
+    many *m = calloc(1, sizeof *m);
+    for (size_t i = 0; m != NULL && i < MANY; i++)
+        m->room[i] = malloc(MAP_VALUE_ROOM);
+    return m;
+}
+
+static void many_free(many *m) {
+    for (size_t i = 0; i < MANY; i++)
+        free(m->room[i]);
+    free(m);
+}
+
+/* Inserts by requests, and waits for them in some way. */
+static uint64_t insert_by_requests(fixture *f, tern_map *map, const many *m, size_t count,
+                                   uint64_t *random) {
+    tern_request request[MANY] = {0};
+    uint64_t wrong = 0;
+    const tern_flags flags = any_writer(random) | any_via(random);
+    size_t index = 0, ended = 0;
+    for (size_t i = 0; i < count; i++)
+        wrong += tern_map_insert_start(f->worker, map, m->item[i].key, m->item[i].key_bytes,
+                                       m->item[i].value, m->item[i].value_bytes, flags,
+                                       &request[i]) != TERN_OK;
+    if (below(random, 2))
+        return wrong + (tern_wait_all(f->worker, request, count) != TERN_OK);
+    for (int done = 0; count > 0 && !done;)
+        wrong += tern_test(f->worker, &request[count - 1], &done) != TERN_OK;
+    while (tern_wait_any(f->worker, request, count, &index) == TERN_OK && index < count)
+        ended++;
+    return wrong + (ended != count);
+}
+
+/* A value that fits no ring is not stored where the key is there, and its block is given back. */
+static uint64_t insert_new_by_request(fixture *f, tern_map *map, const many *m, tern_flags way) {
+    tern_request request = {0};
+    uint64_t wrong = tern_map_insert_new_start(f->worker, map, m->item[0].key, m->item[0].key_bytes,
+                                               value, MAP_VALUE_ROOM, way, &request) != TERN_OK;
+    wrong += tern_wait(f->worker, &request) != TERN_OK;
+    return wrong + (tern_request_result(&request) != 1);
+}
+
+/* Finds by requests. Returns how many values were wrong. */
+static uint64_t find_by_requests(fixture *f, tern_map *map, const many *m, size_t count,
+                                 uint64_t *random) {
+    tern_request request[MANY] = {0};
+    uint64_t wrong = 0;
+    for (size_t i = 0; i < count; i++)
+        wrong += tern_map_find_start(f->worker, map, m->slot[i].key, m->slot[i].key_bytes,
+                                     any_via(random), m->slot[i].value, m->slot[i].room,
+                                     &request[i]) != TERN_OK;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t version = m->version[m->number[i]];
+        tern_status status = tern_wait(f->worker, &request[i]);
+        wrong += status != (version == 0 ? TERN_ERR_NOT_FOUND : TERN_OK);
+        wrong +=
+            status == TERN_OK && !is_map_value(m->slot[i].value, tern_request_result(&request[i]),
+                                               m->number[i], version);
+    }
+    return wrong;
+}
+
+static uint64_t find_by_batch(fixture *f, tern_map *map, many *m, size_t count, uint64_t *random) {
+    uint64_t wrong = 0, there = 0;
+    size_t present = 77;
+    EXPECT_OK(tern_map_find_many(f->worker, map, m->slot, count, any_via(random), &present));
+    for (size_t i = 0; i < count; i++) {
+        const tern_map_slot *s = &m->slot[i];
+        const uint64_t version = m->version[m->number[i]];
+        there += version != 0;
+        wrong += s->found != (version != 0);
+        wrong += s->found && !is_map_value(s->value, s->value_bytes, m->number[i], version);
+    }
+    return wrong + (present != there);
+}
+
+/* Keys of this rank's own come and change by batches and requests, and are found by both. */
+static void many_match_a_model(void) {
+    fixture f;
+    many *m = many_make();
+    if (m == NULL || !fixture_open(&f, NULL))
+        return;
+    tern_map *map = make(&f, (tern_map_options){.capacity = 1, .grow = 1});
+    const size_t before = heap_at_first(&f);
+    uint64_t random = fixture_seed(&f, 10), wrong = 0, next = 1;
+    for (int turn = fixture_times(&f, 160); turn > 0; turn--) {
+        const uint64_t first = below(&random, 60), what = below(&random, 5);
+        const size_t count = below(&random, MANY + 1);
+        size_t stored = 77;
+        /* Where keys come twice, the last value stays. */
+        for (size_t i = 0; i < count; i++)
+            many_fill(&f, m, i, (first + i / (1 + what % 2)) % MOST_KEYS, next + i);
+        if (what == 0) {
+            for (size_t i = 0; i < count; i++) {
+                tern_ignore(tern_map_erase(f.worker, map, m->item[i].key, m->item[i].key_bytes,
+                                           any_via(&random)));
+                m->version[m->number[i]] = 0;
+            }
+        } else if (what <= 2) {
+            if (turn % 2) {
+                EXPECT_OK(tern_map_insert_many(f.worker, map, m->item, count,
+                                               any_writer(&random) | any_via(&random), &stored));
+                CU_ASSERT_EQUAL(stored, count);
+            } else if (count > 0) {
+                wrong += insert_by_requests(&f, map, m, count, &random);
+                wrong += insert_new_by_request(&f, map, m, any_via(&random));
+            }
+            for (size_t i = 0; i < count; i++)
+                m->version[m->number[i]] = next + i;
+            next += count;
+        }
+        wrong += turn % 2 ? find_by_batch(&f, map, m, count, &random)
+                          : find_by_requests(&f, map, m, count, &random);
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    EXPECT_OK(tern_barrier(f.worker));
+    clear_and_expect_heap(&f, map, before);
+    end(&f, map);
+    fixture_close(&f);
+    many_free(m);
+}
+
+/* All ranks count the same words, by batches and by requests. */
+static void numbers_are_added_many_at_once(void) {
+    enum { WORDS = 70, TURNS = 3 };
+    static char word[WORDS][64];
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map_item items[WORDS];
+    tern_request request[WORDS] = {0};
+    tern_map *map = make(&f, (tern_map_options){.capacity = 10, .grow = 1});
+    const size_t before = heap_at_first(&f);
+    uint64_t random = fixture_seed(&f, 11), sum = 0;
+    for (int i = 0; i < WORDS; i++) {
+        snprintf(word[i], sizeof word[i], i % 3 ? "word %d" : "a word that is as long as %040d",
+                 i / 2);
+        items[i] = (tern_map_item){.key = word[i], .key_bytes = strlen(word[i])};
+    }
+    for (int turn = 0; turn < TURNS; turn++) {
+        size_t added = 77;
+        EXPECT_OK(tern_map_add_many(f.worker, map, items, WORDS, 2, any_via(&random), &added));
+        CU_ASSERT_EQUAL(added, WORDS);
+        for (int i = 0; i < WORDS; i += 2) {
+            EXPECT_OK(tern_map_add_start(f.worker, map, items[i].key, items[i].key_bytes, 1,
+                                         fixture_way((uint64_t)i / 2), &request[i]));
+        }
+        EXPECT_OK(tern_wait_all(f.worker, request, WORDS));
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    for (int i = 0; i < WORDS; i++) {
+        uint64_t number = 0;
+        bool again = false;
+        EXPECT_OK(
+            tern_map_find(f.worker, map, items[i].key, items[i].key_bytes, 0, &number, 8, NULL));
+        for (int j = 0; j < i; j++)
+            again = again || strcmp(word[j], word[i]) == 0;
+        sum += again ? 0 : number;
+    }
+    CU_ASSERT_EQUAL(sum, (2 * WORDS + WORDS / 2) * TURNS * f.size);
+    EXPECT_OK(tern_barrier(f.worker));
+    clear_and_expect_heap(&f, map, before);
+    end(&f, map);
+    fixture_close(&f);
+}
+
+static void many_are_checked(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = make(&f, (tern_map_options){.capacity = 1});
+    tern_worker *w = f.worker;
+    tern_request request = {0};
+    size_t done = 77;
+    char small[4];
+    tern_map_item items[3] = {{"a", "1234", 1, 4}, {"b", "12345678", 1, 8}, {"c", NULL, 1, 1}};
+    tern_map_slot slots[3] = {{.key = "a", .key_bytes = 1, .value = found, .room = 8},
+                              {.key = "b", .key_bytes = 1, .value = small, .room = 4},
+                              {.key = "z", .key_bytes = 1}};
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert_many(w, NULL, items, 2, 0, &done));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert_many(w, map, NULL, 2, 0, &done));
+    EXPECT_DETAIL("tern_map_insert_many: items is NULL");
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert_many(w, map, items, 2, TERN_READ_ONLY, &done));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_find_many(w, map, NULL, 2, 0, &done));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_find_start(w, map, "a", 1, 0, NULL, 1, &request));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_find_start(w, map, "a", 1, 0, found, 1, NULL));
+    EXPECT(TERN_ERR_RANGE, tern_map_add_start(w, map, key, TERN_MAP_KEY_MAX + 1, 1, 0, &request));
+    CU_ASSERT(done == 77 && request.kind == NULL);
+    EXPECT_OK(tern_map_find_many(w, map, NULL, 0, 0, &done));
+    CU_ASSERT_EQUAL(done, 0);
+    for (uint64_t way = 0; way < 3; way++) {
+        EXPECT(TERN_ERR_ARGUMENT, tern_map_insert_many(w, map, items, 3, fixture_way(way), &done));
+        CU_ASSERT_EQUAL(done, 2);
+        EXPECT(TERN_ERR_RANGE, tern_map_find_many(w, map, slots, 3, fixture_way(way), &done));
+        EXPECT_DETAIL("1 of 3 values");
+        CU_ASSERT(done == 2 && slots[0].found && slots[0].value_bytes == 4 && slots[1].found &&
+                  slots[1].value_bytes == 8 && !slots[2].found);
+        EXPECT(TERN_ERR_RANGE, tern_map_add_many(w, map, items, 1, 1, fixture_way(way), &done));
+        EXPECT_DETAIL("4 bytes");
+        CU_ASSERT_EQUAL(done, 0);
+    }
+    EXPECT_OK(tern_barrier(w));
+    /* A full map passes keys over. */
+    uint64_t number[2000];
+    tern_map_item *full = calloc(2000, sizeof *full);
+    for (uint64_t i = 0; full != NULL && i < 2000; i++) {
+        number[i] = i << 8 | f.rank;
+        full[i] = (tern_map_item){&number[i], &number[i], 8, 8};
+    }
+    if (full != NULL)
+        EXPECT(TERN_ERR_FULL, tern_map_insert_many(w, map, full, fixture_all_near(&f) ? 2000 : 500,
+                                                   TERN_BY_CALL, &done));
+    EXPECT_DETAIL("keys found no room");
+    uint64_t stored[64], mine = done, sum = 0, size = 0;
+    fixture_share(&f, &mine, sizeof mine, stored);
+    for (uint32_t r = 0; r < f.size; r++)
+        sum += stored[r];
+    EXPECT_OK(tern_map_size(w, map, &size));
+    CU_ASSERT_EQUAL(size, sum + 2);
+    free(full);
+    end(&f, map);
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"keys_lie_with_their_source", keys_lie_with_their_source},
@@ -288,6 +533,9 @@ int main(int argc, char **argv) {
         {"blocks_stay_while_keys_move", blocks_stay_while_keys_move},
         {"no_memory_to_grow", no_memory_to_grow},
         {"growth_is_0_or_1", growth_is_0_or_1},
+        {"many_match_a_model", many_match_a_model},
+        {"numbers_are_added_many_at_once", numbers_are_added_many_at_once},
+        {"many_are_checked", many_are_checked},
     };
     return tern_test_main(argc, argv, "map_family", tests, sizeof tests / sizeof tests[0]);
 }
