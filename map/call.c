@@ -124,7 +124,7 @@ static tern_status tern_map_on_remove(tern_call_info *call, const void *message,
     tern_ptr old = TERN_NULL;
     tern_status status = tern_map_read_message(call, message, bytes, &m, &map, &key);
     if (status == TERN_OK)
-        status = tern_map_remove(call->worker, map, &key, &old);
+        status = tern_map_remove(call->worker, map, &key, false, &old);
     if (status == TERN_OK)
         answer_put(call, map, true, old);
     return status;

@@ -27,6 +27,13 @@ tern_flags tern_map_way(const tern_map *map, uint32_t owner, tern_flags flags) {
                                                                          : TERN_BY_RMA;
 }
 
+tern_status tern_map_may_run(const tern_worker *worker, const tern_map *map, uint32_t owner,
+                             tern_flags via, const char *name) {
+    const bool near =
+        map->table->part[owner].near != NULL && (via == TERN_BY_RMA || owner == map->context->rank);
+    return near && tern_map_in_handler(worker) ? TERN_OK : tern_worker_may_wait(worker, name);
+}
+
 bool tern_map_in_place(tern_worker *worker, const tern_map *map, uint32_t owner, tern_flags via) {
     if (via == TERN_BY_RMA)
         return true;
@@ -69,8 +76,6 @@ static tern_status map_insert(tern_worker *worker, tern_map *map, const void *ke
     if (status == TERN_OK && value_bytes > TERN_MAP_VALUE_MAX)
         status = tern_fail(TERN_ERR_RANGE, "%s: a value of %zu bytes; the largest have %u", name,
                            value_bytes, TERN_MAP_VALUE_MAX);
-    if (status == TERN_OK)
-        status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;
     tern_map_key k;
@@ -80,11 +85,14 @@ static tern_status map_insert(tern_worker *worker, tern_map *map, const void *ke
     tern_map_insertion_begin(&k, value, tern_flags_promise(flags), &in);
     tern_map_descriptor_make(map, &k, value, value_bytes, &in.d);
     in.only_new = only_new;
+    in.own_only = tern_map_in_handler(worker);
     const tern_path_target target = tern_table_target(map->table, owner);
     const tern_pick pick = tern_path_take(worker, TERN_PATH_INSERT, &target, tern_flags_way(flags),
                                           map->table->call_only ? TERN_BY_CALL : TERN_AUTO);
-    status = tern_map_insertion_do(worker, map, owner,
-                                   !tern_map_in_place(worker, map, owner, pick.via), &in);
+    status = tern_map_may_run(worker, map, owner, pick.via, name);
+    if (status == TERN_OK)
+        status = tern_map_insertion_do(worker, map, owner,
+                                       !tern_map_in_place(worker, map, owner, pick.via), &in);
     tern_selector_done(worker, &pick, &target, status);
     tern_block_free(worker, map, in.old);
     if (status == TERN_OK && existed != NULL)
@@ -109,8 +117,6 @@ tern_status tern_map_erase(tern_worker *worker, tern_map *map, const void *key, 
                            tern_flags flags) {
     static const char name[] = "tern_map_erase";
     tern_status status = tern_map_check(worker, map, key, key_bytes, flags, TERN_READ_ONLY, name);
-    if (status == TERN_OK)
-        status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;
     tern_map_key k;
@@ -120,9 +126,10 @@ tern_status tern_map_erase(tern_worker *worker, tern_map *map, const void *key, 
     const tern_path_target target = tern_table_target(map->table, owner);
     const tern_pick pick = tern_path_take(worker, TERN_PATH_INSERT, &target, tern_flags_way(flags),
                                           map->table->call_only ? TERN_BY_CALL : TERN_AUTO);
-    if (tern_map_in_place(worker, map, owner, pick.via))
-        status = tern_map_remove(worker, map, &k, &old);
-    else
+    status = tern_map_may_run(worker, map, owner, pick.via, name);
+    if (status == TERN_OK && tern_map_in_place(worker, map, owner, pick.via))
+        status = tern_map_remove(worker, map, &k, tern_map_in_handler(worker), &old);
+    else if (status == TERN_OK)
         status = tern_map_call_remove(worker, map, owner, &k, &old);
     tern_selector_done(worker, &pick, &target, status);
     tern_block_free(worker, map, old);

@@ -108,6 +108,7 @@ typedef struct tern_map_insertion {
     /* NULL, or the only descriptor that is replaced: the operation has read it before. */
     const tern_map_descriptor *expected;
     tern_flags promise;
+    bool own_only; /* replaces no block of another rank: TERN_ERR_STATE */
     tern_map_descriptor d;
     bool existed; /* [out] the key was there; with expected, and was replaced */
     tern_ptr old; /* [out] the block that was replaced, or TERN_NULL; the caller gives it back */
@@ -121,6 +122,7 @@ static inline void tern_map_insertion_begin(const tern_map_key *key, const void 
     in->only_new = false;
     in->expected = NULL;
     in->promise = promise;
+    in->own_only = false;
     in->existed = false;
     in->old = TERN_NULL;
 }
@@ -140,6 +142,18 @@ tern_status tern_map_check(const tern_worker *worker, const tern_map *map, const
 /* The way of an operation that is not measured. By load and store a call saves nothing, and waits
  * for the owner. */
 tern_flags tern_map_way(const tern_map *map, uint32_t owner, tern_flags flags);
+
+/* Whether the operations of this worker are those of a handler, or of what progress runs. A handler
+ * cannot wait for room in a ring to give another rank's block back, so it changes no value that
+ * lies in one. */
+static inline bool tern_map_in_handler(const tern_worker *worker) {
+    return worker->in_handler || worker->in_progress;
+}
+
+/* TERN_ERR_STATE if the operation may wait and the caller must not: in a handler unless load/store
+ * reaches the key's part. via: the way that was chosen. */
+tern_status tern_map_may_run(const tern_worker *worker, const tern_map *map, uint32_t owner,
+                             tern_flags via, const char *name);
 
 /* Whether this process does the operation itself: an operation by RMA, or one by call on a key of
  * its own. The latter makes progress first. */
@@ -167,10 +181,10 @@ tern_status tern_map_put(tern_worker *worker, const tern_map *map, tern_map_inse
 tern_status tern_map_insertion_do(tern_worker *worker, const tern_map *map, uint32_t owner,
                                   bool by_call, tern_map_insertion *in);
 
-/* Erases a key. [out] old: the block of its value, which the caller has to give back, or
- * TERN_NULL. */
+/* Erases a key. own_only: not one whose block is another rank's, TERN_ERR_STATE. [out] old: the
+ * block of its value, which the caller has to give back, or TERN_NULL. */
 tern_status tern_map_remove(tern_worker *worker, const tern_map *map, const tern_map_key *key,
-                            tern_ptr *old);
+                            bool own_only, tern_ptr *old);
 
 /* Finds a key. [out] d: its descriptor. */
 tern_status tern_map_look(tern_worker *worker, const tern_map *map, const tern_map_key *key,

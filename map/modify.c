@@ -29,6 +29,7 @@ typedef struct modification {
     tern_map_modify_info info; /* first: what the modifier sees */
     tern_map_modify_function function;
     tern_absent absent;
+    bool own_only;          /* replaces no block of another rank */
     tern_map_search search; /* the copy of the value lies in its room */
     tern_ptr old;           /* [out] block that was replaced */
     uint64_t room[MODIFY_ROOM / 8];
@@ -42,6 +43,7 @@ static void modification_begin(modification *m, tern_worker *worker, const tern_
         .worker = worker, .key = key->bytes, .key_bytes = key->size, .value = m->room};
     m->function = function;
     m->absent = absent;
+    m->own_only = false;
     m->old = TERN_NULL;
     tern_map_search_begin(worker, map, key, m->room, sizeof m->room, true, &m->search);
     m->search.owner = tern_hash_owner(map->table, key->hash);
@@ -82,6 +84,7 @@ static tern_status modification_put(modification *m, const tern_map_descriptor *
     tern_map_descriptor_make(s->map, s->key, m->info.value, m->info.value_bytes, &in.d);
     in.only_new = expected == NULL;
     in.expected = expected;
+    in.own_only = m->own_only;
     /* A modifier that only looks. */
     *lost = false;
     if (expected != NULL && tern_map_descriptor_is_small(s->map, in.d.words) &&
@@ -196,6 +199,7 @@ tern_status tern_map_modify_here(tern_map_modify_request *r, bool by_call) {
     modification work;
     modification_begin(&work, r->worker, r->map, r->key, r->modifier->function, r->absent);
     work.search.by_call = by_call;
+    work.own_only = work.search.near_only = tern_map_in_handler(r->worker);
     work.info.origin = tern_worker_self(r->worker);
     work.info.argument = r->argument;
     work.info.argument_bytes = r->argument_bytes;
@@ -208,6 +212,9 @@ tern_status tern_map_modify_here(tern_map_modify_request *r, bool by_call) {
         (void)tern_progress_round(r->worker);
     }
     free(work.search.allocated);
+    if (status == TERN_OK && work.search.is_far)
+        return tern_fail(TERN_ERR_STATE,
+                         "the value lies on another node, and a handler cannot wait for it");
     r->old = work.old;
     r->existed = work.info.existed != 0;
     r->got = work.info.result_bytes;
@@ -282,7 +289,7 @@ static tern_status modify_check(const char *name, const tern_worker *worker, con
                                                          : "result");
     if ((unsigned)absent > TERN_ABSENT_INSERT)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: absent %d is none", name, (int)absent);
-    return tern_worker_may_wait(worker, name);
+    return TERN_OK;
 }
 
 tern_status tern_map_modify_as(const char *name, tern_worker *worker, tern_map *map,
@@ -298,8 +305,11 @@ tern_status tern_map_modify_as(const char *name, tern_worker *worker, tern_map *
     tern_map_key_make(map, key, key_bytes, &k);
     tern_map_modify_request r;
     tern_map_modify_begin(worker, map, &k, modifier, argument, bytes, absent, &r);
-    const bool by_call =
-        !tern_map_in_place(worker, map, r.owner, tern_map_way(map, r.owner, flags));
+    const tern_flags via = tern_map_way(map, r.owner, flags);
+    status = tern_map_may_run(worker, map, r.owner, via, name);
+    if (status != TERN_OK)
+        return status;
+    const bool by_call = !tern_map_in_place(worker, map, r.owner, via);
     bool here = !by_call;
     if (by_call)
         status = modify_there(&r, &here);

@@ -10,7 +10,8 @@ typedef struct heir {
     const tern_map *map;
     const tern_map_key *key;
     const tern_map_descriptor *expected; /* NULL: any */
-    bool differs;                        /* from what is expected */
+    bool own_only;
+    bool differs; /* from what is expected */
     tern_ptr old;
 } heir;
 
@@ -20,14 +21,20 @@ static tern_status map_operation_see(tern_replace_hook *hook, const uint64_t *d)
                  memcmp(d, h->expected->words, 8 * tern_map_descriptor_words(h->map)) != 0;
     if (h->differs || !tern_map_descriptor_is_of(h->map, d, h->key))
         return TERN_ERR_EXISTS;
-    if (!tern_map_descriptor_is_small(h->map, d))
-        h->old = tern_block_place(d);
+    if (tern_map_descriptor_is_small(h->map, d))
+        return TERN_OK;
+    h->old = tern_block_place(d);
+    if (h->own_only && h->old.rank != h->map->context->rank)
+        return tern_fail(TERN_ERR_STATE,
+                         "the value lies in rank %u's segment, and a handler gives back values of "
+                         "its own rank alone; insert it by call, so that it lies at its owner",
+                         h->old.rank);
     return TERN_OK;
 }
 
 static heir heir_of(const tern_map *map, const tern_map_key *key,
-                    const tern_map_descriptor *expected) {
-    return (heir){{map_operation_see}, map, key, expected, false, TERN_NULL};
+                    const tern_map_descriptor *expected, bool own_only) {
+    return (heir){{map_operation_see}, map, key, expected, own_only, false, TERN_NULL};
 }
 
 /* Checks that the entry that an insert_new has found belongs to its key. If the entry is erased
@@ -41,7 +48,7 @@ static tern_status check_met(tern_worker *worker, const tern_map *map, const ter
 }
 
 tern_status tern_map_put(tern_worker *worker, const tern_map *map, tern_map_insertion *in) {
-    heir h = heir_of(map, in->key, in->expected);
+    heir h = heir_of(map, in->key, in->expected, in->own_only);
     const uint64_t *print = in->key->fingerprint;
     tern_status status;
     if (in->expected == NULL) {
@@ -66,8 +73,8 @@ tern_status tern_map_put(tern_worker *worker, const tern_map *map, tern_map_inse
 }
 
 tern_status tern_map_remove(tern_worker *worker, const tern_map *map, const tern_map_key *key,
-                            tern_ptr *old) {
-    heir h = heir_of(map, key, NULL);
+                            bool own_only, tern_ptr *old) {
+    heir h = heir_of(map, key, NULL, own_only);
     tern_status status =
         tern_operation_change(worker, map->table, key->fingerprint, key->hash, NULL, &h.hook);
     if (status == TERN_OK)

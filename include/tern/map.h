@@ -34,7 +34,10 @@
  * looks again. TERN_ERR_PEER is returned for a value in the segment of a rank that died, unless
  * load/store still reaches it.
  *
- * Handlers: operations that change the map return TERN_ERR_STATE. Finds by RMA are allowed.
+ * In handlers: by RMA where load/store reaches the owner, and on keys of the own rank by call too.
+ * They return TERN_ERR_AGAIN in place of a wait, and nothing has changed. A value that lies in a
+ * block of another rank is found, but not replaced, modified or erased: TERN_ERR_STATE. All else is
+ * TERN_ERR_STATE, batches always.
  *
  * Words are counted by a map alone:
  *
@@ -124,8 +127,8 @@ TERN_NODISCARD TERN_API tern_status tern_map_destroy(tern_worker *worker, tern_m
  *     (TERN_SEGMENT_SIZE); TERN_ERR_RANGE if key or value is too large; TERN_ERR_EXISTS if another
  *     key has the same fingerprint, which is 160 bits of a hash with a random seed for every map;
  *     TERN_ERR_FULL, TERN_ERR_UNSUPPORTED and TERN_ERR_ARGUMENT as tern_hashtable_insert;
- *     TERN_ERR_SYSTEM if the owner's reply is not valid; TERN_ERR_STATE in a handler;
- *     TERN_ERR_AGAIN; TERN_ERR_PEER
+ *     TERN_ERR_SYSTEM if the owner's reply is not valid; TERN_ERR_STATE in a
+ *     handler, if it may wait; TERN_ERR_AGAIN; TERN_ERR_PEER
  *
  * On an error the map is unchanged, with one exception: after TERN_ERR_PEER the part of an owner
  * that died may hold the value, if load/store still reaches that part.

@@ -541,38 +541,6 @@ static void archives_go_in_and_out(void) {
     fixture_close(&f);
 }
 
-static tern_map *map_of_handler;
-static tern_status in_handler[3];
-
-static tern_status use_map(tern_call_info *call, const void *arguments, size_t bytes) {
-    unsigned char room[8];
-    in_handler[0] =
-        tern_map_insert(call->worker, map_of_handler, arguments, bytes, "a", 1, TERN_BY_RMA, NULL);
-    in_handler[1] = tern_map_erase(call->worker, map_of_handler, arguments, bytes, TERN_BY_RMA);
-    in_handler[2] = tern_map_find(call->worker, map_of_handler, arguments, bytes, TERN_BY_RMA, room,
-                                  sizeof room, NULL);
-    return TERN_OK;
-}
-TERN_FUNCTION(use_map)
-
-static void handlers_only_find(void) {
-    fixture f;
-    if (!fixture_open(&f, NULL))
-        return;
-    map_of_handler = make(&f, (tern_map_options){.capacity = 100});
-    uint64_t mine = 0;
-    while (tern_map_owner(map_of_handler, &mine, 8) != f.rank)
-        mine++;
-    EXPECT_OK(tern_map_insert(f.worker, map_of_handler, &mine, 8, "abc", 3, TERN_BY_RMA, NULL));
-    EXPECT_OK(tern_call(f.worker, tern_worker_self(f.worker), &use_map_function, &mine, 8));
-    EXPECT_OK(tern_quiesce(f.worker));
-    CU_ASSERT_EQUAL(in_handler[0], TERN_ERR_STATE);
-    CU_ASSERT_EQUAL(in_handler[1], TERN_ERR_STATE);
-    CU_ASSERT_EQUAL(in_handler[2], TERN_OK);
-    end(&f, map_of_handler);
-    fixture_close(&f);
-}
-
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"arguments_are_checked", arguments_are_checked},
@@ -586,7 +554,6 @@ int main(int argc, char **argv) {
         {"a_full_segment_changes_nothing", a_full_segment_changes_nothing},
         {"a_map_by_call_only", a_map_by_call_only},
         {"archives_go_in_and_out", archives_go_in_and_out},
-        {"handlers_only_find", handlers_only_find},
     };
     return tern_test_main(argc, argv, "map", tests, sizeof tests / sizeof tests[0]);
 }

@@ -1,6 +1,6 @@
 // tern-test: transports
 
-/* Map: values that functions change, numbers among them. */
+/* Map: values that functions change, numbers among them, and what handlers may do. */
 
 #include "map_tools.h"
 #include "table_tools.h"
@@ -360,6 +360,87 @@ static void modifications_are_checked(void) {
     fixture_close(&f);
 }
 
+static tern_map *map_of_handler;
+static unsigned used, misused; /* how often the handlers ran */
+
+/* In a handler: the whole life of a key of this rank, small and in a block. */
+static tern_status use_map(tern_call_info *call, const void *arguments, size_t bytes) {
+    tern_worker *w = call->worker;
+    tern_map *map = map_of_handler;
+    const size_t large = 400;
+    size_t got = 0;
+    uint64_t before = 77, mine;
+    int existed = 77;
+    memcpy(&mine, arguments, bytes < 8 ? bytes : 8);
+    for (uint64_t way = 0; way < 3; way++, mine += 1u << 20) {
+        const tern_flags by = fixture_way(way);
+        while (tern_map_owner(map, &mine, 8) != tern_context_rank(tern_worker_context(w)))
+            mine++;
+        EXPECT_OK(tern_map_add(w, map, &mine, 8, 5, by, &before));
+        EXPECT_OK(tern_map_add(w, map, &mine, 8, 5, by, &before));
+        CU_ASSERT_EQUAL(before, 5);
+        EXPECT_OK(tern_map_insert(w, map, &mine, 8, value, large, by, &existed));
+        CU_ASSERT_EQUAL(existed, 1);
+        EXPECT_OK(tern_map_insert(w, map, &mine, 8, value, large + 1, by, NULL));
+        EXPECT_OK(tern_map_insert_new(w, map, &mine, 8, value, large, by, &existed));
+        EXPECT_OK(tern_map_find(w, map, &mine, 8, by, found, sizeof found, &got));
+        CU_ASSERT_EQUAL(got, large + 1);
+        EXPECT_OK(tern_map_erase(w, map, &mine, 8, by));
+    }
+    EXPECT(TERN_ERR_STATE, tern_map_insert_many(w, map, NULL, 0, 0, NULL));
+    used++;
+    return TERN_OK;
+}
+TERN_FUNCTION(use_map)
+
+/* A key of another rank, and one of this rank whose block is another rank's. */
+static tern_status misuse_map(tern_call_info *call, const void *arguments, size_t bytes) {
+    tern_worker *w = call->worker;
+    const uint64_t *keys = arguments;
+    size_t got = 0;
+    EXPECT(TERN_ERR_STATE,
+           tern_map_insert(w, map_of_handler, &keys[1], 8, "a", 1, TERN_BY_CALL, NULL));
+    EXPECT(TERN_ERR_STATE, tern_map_erase(w, map_of_handler, &keys[1], 8, TERN_BY_CALL));
+    EXPECT(TERN_ERR_STATE, tern_map_add(w, map_of_handler, &keys[1], 8, 1, TERN_BY_CALL, NULL));
+    EXPECT(TERN_ERR_STATE, tern_map_insert(w, map_of_handler, keys, 8, "a", 1, TERN_BY_RMA, NULL));
+    EXPECT_DETAIL("segment");
+    EXPECT(TERN_ERR_STATE, tern_map_erase(w, map_of_handler, keys, 8, TERN_BY_RMA));
+    tern_status status =
+        tern_map_find(w, map_of_handler, keys, 8, TERN_BY_RMA, found, sizeof found, &got);
+    misused += bytes == 16 && (status == TERN_ERR_STATE || (status == TERN_OK && got == 400));
+    return TERN_OK;
+}
+TERN_FUNCTION(misuse_map)
+
+static void handlers_work_in_place(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    map_of_handler = make(&f, (tern_map_options){.capacity = 1000});
+    const size_t before = heap_at_first(&f);
+    const uint32_t next = (f.rank + 1) % f.size;
+    uint64_t first = (uint64_t)f.rank << 32, keys[2] = {first, first};
+    used = misused = 0;
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_call(f.worker, tern_worker_self(f.worker), &use_map_function, &first, 8));
+    EXPECT_OK(tern_quiesce(f.worker));
+    CU_ASSERT_EQUAL(used, 1);
+    while (tern_map_owner(map_of_handler, &keys[0], 8) != next)
+        keys[0]++;
+    while (tern_map_owner(map_of_handler, &keys[1], 8) != f.rank)
+        keys[1]++;
+    EXPECT_OK(
+        tern_map_insert(f.worker, map_of_handler, &keys[0], 8, value, 400, TERN_BY_RMA, NULL));
+    if (f.size > 1)
+        EXPECT_OK(tern_call(f.worker, (tern_worker_id){next, 0}, &misuse_map_function, keys,
+                            sizeof keys));
+    EXPECT_OK(tern_quiesce(f.worker));
+    CU_ASSERT_EQUAL(misused, f.size > 1);
+    clear_and_expect_heap(&f, map_of_handler, before);
+    end(&f, map_of_handler);
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"modifications_match_a_model", modifications_match_a_model},
@@ -367,6 +448,7 @@ int main(int argc, char **argv) {
         {"a_lost_race_begins_again", a_lost_race_begins_again},
         {"words_are_counted", words_are_counted},
         {"modifications_are_checked", modifications_are_checked},
+        {"handlers_work_in_place", handlers_work_in_place},
     };
     return tern_test_main(argc, argv, "map_modify", tests, sizeof tests / sizeof tests[0]);
 }
