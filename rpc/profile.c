@@ -1,13 +1,18 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "rma/state.h"
+#include "rpc/call/extended.h"
 #include "rpc/state.h"
-#include "src/profile/profile.h"
+#include "src/profile/trace.h"
 
 /*
  * In a context that is profiled (src/profile/profile.h) a function of this file takes the place of
  * each handler. So handlers are counted wherever they are run, and in other contexts running one
  * costs no more for it.
+ *
+ * The arrow from a call to its run is numbered by the position of the call's arguments in the ring:
+ * where the function is about to run, the address of the arguments tells that position.
  */
 
 struct tern_rpc_slot {
@@ -15,15 +20,66 @@ struct tern_rpc_slot {
     uint32_t id;
 };
 
+/* From the beginning of a record to its arguments, or where they would be. */
+static uint64_t arguments_behind(unsigned kind) {
+    switch (kind) {
+    case TERN_RECORD_CALL_BUFFER:
+        return 8 + sizeof(uint64_t);
+    case TERN_RECORD_CALL_RETURN:
+        return 8 + sizeof(tern_return_address);
+    case TERN_RECORD_CALL_EXTENDED:
+        return 8 + sizeof(tern_extension);
+    default:
+        return 8;
+    }
+}
+
+static uint64_t arrow_at(uint32_t origin, uint32_t target, unsigned kind, uint64_t position) {
+    return tern_arrow(TERN_CHANNEL_CALLS, origin, target, position + arguments_behind(kind));
+}
+
+void tern_call_trace_sent(tern_worker *worker, const tern_out *out, uint64_t header) {
+    if (worker->profile->trace != NULL)
+        tern_trace_arrow(
+            worker, TERN_TRACE_ARROW_FROM,
+            arrow_at(out->origin, out->target, tern_record_kind(header), out->lane.write),
+            tern_now());
+}
+
+uint64_t tern_call_arrow_extended(const tern_worker *worker, const tern_in *in) {
+    return arrow_at(in->origin, worker->id, TERN_RECORD_CALL_EXTENDED, in->position);
+}
+
+/* Of a call whose arguments lie in the ring from its origin; 0: they do not. The ring's head is at
+ * most a lap behind them. */
+static uint64_t arrow_to(const tern_worker *worker, tern_worker_id origin, const void *arguments) {
+    const tern_context *context = worker->context;
+    if (origin.index >= context->workers)
+        return 0;
+    const uint32_t number = tern_worker_number(context, origin);
+    const tern_in *in =
+        tern_rma_worker_of(worker)->in[tern_line_of(context, TERN_CHANNEL_CALLS, number)];
+    const uintptr_t at = (uintptr_t)arguments - (in != NULL ? (uintptr_t)in->data : 0);
+    if (in == NULL || at > in->mask + 1)
+        return 0;
+    const uint64_t position = in->position + ((at - in->position) & in->mask);
+    return tern_arrow(TERN_CHANNEL_CALLS, number, worker->id, position);
+}
+
 static tern_status profile_run(tern_call_info *call, const void *arguments, size_t bytes) {
     const tern_rpc_slot *slot = call->user;
     tern_worker *worker = call->worker;
+    const uint64_t known = worker->profile->arrow;
+    const uint64_t arrow = known != 0 ? known : arrow_to(worker, call->origin, arguments);
+    worker->profile->arrow = 0;
     call->user = slot->function.user;
     const tern_span span = tern_span_begin(worker, TERN_SPAN_RUN, slot->id);
     const tern_status status = slot->function.handler(call, arguments, bytes);
     /* One that returned another error has run. */
     tern_span_end(worker, &span, call->origin.rank, bytes,
                   status == TERN_ERR_AGAIN ? status : TERN_OK);
+    if (status != TERN_ERR_AGAIN)
+        tern_trace_arrow(worker, TERN_TRACE_ARROW_TO, arrow, span.began);
     return status;
 }
 

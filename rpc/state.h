@@ -81,8 +81,14 @@ static inline void tern_count(uint64_t *counter, uint64_t by) {
 /* Collective: numbers the functions and compares them across ranks (rpc/call/function.c). */
 tern_status tern_functions_number(tern_context *context, tern_rpc *rpc);
 
-/* Has calls counted, if the context is profiled. */
+/* Has calls counted, if the context is profiled (rpc/profile.c). */
 tern_status tern_rpc_profile(tern_context *context, tern_rpc *rpc);
+
+/* For a worker that has a profile: a call with this header is about to be committed to the ring. */
+void tern_call_trace_sent(tern_worker *worker, const tern_out *out, uint64_t header);
+
+/* The arrow to an extended call whose record is at the head of in. */
+uint64_t tern_call_arrow_extended(const tern_worker *worker, const tern_in *in);
 
 /* Run calls from the head of a ring: a run of plain ones, or one that wants an answer
  * (rpc/call/execute.c). */

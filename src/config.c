@@ -134,6 +134,11 @@ static const option options[] = {
      "seconds after which a wait writes a warning that names what it waits for; 0: never"},
     {"TERN_STATS", OPTION_CHOICE, FIELD(stats), switches, 0, 0, false, false, 0,
      "1: rank 0 writes a table of what the ranks did when the context is destroyed"},
+    {"TERN_TRACE", OPTION_TEXT, FIELD(trace), NULL, 0, 0, false, false, 0,
+     "file that rank 0 writes when the context is destroyed: a timeline of all ranks, for "
+     "Perfetto"},
+    {"TERN_TRACE_EVENTS", OPTION_COUNT, FIELD(trace_events), NULL, 1, 1 << 30, false, false, 100000,
+     "events of a worker that the timeline has room for; later ones are dropped"},
     {"TERN_LOG_LEVEL", OPTION_CHOICE, FIELD(log_level), levels, 0, 0, false, true, TERN_LOG_WARN,
      "lines up to this level are written to standard error"},
 };
@@ -479,9 +484,16 @@ void tern_config_print(const tern_config *config, FILE *out) {
         print_unknown(out);
 }
 
+static bool config_differs(const option *k, const tern_config *a, const tern_config *b) {
+    const uint64_t x = read_field(a, k), y = read_field(b, k);
+    return k->kind == OPTION_TEXT
+               ? strcmp((const char *)(uintptr_t)x, (const char *)(uintptr_t)y) != 0
+               : x != y;
+}
+
 const char *tern_config_difference(const tern_config *a, const tern_config *b) {
     for (size_t i = 0; i < KNOBS; i++)
-        if (!options[i].local && read_field(a, &options[i]) != read_field(b, &options[i]))
+        if (!options[i].local && config_differs(&options[i], a, b))
             return options[i].name;
     return NULL;
 }

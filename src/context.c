@@ -241,6 +241,8 @@ tern_status tern_context_open(MPI_Comm comm, const tern_config *config,
         status = draw_nonce(fresh);
     if (status == TERN_OK)
         status = find_nodes(fresh);
+    if (status == TERN_OK)
+        status = tern_profile_begin(fresh);
     if (status != TERN_OK)
         goto fail;
     tern_mpi_check_launch();

@@ -3,6 +3,7 @@
 #include "hashtable/growth/growth.h"
 #include "hashtable/near/scratch.h"
 #include "src/log.h"
+#include "src/profile/profile.h"
 
 /*
  * The owner's side of growth: decides whether its part grows, and moves the keys. Runs as a task,
@@ -444,8 +445,7 @@ static size_t move_end(tern_worker *worker, tern_growth *growth) {
     return 1;
 }
 
-size_t tern_growth_run(tern_worker *worker, tern_task *task) {
-    tern_growth *growth = (tern_growth *)(void *)task;
+static size_t growth_run(tern_worker *worker, tern_growth *growth) {
     const tern_hashtable *table = growth->table;
     /* R4 */
     if (__builtin_expect(atomic_load_explicit(&growth->doubted, memory_order_relaxed), 0)) {
@@ -474,4 +474,14 @@ size_t tern_growth_run(tern_worker *worker, tern_task *task) {
         growth->position++;
     }
     return growth->position < growth->from->count ? moved : move_end(worker, growth);
+}
+
+size_t tern_growth_run(tern_worker *worker, tern_task *task) {
+    tern_growth *growth = (tern_growth *)(void *)task;
+    if (__builtin_expect(worker->profile == NULL || growth->to == NULL, 1))
+        return growth_run(worker, growth);
+    const tern_span span = tern_span_begin(worker, TERN_SPAN_GROWTH, TERN_NO_FUNCTION);
+    const size_t moved = growth_run(worker, growth);
+    tern_span_end(worker, &span, TERN_NOBODY, 0, moved > 0 ? TERN_OK : TERN_ERR_EMPTY);
+    return moved;
 }

@@ -124,6 +124,8 @@ typedef struct tern_config {
     size_t stuck_report;  /* seconds after which a wait warns of what it waits for; 0: never */
     int stats;            /* 1: a table of what the ranks did when the context is destroyed
                              (docs/profiling.md) */
+    char trace[256];      /* file that rank 0 writes then: a timeline of all ranks; "": none */
+    size_t trace_events;  /* of a worker that it has room for */
     tern_log_level log_level;
     char verbs_device[32];      /* card, or card:port; "": a near one that is active */
     size_t verbs_gid_index;     /* TERN_VERBS_GID_ANY: the first that maps an IPv4 address */

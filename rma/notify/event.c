@@ -3,7 +3,7 @@
 #include "rma/notify/request.h"
 #include "rma/state.h"
 #include "src/context.h"
-#include "src/profile/profile.h"
+#include "src/profile/trace.h"
 #include "src/progress/wait.h"
 
 /*
@@ -106,6 +106,12 @@ static inline void event_leave(tern_worker *worker, tern_in *in, uint64_t header
         tern_ring_report(worker, in);
 }
 
+static __attribute__((noinline)) void event_note(tern_worker *worker, const tern_in *in,
+                                                 uint64_t position, uint64_t bytes) {
+    tern_profile_note(worker, TERN_SPAN_NOTIFIED, in->origin_id.rank, bytes,
+                      tern_arrow(TERN_CHANNEL_NOTIFY, in->origin, worker->id, position));
+}
+
 static void drop_ring(tern_notify *n, tern_worker *worker, uint32_t i) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     n->ring[i]->active = false;
@@ -165,10 +171,11 @@ static inline bool next_remote(tern_worker *worker, tern_notify *n, tern_event *
         memcpy(event->cid, cid, 8);
     else
         memcpy(event->cid, cid, event->cid_bytes);
+    const uint64_t position = in->position;
     event_leave(worker, in, header);
     n->streak++;
     if (__builtin_expect(n->profiled, 0))
-        tern_profile_note(worker, TERN_SPAN_NOTIFIED, event->bytes);
+        event_note(worker, in, position, event->bytes);
     return true;
 }
 
@@ -291,9 +298,10 @@ static size_t hand_out(tern_worker *worker, tern_notify *n, tern_in *in, uint64_
             break;
         }
         handler(worker, &event, cid, argument);
+        const uint64_t position = in->position;
         event_leave(worker, in, header);
         if (__builtin_expect(n->profiled, 0))
-            tern_profile_note(worker, TERN_SPAN_NOTIFIED, event.bytes);
+            event_note(worker, in, position, event.bytes);
         count++;
         header = tern_ring_peek(worker, in);
         if (tern_record_kind(header) != TERN_RECORD_NOTIFY)

@@ -70,6 +70,7 @@ static tern_status post_now(tern_worker *worker, tern_out *out, const tern_opera
     if (status != TERN_OK)
         return status;
     if (o->remote) {
+        tern_operation_trace_sent(worker, out);
         tern_ring_commit(out, tern_operation_compose(o, room));
         tern_ring_publish(worker, out);
     }

@@ -7,6 +7,7 @@
 #include "rma/state.h"
 #include "rma/transport/mpi_rma.h"
 #include "src/log.h"
+#include "src/profile/trace.h"
 #include "src/progress/wait.h"
 
 #define GET_PIECE ((uint64_t)1 << 30) /* MPI counts in int */
@@ -35,6 +36,13 @@ uint64_t tern_operation_compose(const tern_operation *operation, void *payload) 
     }
     return tern_notice_header(operation->type, operation->cid_bytes, padding,
                               tern_operation_record(operation));
+}
+
+void tern_operation_trace_sent(tern_worker *worker, const tern_out *out) {
+    if (__builtin_expect(worker->profile != NULL, 0))
+        tern_trace_arrow(worker, TERN_TRACE_ARROW_FROM,
+                         tern_arrow(TERN_CHANNEL_NOTIFY, out->origin, out->target, out->lane.write),
+                         tern_now());
 }
 
 tern_status tern_operation_move_near(tern_worker *worker, const tern_operation *o) {
@@ -246,6 +254,7 @@ static tern_status request_post(tern_worker *worker, tern_out *out, const tern_w
     if (status != TERN_OK)
         return status;
     memcpy(room, w->payload, bytes);
+    tern_operation_trace_sent(worker, out);
     tern_ring_commit(out, w->header);
     return TERN_OK;
 }

@@ -44,6 +44,8 @@ tern_status tern_operation_move_near(tern_worker *worker, const tern_operation *
 size_t tern_operation_record(const tern_operation *operation);
 /* Writes the payload of the record and returns its header. */
 uint64_t tern_operation_compose(const tern_operation *operation, void *payload);
+/* The record is about to be committed to the ring. */
+void tern_operation_trace_sent(tern_worker *worker, const tern_out *out);
 
 typedef struct tern_waiting {
     struct tern_waiting *next;

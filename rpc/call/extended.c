@@ -9,6 +9,7 @@
 #include "rpc/lent/lent.h"
 #include "rpc/synchronizer.h"
 #include "src/log.h"
+#include "src/profile/profile.h"
 #include "src/progress/wait.h"
 #include "tern/call_archive.h"
 
@@ -25,6 +26,7 @@ typedef struct tern_call_task {
     uint64_t header;
     tern_extension e;     /* checked: where the record lies its origin could still change it */
     tern_passing passing; /* of a broadcast */
+    uint64_t arrow;       /* to it, while the worker is profiled (src/profile/trace.h) */
     int stage;
     tern_status status; /* of the fetch */
     tern_loan loan;     /* of the rest of the record; counter null: there is none */
@@ -279,6 +281,8 @@ static tern_status extended_run(tern_worker *worker, const tern_call_task *t,
         call.buffer = t->buffer;
         call.buffer_bytes = e->buffer_bytes;
     }
+    if (__builtin_expect(worker->profile != NULL, 0))
+        worker->profile->arrow = t->arrow;
     tern_status status = tern_function_run(worker, &call, id, arguments, bytes, is_awaited);
     if (is_awaited && status != TERN_ERR_AGAIN)
         tern_call_reply(worker, e->origin, id, &e->answer, status, &call);
@@ -407,6 +411,8 @@ static bool extended_begin(tern_worker *worker, tern_in *in, tern_call_task **li
     if (t == NULL)
         return false;
     t->head = t->in = in;
+    if (__builtin_expect(worker->profile != NULL, 0))
+        t->arrow = tern_call_arrow_extended(worker, in);
     if (has_chunks(&t->e))
         prefetch_next(in, header);
     *link = t;

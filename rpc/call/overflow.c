@@ -115,6 +115,8 @@ static tern_status move_first(tern_worker *pending, tern_overflow *queue) {
     if (status != TERN_OK)
         return status;
     memcpy(room, call->payload, bytes);
+    if (__builtin_expect(pending->profile != NULL, 0))
+        tern_call_trace_sent(pending, queue->out, call->header);
     tern_ring_commit(queue->out, call->header);
     return TERN_OK;
 }

@@ -68,6 +68,8 @@ static tern_status put_call(tern_worker *worker, const tern_outgoing *c, size_t 
     if (status != TERN_OK)
         return status;
     tern_outgoing_write(c, room);
+    if (__builtin_expect(worker->profile != NULL, 0))
+        tern_call_trace_sent(worker, out, c->header);
     tern_count(&worker->stats.calls_sent, 1); /* before it can run: quiesce relies on it */
     tern_ring_commit(out, c->header | (uint64_t)bytes << 32);
     tern_ring_publish_due(worker, out);

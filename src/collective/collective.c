@@ -35,6 +35,8 @@ _Static_assert(TERN_ROOM_RESERVE >= TERN_MEETING_WORDS * sizeof(uint64_t), "and 
 
 enum { ROOM_USUAL = 64 << 10, PIECE_LEAST = 8 };
 
+enum { TAG_PASS = 5 }; /* of context->comm, beside those of rma/transport and rma/network */
+
 tern_status tern_collective_may_begin(const tern_context *context) {
     const uint32_t dead = tern_peers_dead(&context->peers);
     return dead == TERN_NOBODY ? TERN_OK : tern_peer_fail(dead);
@@ -184,6 +186,25 @@ tern_status tern_collective_broadcast(tern_context *context, tern_worker *worker
     for (size_t at = 0; at < bytes && status == TERN_OK; at += ROOM_USUAL)
         status = collective_spread(context, worker, root, (char *)data + at,
                                    bytes - at < ROOM_USUAL ? bytes - at : ROOM_USUAL);
+    return status;
+}
+
+tern_status tern_collective_pass(tern_context *context, uint32_t from, uint32_t to, void *data,
+                                 size_t bytes) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    tern_status status = room_check(context, bytes);
+    if (status != TERN_OK)
+        return status;
+    memcpy(context->room, data, bytes);
+    if (context->rank == from)
+        status = TERN_MPI(PMPI_Isend(context->room, (int)bytes, MPI_BYTE, (int)to, TAG_PASS,
+                                     context->comm, &request));
+    else
+        status = TERN_MPI(PMPI_Irecv(context->room, (int)bytes, MPI_BYTE, (int)from, TAG_PASS,
+                                     context->comm, &request));
+    status = collective_conclude(context, NULL, status, &request);
+    if (status == TERN_OK)
+        memcpy(data, context->room, bytes);
     return status;
 }
 

@@ -75,6 +75,10 @@ tern_status tern_collective_duplicate(tern_context *context);
 tern_status tern_collective_broadcast(tern_context *context, tern_worker *worker, uint32_t root,
                                       void *data, size_t bytes);
 
+/* From one rank to another one: these two call it. */
+tern_status tern_collective_pass(tern_context *context, uint32_t from, uint32_t to, void *data,
+                                 size_t bytes);
+
 /* In place. */
 tern_status tern_collective_sum(tern_context *context, tern_worker *worker, uint64_t *values,
                                 int count);

@@ -3,11 +3,13 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "src/collective/collective.h"
 #include "src/log.h"
+#include "src/profile/trace.h"
 #include "src/progress/wait.h"
 
 const char *const tern_span_names[TERN_SPAN_KINDS] = {
-#define X(name, text) text,
+#define X(name, text, one) text,
     TERN_SPANS(X)
 #undef X
 };
@@ -46,6 +48,12 @@ static void tally_wait(tern_tally *tally, uint64_t ns) {
     tally->waited += ns;
 }
 
+static void trace_add(tern_trace *trace, tern_span_kind kind, uint64_t began, uint64_t ended,
+                      uint32_t rank, uint64_t bytes, uint32_t function, const char *name) {
+    const tern_trace_event event = {began, ended, bytes, name, rank, function, kind};
+    tern_trace_add(trace, &event);
+}
+
 static void wait_close(tern_worker *worker) {
     tern_profile *p = worker->profile;
     if (p->wait.state == NULL)
@@ -59,6 +67,9 @@ static void wait_close(tern_worker *worker) {
         tally_wait(&p->peer[p->wait.rank], ns);
     if (p->wait.function < worker->context->profiling->functions)
         tally_wait(&p->called[p->wait.function], ns);
+    if (p->trace != NULL)
+        trace_add(p->trace, TERN_SPAN_WAIT, p->wait.began, p->wait.last, p->wait.rank, 0,
+                  TERN_NO_FUNCTION, p->wait.name);
     p->wait.state = NULL;
 }
 
@@ -122,13 +133,31 @@ void tern_span_end(tern_worker *worker, const tern_span *span, uint32_t rank, ui
         tally_add(&p->peer[rank], bytes, ns);
     if (function < worker->context->profiling->functions)
         tally_add(kind == TERN_SPAN_RUN ? &p->ran[function] : &p->called[function], bytes, ns);
+    if (p->trace != NULL)
+        trace_add(p->trace, kind, span->began, now, rank, bytes, function, NULL);
 }
 
-void tern_profile_note(tern_worker *worker, tern_span_kind kind, uint64_t bytes) {
-    tally_add(&worker->profile->kind[kind], bytes, 0);
+void tern_profile_note(tern_worker *worker, tern_span_kind kind, uint32_t rank, uint64_t bytes,
+                       uint64_t arrow) {
+    tern_profile *p = worker->profile;
+    tally_add(&p->kind[kind], bytes, 0);
+    if (p->trace == NULL)
+        return;
+    const uint64_t now = tern_now();
+    trace_add(p->trace, kind, now, now, rank, bytes, TERN_NO_FUNCTION, NULL);
+    tern_trace_arrow(worker, TERN_TRACE_ARROW_TO, arrow, now);
 }
 
-static tern_profile *profile_make(uint32_t ranks) {
+static void profile_free(tern_profile *p) {
+    free(p->trace);
+    free(p->peer);
+    free(p->called);
+    free(p->ran);
+    free(p);
+}
+
+/* events: room of its trace; 0: it has none. */
+static tern_profile *profile_make(uint32_t ranks, size_t events) {
     tern_profile *p = calloc(1, sizeof *p);
     if (p == NULL)
         return NULL;
@@ -136,26 +165,36 @@ static tern_profile *profile_make(uint32_t ranks) {
     p->peer = calloc(ranks, sizeof *p->peer);
     for (size_t i = 0; i < TERN_PROFILE_ANSWERS; i++)
         p->answer[i] = TERN_NO_FUNCTION;
-    if (p->peer != NULL)
+    if (events > 0)
+        p->trace = tern_trace_make(events);
+    if (p->peer != NULL && (events == 0 || p->trace != NULL))
         return p;
-    free(p);
+    profile_free(p);
     return NULL;
 }
 
 tern_status tern_profile_open(tern_context *context) {
-    if (!context->config.stats)
+    const bool traces = context->config.trace[0] != 0;
+    const size_t events = traces ? context->config.trace_events : 0;
+    if (!context->config.stats && !traces)
         return TERN_OK;
     context->profiling = calloc(1, sizeof *context->profiling);
     bool made = context->profiling != NULL;
     for (uint32_t i = 0; i < context->workers && made; i++) {
-        context->worker[i]->profile = profile_make(context->size);
+        context->worker[i]->profile = profile_make(context->size, events);
         made = context->worker[i]->profile != NULL;
     }
     if (!made)
         return tern_fail(TERN_ERR_MEMORY, "no memory for the statistics of %u workers",
                          context->workers);
     context->profiling->began = tern_now();
-    return TERN_OK;
+    return traces ? tern_timeline_open(context) : TERN_OK;
+}
+
+tern_status tern_profile_begin(tern_context *context) {
+    if (context->config.trace[0] == 0)
+        return TERN_OK;
+    return tern_collective_agree(context, NULL, tern_timeline_begin(context), "comparing clocks");
 }
 
 tern_status tern_profile_functions(tern_context *context, uint32_t count, const char *const *name) {
@@ -180,26 +219,28 @@ void tern_profile_close(tern_context *context) {
     for (uint32_t i = 0; i < context->workers; i++) {
         tern_profile *p = context->worker[i]->profile;
         context->worker[i]->profile = NULL;
-        if (p == NULL)
-            continue;
-        free(p->peer);
-        free(p->called);
-        free(p->ran);
-        free(p);
+        if (p != NULL)
+            profile_free(p);
     }
+    tern_timeline_close(context);
     free(context->profiling);
     context->profiling = NULL;
 }
 
+static void profile_warn(const tern_context *context, const char *option, tern_status status) {
+    if (status != TERN_OK && context->rank == 0)
+        tern_log(TERN_LOG_WARN, "what %s asks for is not written: %s", option, tern_error_detail());
+    tern_error_clear();
+}
+
 void tern_profile_report(tern_context *context) {
-    tern_status status = TERN_OK;
     if (context->profiling == NULL)
         return;
     for (uint32_t i = 0; i < context->workers; i++)
         wait_close(context->worker[i]);
+    profiled.context = NULL; /* the waits from here on are not the program's */
     if (context->config.stats)
-        status = tern_profile_table(context);
-    if (status != TERN_OK && context->rank == 0)
-        tern_log(TERN_LOG_WARN, "what TERN_STATS asks for is not written: %s", tern_error_detail());
-    tern_error_clear();
+        profile_warn(context, "TERN_STATS", tern_profile_table(context));
+    if (context->config.trace[0] != 0)
+        profile_warn(context, "TERN_TRACE", tern_timeline_write(context));
 }

@@ -29,6 +29,19 @@ typedef struct stats_rows {
     size_t count, room;
 } stats_rows;
 
+/* Room for so many more. False: no memory. */
+static bool rows_reserve(stats_rows *rows, size_t more) {
+    size_t room = rows->room == 0 ? 64 : rows->room;
+    while (room - rows->count < more)
+        room *= 2;
+    stats_row *larger = room != rows->room ? realloc(rows->row, room * sizeof *larger) : rows->row;
+    if (larger == NULL)
+        return false;
+    rows->row = larger;
+    rows->room = room;
+    return true;
+}
+
 static void tally_sum(tern_tally *to, const tern_tally *from) {
     to->number += from->number;
     to->bytes += from->bytes;
@@ -52,14 +65,8 @@ static bool rows_add(stats_rows *rows, stats_part part, uint32_t order, const ch
             return true;
         }
     }
-    if (rows->count == rows->room) {
-        const size_t room = rows->room == 0 ? 64 : 2 * rows->room;
-        stats_row *larger = realloc(rows->row, room * sizeof *larger);
-        if (larger == NULL)
-            return false;
-        rows->row = larger;
-        rows->room = room;
-    }
+    if (!rows_reserve(rows, 1))
+        return false;
     stats_row *row = &rows->row[rows->count++];
     memset(row, 0, sizeof *row);
     snprintf(row->name, sizeof row->name, "%s", name);
@@ -325,18 +332,39 @@ fail:
     return tern_fail(TERN_ERR_MEMORY, "no memory for %zu rows of statistics", rows);
 }
 
+typedef struct stats_gathering {
+    stats_rows mine, all;
+    size_t given;
+    bool lacks_memory;
+} stats_gathering;
+
+static void stats_give(void *argument, void *records, size_t count) {
+    stats_gathering *g = argument;
+    memcpy(records, g->mine.row + g->given, count * sizeof *g->mine.row);
+    g->given += count;
+}
+
+static void stats_take(void *argument, uint32_t rank, const void *records, size_t count) {
+    (void)rank;
+    stats_gathering *g = argument;
+    g->lacks_memory = g->lacks_memory || !rows_reserve(&g->all, count);
+    if (g->lacks_memory)
+        return;
+    memcpy(g->all.row + g->all.count, records, count * sizeof *g->all.row);
+    g->all.count += count;
+}
+
 tern_status tern_profile_table(tern_context *context) {
-    stats_rows rows = {NULL, 0, 0};
-    tern_gathered gathered = {NULL, NULL};
-    if (!make_rows(context, &rows))
-        rows.count = 0; /* the others' are shown */
-    tern_status status =
-        tern_profile_gather(context, rows.row, rows.count * sizeof *rows.row, &gathered);
-    if (status == TERN_OK && gathered.all != NULL)
-        status = print_table(context, (stats_row *)(void *)gathered.all,
-                             gathered.offset[context->size] / sizeof(stats_row));
-    free(gathered.all);
-    free(gathered.offset);
-    free(rows.row);
+    stats_gathering g = {.given = 0};
+    if (!make_rows(context, &g.mine))
+        g.mine.count = 0; /* the others' are shown */
+    const tern_gathering gathering = {sizeof(stats_row), stats_give, stats_take, &g};
+    tern_status status = tern_profile_gather(context, &gathering, g.mine.count);
+    if (status == TERN_OK && g.lacks_memory)
+        status = tern_fail(TERN_ERR_MEMORY, "no memory for the rows of %u ranks", context->size);
+    if (status == TERN_OK && context->rank == 0)
+        status = print_table(context, g.all.row, g.all.count);
+    free(g.all.row);
+    free(g.mine.row);
     return status;
 }

@@ -93,6 +93,7 @@ static const option options[] = {
     {"TERN_HOST_TIMEOUT", FIELD(host_timeout), 30, "0", 0, {"-1", "1000001", "3s"}},
     {"TERN_STUCK_REPORT", FIELD(stuck_report), 10, "0", 0, {"-1", "1000001", "3s"}},
     {"TERN_STATS", FIELD(stats), 0, "1", 1, {"2", "on", "-1"}},
+    {"TERN_TRACE_EVENTS", FIELD(trace_events), 100000, "1", 1, {"0", "1K", "-2"}},
     {"TERN_LOG_LEVEL", FIELD(log_level), TERN_LOG_WARN, "debug", TERN_LOG_DEBUG, {"loud", "5"}},
     {"TERN_VERBS_GID_INDEX", FIELD(verbs_gid_index), TERN_VERBS_GID_ANY, "3", 3, {"256", "-1"}},
     {"TERN_VERBS_SERVICE_LEVEL", FIELD(verbs_service_level), 0, "15", 15, {"16", "-1", "x"}},
@@ -128,7 +129,7 @@ static void clear_environment(void) {
 }
 
 static void every_field_is_a_knob(void) {
-    size_t bytes = sizeof((tern_config *)0)->verbs_device;
+    size_t bytes = sizeof((tern_config *)0)->verbs_device + sizeof((tern_config *)0)->trace;
     for (size_t i = 0; i < KNOBS; i++)
         bytes += options[i].width;
     /* Padding is at most what a 4-byte field between 8-byte ones needs. */
@@ -172,7 +173,7 @@ static void a_set_knob_changes_nothing_else(void) {
     }
 }
 
-/* The one option that is a text. */
+/* An option that is a text. Ranks must agree on the other one. */
 static void a_card_is_named(void) {
     static const char longest[] = "0123456789012345678901234567890";
     clear_environment();
@@ -192,6 +193,11 @@ static void a_card_is_named(void) {
     CU_ASSERT(memcmp(&config, &before, sizeof config) == 0);
     EXPECT_OK(tern_config_set(&config, "TERN_VERBS_DEVICE", ""));
     CU_ASSERT_STRING_EQUAL(config.verbs_device, "");
+    before = config;
+    CU_ASSERT_PTR_NULL(tern_config_difference(&config, &before));
+    EXPECT_OK(tern_config_set(&config, "TERN_TRACE", "here.json"));
+    CU_ASSERT_STRING_EQUAL(config.trace, "here.json");
+    CU_ASSERT_STRING_EQUAL(tern_config_difference(&config, &before), "TERN_TRACE");
     memset(config.verbs_device, 'x', sizeof config.verbs_device);
     EXPECT(TERN_ERR_CONFIG, tern_config_check(&config));
     EXPECT_DETAIL("TERN_VERBS_DEVICE");

@@ -1,13 +1,20 @@
 // tern-test: transports
 
 /* TERN_STATS: the table says what the ranks did, by the same numbers over every transport, and
- * there is none if nobody asks for it. */
+ * there is none if nobody asks for it. TERN_TRACE: the timeline says the same. */
+
+#include <limits.h>
 
 #include "call_tools.h"
 #include "caught.h"
 #include "tern/notify.h"
 
 #include "src/context.h"
+#include "src/profile/profile.h"
+
+#ifdef TERN_HAVE_JANSSON
+#include "timeline.h"
+#endif
 
 enum { PUTS = 20, ATOMICS = 12, GETS = 7, CALLS = 10, ANSWERS = 5, NOTICES = 4 };
 
@@ -60,20 +67,26 @@ static void work(fixture *f) {
     free(all);
 }
 
-static char *worked(int stats) {
+/* trace: the file, or NULL. Returns what rank 0 has written when the context went. */
+static char *worked_tracing(int stats, const char *trace, size_t events) {
     tern_config config;
     fixture f;
     EXPECT_OK(tern_config_init(&config));
     config.segment_size = (size_t)1 << 20;
     config.stats = stats;
+    if (trace != NULL)
+        snprintf(config.trace, sizeof config.trace, "%s", trace);
+    config.trace_events = events;
     if (!fixture_open(&f, &config))
         return NULL;
-    CU_ASSERT(stats != 0 || f.worker->profile == NULL);
+    CU_ASSERT(stats != 0 || trace != NULL || f.worker->profile == NULL);
     work(&f);
     caught c = caught_begin();
     fixture_close(&f);
     return caught_end(&c);
 }
+
+static char *worked(int stats) { return worked_tracing(stats, NULL, 1); }
 
 /* Whether the line name of a part of the table has these cells first. */
 static void expect_line(const char *text, const char *part, const char *name, const char *cells) {
@@ -126,10 +139,122 @@ static void nobody_asked(void) {
     free(text);
 }
 
+static void the_file_cannot_be_written(void) {
+    tern_config config;
+    tern_context *context = NULL;
+    EXPECT_OK(tern_config_init(&config));
+    snprintf(config.trace, sizeof config.trace, "/no such folder/timeline.json");
+    EXPECT(TERN_ERR_CONFIG, tern_context_create(MPI_COMM_WORLD, &config, &context));
+    EXPECT_DETAIL("TERN_TRACE: rank 0 cannot write /no such folder/timeline.json");
+    CU_ASSERT_PTR_NULL(context);
+}
+
+#ifdef TERN_HAVE_JANSSON
+
+/* [out] name: the same on all ranks; file: what rank 0 makes of it, the first time the same. */
+static void name_files(char name[64], char file[80]) {
+    static unsigned before;
+    snprintf(name, 64, "/tmp/tern-timeline-XXXXXX");
+    if (tern_test_rank() == 0) {
+        const int fd = mkstemp(name);
+        CU_ASSERT_FATAL(fd >= 0);
+        close(fd);
+    }
+    MPI_Bcast(name, 64, MPI_CHAR, 0, MPI_COMM_WORLD);
+    snprintf(file, 80, "%s", name);
+    if (before++ > 0)
+        snprintf(file, 80, "%s.%u", name, before);
+}
+
+/* The cells of the table: the least, the middle and the largest number of a rank. */
+static void expect_same_numbers(const char *table, const timeline *t, const char *category) {
+    unsigned count[64] = {0}, least = UINT_MAX, most = 0;
+    const int ranks = tern_test_size();
+    for (int r = 0; r < ranks; r++) {
+        count[r] = timeline_count(t, r, category);
+        least = count[r] < least ? count[r] : least;
+        most = count[r] > most ? count[r] : most;
+    }
+    char heading[64], cells[64] = "-";
+    snprintf(heading, sizeof heading, "\n%-40s ", category);
+    const char *at = strstr(table, heading);
+    if (at != NULL)
+        sscanf(at + strlen(heading), "%63s", cells);
+    unsigned low = 0, middle, high = 0;
+    const int numbers = sscanf(cells, "%u/%u/%u", &low, &middle, &high);
+    if (most > 9999) /* which the table shortens */
+        return;
+    CU_ASSERT_EQUAL(low, least);
+    CU_ASSERT_EQUAL(numbers == 3 ? high : low, most);
+}
+
+static void timeline_shows_what_was_done(void) {
+    static const char *const kinds[TERN_SPAN_KINDS] = {
+#define X(name, text, one) text,
+        TERN_SPANS(X)
+#undef X
+    };
+    char name[64], file[80];
+    name_files(name, file);
+    char *text = worked_tracing(1, name, 100000);
+    if (text == NULL)
+        return;
+    if (tern_test_rank() == 0) {
+        timeline t = timeline_read(file);
+        timeline_check_threads(&t);
+        CU_ASSERT_EQUAL(timeline_check_arrows(&t),
+                        (CALLS + ANSWERS + NOTICES) * (unsigned)tern_test_size());
+        for (int k = TERN_SPAN_OTHER + 1; k < TERN_SPAN_WAIT; k++)
+            expect_same_numbers(text, &t, kinds[k]);
+        for (int r = 0; r < tern_test_size(); r++) {
+            CU_ASSERT_EQUAL(timeline_count(&t, r, "puts"), PUTS);
+            CU_ASSERT_EQUAL(timeline_count(&t, r, "calls issued"), CALLS + ANSWERS);
+            CU_ASSERT_EQUAL(timeline_count(&t, r, "calls executed"), CALLS + ANSWERS);
+            CU_ASSERT_EQUAL(timeline_count(&t, r, "notifications received"), NOTICES);
+        }
+        timeline_free(&t);
+        unlink(file);
+        unlink(name);
+    }
+    free(text);
+}
+
+static void a_full_timeline_says_what_it_lacks(void) {
+    enum { ROOM = PUTS };
+    char name[64], file[80];
+    name_files(name, file);
+    char *text = worked_tracing(0, name, ROOM);
+    if (text == NULL)
+        return;
+    if (tern_test_rank() == 0) {
+        timeline t = timeline_read(file);
+        const json_t *data = json_object_get(t.file, "otherData");
+        const long long dropped = json_integer_value(json_object_get(data, "dropped"));
+        char warning[128];
+        snprintf(warning, sizeof warning, "%s lacks %lld events", file, dropped);
+        CU_ASSERT_PTR_NOT_NULL(strstr(text, warning));
+        CU_ASSERT(dropped >= (ATOMICS + GETS) * tern_test_size());
+        for (int r = 0; r < tern_test_size(); r++)
+            CU_ASSERT(timeline_count(&t, r, "puts") <= ROOM);
+        timeline_check_threads(&t);
+        timeline_free(&t);
+        unlink(file);
+        unlink(name);
+    }
+    free(text);
+}
+
+#endif
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"table_tells_what_was_done", table_tells_what_was_done},
         {"nobody_asked", nobody_asked},
+#ifdef TERN_HAVE_JANSSON
+        {"timeline_shows_what_was_done", timeline_shows_what_was_done},
+        {"a_full_timeline_says_what_it_lacks", a_full_timeline_says_what_it_lacks},
+#endif
+        {"the_file_cannot_be_written", the_file_cannot_be_written},
     };
     return tern_test_main(argc, argv, "profile", tests, sizeof tests / sizeof tests[0]);
 }

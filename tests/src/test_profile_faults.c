@@ -1,6 +1,7 @@
 // tern-test: ranks survivors least=2
 
-/* A rank dies while its context is profiled: the others destroy theirs, and write no table. */
+/* A rank dies while its context is profiled: the others destroy theirs, and write no table and no
+ * timeline. */
 
 #include "caught.h"
 #include "survivors.h"
@@ -12,6 +13,7 @@ static void nobody_waits_for_a_table(void) {
     EXPECT_OK(tern_config_init(&config));
     config.segment_size = (size_t)1 << 20;
     config.stats = 1;
+    snprintf(config.trace, sizeof config.trace, "/dev/null");
     if (!fixture_open(&f, &config))
         return;
     fixture_lose(&f, victim);
