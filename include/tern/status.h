@@ -25,9 +25,20 @@ extern "C" {
 #define TERN_NODISCARD __attribute__((warn_unused_result))
 
 /* An inline function of a header. Each library of tern also has a copy of each for languages that
- * call functions by their symbols, and defines this otherwise where it compiles these copies. */
+ * call functions by their symbols, and defines this otherwise where it compiles these copies. A
+ * program that is compiled with TERN_NO_INLINE calls the copies, so that profilers and tools see
+ * these calls (docs/profiling.md). */
 #ifndef TERN_INLINE
+#ifndef TERN_NO_INLINE
 #define TERN_INLINE static inline
+#elif defined(__clang__) || defined(__cplusplus)
+#define TERN_INLINE extern inline __attribute__((gnu_inline, noinline))
+#else
+#define TERN_INLINE inline __attribute__((noinline))
+#endif
+#if defined(TERN_NO_INLINE) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wattributes" /* of the two words together */
+#endif
 #endif
 
 typedef enum tern_status {
