@@ -76,6 +76,7 @@ static tern_status atomic_far(tern_worker *worker, tern_ptr p, tern_atomic_op op
             return status;
     }
     worker->stats.atomics++;
+    worker->stats.trips += p.rank != context->rank && !near;
     uint64_t before = 0;
     if (p.domain == TERN_DOMAIN_GLOBAL)
         status = tern_rma_of(context)->far->atomic(worker, p.rank, offset, op, width, operand,
@@ -114,6 +115,26 @@ tern_status tern_atomic_far(tern_worker *worker, tern_ptr p, tern_atomic_op op, 
 
 /* Atomics that start and return. */
 
+tern_status tern_transfer_ask(tern_worker *worker, uint32_t rank, const tern_message *message,
+                              const void *payload, size_t payload_bytes, void *answer, size_t bytes,
+                              tern_transfer *transfer) {
+    const tern_transport_ops *far = tern_rma_of(worker->context)->far;
+    tern_wait_state wait = TERN_WAIT_IN("an atomic on another node");
+    MPI_Request request;
+    tern_status status;
+    while ((status = tern_message_ask_with(worker, rank, message, payload, payload_bytes, answer,
+                                           bytes, &request)) == TERN_ERR_AGAIN) {
+        if (tern_progress_round(worker) + far->poll(worker) > 0)
+            continue;
+        status = tern_wait_step(worker->context, &wait, rank);
+        if (status != TERN_OK)
+            return status;
+    }
+    if (status == TERN_OK)
+        *transfer = (tern_transfer){.rank = rank, .under_way = true, .asked = true, .mpi = request};
+    return status;
+}
+
 /* Whether it is a word of another node that takes atomics from there. */
 static bool atomic_is_far(const tern_context *context, tern_ptr p) {
     return p.rank < context->size && !tern_is_near(context, p.rank) && p.segment == 0 &&
@@ -143,6 +164,7 @@ static tern_status transfer_atomic(tern_worker *worker, tern_ptr p, tern_atomic_
         return status;
     if (!atomic_goes_by_message(context, p)) {
         worker->stats.atomics++;
+        worker->stats.trips++;
         return far->atomic(worker, p.rank, offset, op, 8, operand, expected, old);
     }
     tern_message message = {.kind = TERN_MESSAGE_ATOMIC,
@@ -150,20 +172,8 @@ static tern_status transfer_atomic(tern_worker *worker, tern_ptr p, tern_atomic_
                             .offset = offset,
                             .bytes = (uint64_t)op | UINT64_C(8) << 8,
                             .operand = {operand, expected}};
-    MPI_Request answer;
-    tern_wait_state wait = TERN_WAIT_IN("an atomic on another node");
     worker->stats.atomics++;
-    while ((status = tern_message_ask(worker, p.rank, &message, old, sizeof *old, &answer)) ==
-           TERN_ERR_AGAIN) {
-        if (tern_progress_round(worker) + far->poll(worker) > 0)
-            continue;
-        status = tern_wait_step(context, &wait, p.rank);
-        if (status != TERN_OK)
-            return status;
-    }
-    if (status == TERN_OK)
-        *transfer = (tern_transfer){p.rank, true, false, {answer}, NULL};
-    return status;
+    return tern_transfer_ask(worker, p.rank, &message, NULL, 0, old, sizeof *old, transfer);
 }
 
 tern_status tern_transfer_atomic(tern_worker *worker, tern_ptr p, tern_atomic_op op,

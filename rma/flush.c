@@ -27,6 +27,7 @@ static tern_status flush_far(tern_worker *worker, uint32_t rank) {
         if (status != TERN_OK)
             return status;
     }
+    worker->stats.trips += mine->dirty[rank].what != 0;
     return tern_way_to(context, rank)->flush(worker, rank);
 }
 

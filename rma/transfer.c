@@ -2,6 +2,8 @@
 
 #include "base/error.h"
 #include "rma/state.h"
+#include "rma/transport/message.h"
+#include "src/mpi/mpi.h"
 #include "src/profile/profile.h"
 #include "src/progress/request.h"
 #include "src/progress/wait.h"
@@ -195,6 +197,7 @@ tern_status tern_transfer_wait(tern_worker *worker, tern_transfer *transfer) {
         return TERN_OK;
     tern_status status = worker->in_handler ? tern_worker_may_wait(worker, "tern_wait") : TERN_OK;
     tern_wait_state wait = TERN_WAIT_IN("tern_wait");
+    worker->stats.trips++;
     const tern_transport_ops *far = tern_rma_of(worker->context)->far;
     while (status == TERN_OK) {
         int done = 0;
@@ -205,6 +208,15 @@ tern_status tern_transfer_wait(tern_worker *worker, tern_transfer *transfer) {
                                  tern_progress_round(worker) + far->poll(worker), transfer->rank);
     }
     return status;
+}
+
+void tern_transfer_forget(tern_transfer *transfer) {
+    if (!transfer->under_way || !transfer->asked)
+        return;
+    tern_mpi_lock();
+    tern_message_forget(&transfer->mpi);
+    tern_mpi_unlock();
+    transfer->under_way = false;
 }
 
 /* Requests that hold a transfer. */

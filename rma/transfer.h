@@ -11,6 +11,7 @@
 #include "tern/transfer.h"
 
 struct tern_flight;
+struct tern_message;
 struct tern_rkey;
 
 /* Zeroed it is complete. */
@@ -18,6 +19,7 @@ typedef struct tern_transfer {
     uint32_t rank;
     bool under_way;
     bool flies; /* over a network */
+    bool asked; /* the answer to a message, which can be done without */
     union {
         MPI_Request mpi;
         struct tern_flight *flight; /* rma/network/port.h */
@@ -30,10 +32,49 @@ tern_status tern_transfer_put(tern_worker *worker, tern_ptr to, const void *from
                               tern_transfer *transfer);
 tern_status tern_transfer_get(tern_worker *worker, void *to, tern_ptr from, size_t bytes,
                               tern_transfer *transfer);
+/* Asks the rank's process, and waits for room if need be. The answer completes the transfer. */
+tern_status tern_transfer_ask(tern_worker *worker, uint32_t rank,
+                              const struct tern_message *message, const void *payload,
+                              size_t payload_bytes, void *answer, size_t bytes,
+                              tern_transfer *transfer);
 /* As tern_atomic_start, but it may be used in progress. */
 tern_status tern_transfer_atomic(tern_worker *worker, tern_ptr p, tern_atomic_op op,
                                  uint64_t operand, uint64_t expected, uint64_t *old,
                                  tern_transfer *transfer);
+
+/*
+ * put_if.c: a put that depends on a word, by the owner of both. If the word is as expected it
+ * becomes `during`; then `words` are stored, the one at `last` behind all others, and then the word
+ * becomes `then`, unless somebody has changed it meanwhile. The put belongs to the owner as soon as
+ * the message does: its origin may die, and nothing stays half done.
+ */
+typedef struct tern_put_if {
+    uint64_t expected, during, then;
+    uint32_t at;   /* bytes from the word to the first of the words that are put */
+    uint32_t last; /* an index */
+    uint64_t words[];
+} tern_put_if;
+
+/* The most bytes from the word to the end of what is put or seen. */
+#define TERN_PUT_IF_MAX 4096u
+
+/* Whether owners put: where they apply the atomics of other nodes, too. */
+bool tern_owners_put(const tern_context *context);
+/* Whether a get tells what a word is or was, also where other nodes' atomics may change it just
+ * then. MPI forbids to get words that its own atomics change. */
+bool tern_gets_see_words(const tern_context *context);
+/* Starts one of so many words. May be used in progress. [out] seen: what the word was; if that is
+ * not what was expected, what lies behind it follows: so many bytes in all. */
+tern_status tern_transfer_put_if(tern_worker *worker, tern_ptr word, const tern_put_if *put,
+                                 size_t words, uint64_t *seen, size_t bytes,
+                                 tern_transfer *transfer);
+
+/* The owner's side: whether the message was right. The MPI lock is held. */
+bool tern_put_if_serve(tern_worker *worker, uint32_t source, const struct tern_message *message,
+                       const char *payload, size_t bytes);
+
+/* Of one whose wait has failed, and whose memory is used again: a message's is MPI's no more. */
+void tern_transfer_forget(tern_transfer *transfer);
 
 /* [out] done: 1 when it is complete. One look, then progress if there may be any. Never waits.
  * TERN_ERR_PEER. */

@@ -21,6 +21,7 @@ extern "C" {
     X(bytes_staged, "bytes of puts and gets copied through memory of tern's on their way")         \
     X(bytes_got, "bytes of chunks of calls copied to where their functions find them")             \
     X(flushes, "flushes that had something to wait for")                                           \
+    X(trips, "waits for an answer from such memory: of a get, an atomic or a flush")               \
     X(settles, "waits for local completion of puts from circular buffers")                         \
     X(circulars_grown, "circular buffers that were full and grew")                                 \
     X(ways_left, "connections over verbs that were closed to make room for others")                \

@@ -164,8 +164,7 @@ bool tern_messages_under_way(const tern_context *context) {
     return any;
 }
 
-/* The receive of an answer that is not wanted any more; local. */
-static void forget_answer(MPI_Request *receive) {
+void tern_message_forget(MPI_Request *receive) {
     PMPI_Cancel(receive);
     PMPI_Wait(receive, MPI_STATUS_IGNORE);
 }
@@ -184,7 +183,7 @@ tern_status tern_message_ask_with(tern_worker *worker, uint32_t rank, const tern
                              ? send_locked(worker, rank, &copy, payload, payload_bytes)
                              : tern_fail_mpi(code, "MPI_Irecv");
     if (status != TERN_OK && receive != MPI_REQUEST_NULL)
-        forget_answer(&receive);
+        tern_message_forget(&receive);
     tern_mpi_unlock();
     if (status == TERN_OK)
         *request = receive;
@@ -233,7 +232,7 @@ tern_status tern_message_question(tern_worker *worker, uint32_t rank, const tern
         if (status != TERN_OK) {
             if (request != MPI_REQUEST_NULL) {
                 tern_mpi_lock();
-                forget_answer(&request); /* its memory is the caller's */
+                tern_message_forget(&request); /* its memory is the caller's */
                 tern_mpi_unlock();
             }
             return status;

@@ -21,6 +21,7 @@ typedef enum tern_message_kind {
     TERN_MESSAGE_PUT,
     TERN_MESSAGE_GET,
     TERN_MESSAGE_ATOMIC,
+    TERN_MESSAGE_PUT_IF,
     TERN_MESSAGE_FLUSH,
     TERN_MESSAGE_OPEN,
     TERN_MESSAGE_BATCH,
@@ -72,6 +73,8 @@ tern_status tern_message_ask(tern_worker *worker, uint32_t rank, const tern_mess
 tern_status tern_message_ask_with(tern_worker *worker, uint32_t rank, const tern_message *message,
                                   const void *payload, size_t payload_bytes, void *answer,
                                   size_t bytes, MPI_Request *request);
+/* Takes back the receive of an answer that is not wanted any more; local. The MPI lock is held. */
+void tern_message_forget(MPI_Request *request);
 /* As tern_message_send, waiting for a send buffer. */
 tern_status tern_message_send_all(tern_worker *worker, uint32_t rank, const tern_message *message,
                                   const void *payload, size_t bytes);

@@ -73,7 +73,8 @@ static tern_status p2p_get(tern_worker *worker, uint32_t rank, uint64_t offset, 
     if (status == TERN_OK)
         status = tern_message_ask(worker, rank, &message, memory, bytes, &receive);
     if (status == TERN_OK)
-        *transfer = (tern_transfer){rank, true, false, {receive}, key};
+        *transfer = (tern_transfer){
+            .rank = rank, .under_way = true, .asked = key == NULL, .mpi = receive, .key = key};
     else
         tern_far_release(worker, key, false);
     return status;

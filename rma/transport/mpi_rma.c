@@ -251,7 +251,7 @@ static tern_status window_transfer(tern_worker *worker, bool put, uint32_t rank,
         return status;
     if (transfer == NULL)
         return window_complete(worker, rank, &mpi);
-    *transfer = (tern_transfer){rank, true, false, {mpi}, NULL};
+    *transfer = (tern_transfer){.rank = rank, .under_way = true, .mpi = mpi};
     return TERN_OK;
 }
 

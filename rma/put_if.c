@@ -1,0 +1,95 @@
+#include "rma/state.h"
+#include "rma/transport/message.h"
+#include "src/profile/profile.h"
+
+/*
+ * Puts that depend on a word. Where atomics of other nodes are messages that the owner serves, a
+ * put that has to follow one of them can travel with it: compare, put and give back are one round
+ * trip instead of three. The owner's ranks of the node see what they would see if the origin did
+ * the three: the word as the origin's lock, then new words, then the word given back.
+ */
+
+bool tern_owners_put(const tern_context *context) {
+    return tern_rma_of(context)->far != NULL && !tern_has_far_atomics(context);
+}
+
+bool tern_gets_see_words(const tern_context *context) {
+    return tern_owners_put(context) || tern_rma_of(context)->native != NULL;
+}
+
+static tern_status transfer_put_if(tern_worker *worker, tern_ptr word, const tern_put_if *put,
+                                   size_t words, uint64_t *seen, size_t bytes,
+                                   tern_transfer *transfer) {
+    uint64_t offset = 0;
+    tern_status status = tern_segment_check(worker->context, word, bytes, &offset);
+    if (status == TERN_OK && worker->in_handler)
+        status = tern_worker_may_wait(worker, "a put to another node");
+    if (status != TERN_OK)
+        return status;
+    const tern_message message = {
+        .kind = TERN_MESSAGE_PUT_IF, .origin = worker->id, .offset = offset, .bytes = bytes};
+    seen[0] = ~put->expected; /* what a refused message leaves there */
+    worker->stats.atomics++;
+    return tern_transfer_ask(worker, word.rank, &message, put, sizeof *put + 8 * words, seen, bytes,
+                             transfer);
+}
+
+tern_status tern_transfer_put_if(tern_worker *worker, tern_ptr word, const tern_put_if *put,
+                                 size_t words, uint64_t *seen, size_t bytes,
+                                 tern_transfer *transfer) {
+    if (__builtin_expect(worker->profile == NULL, 1))
+        return transfer_put_if(worker, word, put, words, seen, bytes, transfer);
+    const tern_span span = tern_span_begin(worker, TERN_SPAN_ATOMIC, TERN_NO_FUNCTION);
+    const tern_status status = transfer_put_if(worker, word, put, words, seen, bytes, transfer);
+    tern_span_end(worker, &span, word.rank, 8 * words, status);
+    return status;
+}
+
+/* The words at `to`, the one at last behind all others. The fence keeps them behind the word. */
+static void put_words(uint64_t *to, const uint64_t *words, size_t count, size_t last) {
+    /* R2: tern_state_reload */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    for (size_t i = 0; i < count; i++)
+        if (i != last)
+            /* R1: tern_entry_copy; the words are checked: R2 */
+            __atomic_store_n(to + i, words[i], __ATOMIC_RELAXED);
+    /* R7: tern_entry_copy */
+    __atomic_store_n(to + last, words[last], __ATOMIC_SEQ_CST);
+}
+
+bool tern_put_if_serve(tern_worker *worker, uint32_t source, const tern_message *message,
+                       const char *payload, size_t bytes) {
+    const tern_rma *rma = tern_rma_of(worker->context);
+    uint64_t words[TERN_PUT_IF_MAX / 8], size = message->bytes, offset = message->offset;
+    tern_put_if put;
+    if (bytes <= sizeof put || bytes % 8 != 0 || size < 8 || size > TERN_PUT_IF_MAX ||
+        size % 8 != 0 || offset % 8 != 0 || size > rma->layout.bytes ||
+        offset > rma->layout.bytes - size || message->tag == 0)
+        return false;
+    memcpy(&put, payload, sizeof put);
+    const uint64_t count = (bytes - sizeof put) / 8;
+    if (put.at < 8 || put.at % 8 != 0 || put.at > size || count > (size - put.at) / 8 ||
+        put.last >= count)
+        return false;
+    memcpy(words, payload + sizeof put, 8 * count);
+    uint64_t *word = (uint64_t *)(void *)(rma->mine + offset), seen = put.expected;
+    /* R7: tern_state_load; locks are taken by it, too: R6 */
+    const bool taken =
+        __atomic_compare_exchange_n(word, &seen, put.during, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    if (taken) {
+        put_words(word + put.at / 8, words, count, put.last);
+        uint64_t during = put.during;
+        if (put.then != during)
+            /* R6: tern_state_cas, tern_state_load */
+            __atomic_compare_exchange_n(word, &during, put.then, 0, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_SEQ_CST);
+        tern_message_answer(worker, source, message->tag, &seen, sizeof seen, false);
+        return true;
+    }
+    words[0] = seen;
+    for (uint64_t i = 1; i < size / 8; i++)
+        /* R2: put_words, tern_entry_put; behind the word */
+        words[i] = __atomic_load_n(word + i, __ATOMIC_RELAXED);
+    tern_message_answer(worker, source, message->tag, words, size, false);
+    return true;
+}
