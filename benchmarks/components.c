@@ -300,6 +300,12 @@ void cells_costs(bench *b, cells *costs) {
     double hot = component(b, f, "fetch_add, one word", 8, fetch_add_one);
     if (b->shared)
         costs->own.hot = costs->others.hot = hot;
+    tern_transport transport = TERN_SHM;
+    tern_costs guess = {0};
+    const uint32_t other = (uint32_t)((b->rank + 1) % b->ranks);
+    if (!b->shared && tern_context_transport(b->context, other, &transport) == TERN_OK)
+        tern_costs_guess(transport, &guess);
+    costs->others.store = guess.store > 0 ? costs->others.cas : 0;
     b->options.only = before.options.only;
     b->published = before.published;
     close_field(b, f);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "path/selector.h"
+#include "rma/transfer.h"
 #include "src/progress/wait.h"
 #include "tern/call.h"
 
@@ -90,6 +91,8 @@ void tern_measure_rma(tern_worker *worker, const tern_path_target *target, tern_
         return;
     costs->flush = flushed > costs->put ? flushed - costs->put : 0;
     costs->cas = costs->fetch = costs->hot = atomic;
+    const bool far = tern_reach_address(worker, target->scratch, 8) == NULL;
+    costs->store = far && tern_owners_put(worker->context) ? atomic : 0;
 }
 
 /* An atomic on a word in the caller's cache stands for everything that an owner does to its own

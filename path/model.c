@@ -9,7 +9,7 @@
  * them.
  */
 typedef struct profile {
-    double get, put, flush, cas, fetch, hot;
+    double get, put, flush, cas, fetch, hot, store;
 } profile;
 
 typedef struct profiles {
@@ -33,9 +33,17 @@ static const profiles table[TERN_MODEL_OPERATIONS] = {
     [TERN_MODEL_POP] = {{.get = 1, .hot = 1, .put = 1}, {.get = 1, .hot = 1}},
 };
 
+/* Where owners put, of operations on hash tables in any phase (hashtable/far/flight.h). */
+static const profile stored[] = {[TERN_MODEL_INSERT] = {.store = 1},
+                                 [TERN_MODEL_UPDATE] = {.store = 2},
+                                 [TERN_MODEL_FIND] = {.get = 1},
+                                 [TERN_MODEL_MISS] = {.get = 1},
+                                 [TERN_MODEL_ADD] = {.store = 1, .fetch = 1},
+                                 [TERN_MODEL_ADD_NEW] = {.store = 1}};
+
 static double model_sum(const profile *p, const tern_costs *c) {
-    return p->get * c->get + p->put * c->put + p->flush * c->flush + p->cas * c->cas +
-           p->fetch * c->fetch + p->hot * c->hot;
+    return p->store * c->store + p->get * c->get + p->put * c->put + p->flush * c->flush +
+           p->cas * c->cas + p->fetch * c->fetch + p->hot * c->hot;
 }
 
 /* The cost of finding out that a bucket holds another key. An insert tries to take the bucket; all
@@ -47,6 +55,8 @@ static double model_pass(tern_model_operation operation, const tern_costs *c) {
 }
 
 static double model_cost(tern_model_operation operation, const profile *p, const tern_costs *c) {
+    if (c->store > 0 && operation < TERN_MODEL_PUSH)
+        p = &stored[operation];
     return model_sum(p, c) + c->passed * model_pass(operation, c);
 }
 
@@ -66,7 +76,8 @@ void tern_costs_guess(tern_transport transport, tern_costs *costs) {
                                    .cas = 4000,
                                    .fetch = 4000,
                                    .hot = 4000,
-                                   .call = 4500};
+                                   .call = 4500,
+                                   .store = 4000};
     /* Its atomics are applied by their owner. */
     static const tern_costs ofi = {.get = 2500,
                                    .put = 500,
@@ -74,7 +85,8 @@ void tern_costs_guess(tern_transport transport, tern_costs *costs) {
                                    .cas = 4000,
                                    .fetch = 4000,
                                    .hot = 4000,
-                                   .call = 4000};
+                                   .call = 4000,
+                                   .store = 4000};
     static const tern_costs *const of[] = {[TERN_SHM] = &near,
                                            [TERN_RMA] = &rma,
                                            [TERN_P2P] = &p2p,
@@ -100,6 +112,7 @@ void tern_costs_computing(const tern_costs *attentive, tern_transport transport,
     costs->cas += wait;
     costs->fetch += wait;
     costs->hot += wait;
+    costs->store += costs->store > 0 ? wait : 0;
 }
 
 tern_status tern_model_predict(tern_model_operation operation, tern_flags flags,
