@@ -224,6 +224,8 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     t->value_bytes = options->value_bytes;
     t->call_only = options->call_only != 0;
     t->users_hash = options->key_hash != NULL || options->key_owner != NULL;
+    t->owners_put = tern_owners_put(context) && t->shape.stride <= TERN_PUT_IF_MAX;
+    t->words_seen = tern_gets_see_words(context);
     t->plain = t->key_bytes == 8 && t->value_bytes == (options->counter ? 0 : 8) && !t->call_only &&
                !t->users_hash;
     t->key_hash = options->key_hash;

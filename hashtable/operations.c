@@ -1,20 +1,22 @@
 #include "hashtable/operations.h"
 
+#include "hashtable/far/flight.h"
 #include "hashtable/growth/growth.h"
 #include "hashtable/near/lock.h"
 #include "hashtable/near/scratch.h"
 
 /*
- * Cost, in operations that are not load/store, away from collisions
- * (tests/hashtable/test_hashtable_cost.c):
+ * Near parts are worked on here and in near/, keys of other parts by flights, whose cost
+ * far/flight.h states. Where the owner does not put (tern_owners_put), inserts, erases and adds of
+ * other parts are done here, too, with gets, puts and atomics. That costs, in round trips, away
+ * from collisions (tests/hashtable/test_hashtable_cost.c):
  *
  *     insert, new key     CAS, put; one CAS lost or get more if the last insert met its key
  *     insert, known key   get, CAS, put, CAS; a CAS more if the last insert met a new key
  *     insert_new          as insert; known key: get, a CAS more if the last met a new one
- *     erase               get, CAS, put, CAS; counters: get, or; absent: get, load
+ *     erase               get, CAS, put, CAS; counters: get, or
  *     add                 get, fetch-and-add; new key: get, CAS, fetch-and-add, put
  *     compare_swap        get, CAS
- *     find                get; counters and absent keys a load more, but in a phase of reads
  */
 
 /* Puts a new value into a bucket that holds the key, unless only_new and it is not erased. */
@@ -71,9 +73,29 @@ tern_status tern_operation_insert(tern_worker *worker, tern_hashtable *table, co
                                    existed);
 }
 
+/* By flights; but a value that a hook is to see is replaced under a lock. */
+static tern_status exchange_far(tern_key_search *p, tern_replace_hook *hook,
+                                const tern_flight_plan *plan, uint64_t *entry, uint64_t *seen,
+                                bool *existed) {
+    uint64_t there = 0;
+    tern_status status;
+    do {
+        status = tern_flight_run(p, plan, &there, seen);
+        *existed = there != 0;
+        if (status == TERN_OK && *existed && hook != NULL) {
+            const tern_claim claim = {false, false, tern_state_of_check(seen[0], p->hash)};
+            status = operation_replace(p, &claim, false, hook, entry, existed);
+        }
+    } while (tern_probe_again(p, true, &status));
+    return status;
+}
+
 tern_status tern_operation_exchange(tern_worker *worker, tern_hashtable *table, const uint64_t *key,
                                     uint64_t hash, const void *value, bool only_new,
                                     tern_flags promise, tern_replace_hook *hook, bool *existed) {
+    const tern_flight_kind kind =
+        only_new || hook != NULL ? TERN_FLIGHT_INSERT_NEW : TERN_FLIGHT_INSERT;
+    const tern_flight_plan plan = {.kind = kind, .promise = promise, .given = value};
     tern_scratch room_for_mine, room_for_seen;
     size_t bytes = 8 * tern_entry_words(table->shape);
     uint64_t *entry = tern_scratch_take(&room_for_mine, bytes);
@@ -86,6 +108,10 @@ tern_status tern_operation_exchange(tern_worker *worker, tern_hashtable *table, 
                     table->value_bytes);
     tern_key_search p = tern_probe_start(worker, table, key, hash);
     tern_claim claim = {false, false, TERN_FREE};
+    if (tern_flight_takes(table, p.part->buckets.rank, kind)) {
+        status = exchange_far(&p, only_new ? NULL : hook, &plan, entry, seen, existed);
+        goto out;
+    }
     do {
         *existed = false;
         status = claim_bucket(&p, table, seen, &claim);
@@ -117,6 +143,9 @@ tern_status tern_operation_change(tern_worker *worker, const tern_hashtable *tab
                                   tern_replace_hook *hook) {
     tern_shape s = table->shape;
     tern_scratch room;
+    const tern_flight_plan plan = {.kind = TERN_FLIGHT_ERASE};
+    if (hook == NULL && tern_flight_takes(table, tern_hash_owner(table, hash), plan.kind))
+        return tern_flight_operate(worker, table, key, hash, &plan, NULL);
     uint64_t *entry = tern_scratch_take(&room, 8 * tern_entry_words(s));
     if (entry == NULL)
         return TERN_ERR_MEMORY;

@@ -42,11 +42,11 @@ tern_status tern_operation_find(tern_worker *worker, const tern_hashtable *table
  * Adds delta to the counters of count keys, in order; the second lies step bytes after the first. A
  * key that finds no room is skipped. [out] done: keys that were gone through, all if TERN_OK, else
  * those before the one that failed; [out] added: how many of them were counted. step: key_bytes, or
- * the padded size. own: every key belongs to this rank. Flushes nothing; far_put is set where
+ * the padded size. owner: of every key, or TERN_NOBODY. Flushes nothing; far_put is set where
  * something is to be flushed.
  */
-tern_status tern_operation_add_many(tern_worker *worker, const tern_hashtable *table,
-                                    const void *keys, size_t step, size_t count, uint64_t delta,
-                                    bool own, size_t *done, size_t *added, bool *far_put);
+tern_status tern_operation_add_many(tern_worker *worker, tern_hashtable *table, const void *keys,
+                                    size_t step, size_t count, uint64_t delta, uint32_t owner,
+                                    size_t *done, size_t *added, bool *far_put);
 
 #endif

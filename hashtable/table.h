@@ -72,8 +72,10 @@ struct tern_hashtable {
     uint32_t rank, ranks;
     size_t key_bytes, value_bytes;
     bool call_only;
-    bool all_near; /* every part has a near address */
-    bool plain;    /* what near.h serves where a part is near */
+    bool all_near;   /* every part has a near address */
+    bool plain;      /* what near.h serves where a part is near */
+    bool owners_put; /* of the parts that are not near (rma/transfer.h) */
+    bool words_seen; /* by gets, whatever atomics change them */
     uint64_t (*key_hash)(const void *key, size_t bytes, void *argument);          /* NULL: XXH3 */
     int (*key_equal)(const void *a, const void *b, size_t bytes, void *argument); /* NULL: bytes */
     uint64_t (*key_owner)(const void *key, size_t bytes, void *argument); /* NULL: by the hash */

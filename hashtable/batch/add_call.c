@@ -24,14 +24,14 @@ static tern_status tern_hashtable_on_add_many(tern_call_info *call, const void *
     const tern_piece_head *head = message;
     tern_hashtable *table;
     size_t count, done, added;
-    bool far_put;
+    bool far_put = false;
     tern_status status = tern_piece_read(call, message, bytes, TERN_ITEM_KEY, &table, &count);
     if (status == TERN_OK && !tern_shape_counts(table->shape))
         status = tern_fail(TERN_ERR_ARGUMENT, "a batch of adds to a table of values");
     if (status != TERN_OK)
         return status;
     status = tern_operation_add_many(call->worker, table, head + 1, 8 * table->shape.key_words,
-                                     count, head->word, true, &done, &added, &far_put);
+                                     count, head->word, table->rank, &done, &added, &far_put);
     /* A failure with keys behind it is told as progress: the caller sends the rest again, and a
      * lasting one then comes first. */
     if (status != TERN_OK && done == 0)
@@ -61,11 +61,11 @@ static tern_status adds_take(tern_scatter *scatter, tern_scatter_piece *piece, c
 /* Waits where a handler would not. */
 static tern_status adds_here(tern_scatter *scatter, tern_scatter_piece *piece) {
     add_batch *batch = (add_batch *)(void *)scatter;
-    const tern_hashtable *table = scatter->table;
+    tern_hashtable *table = scatter->table;
     size_t done, added;
     tern_status status = tern_operation_add_many(
         scatter->worker, table, piece->words, 8 * table->shape.key_words, piece->count,
-        scatter->word, piece->owner == table->rank, &done, &added, &batch->far_put);
+        scatter->word, piece->owner, &done, &added, &batch->far_put);
     batch->added += added;
     return status;
 }

@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
+#include "hashtable/far/flight.h"
 #include "hashtable/growth/growth.h"
 #include "hashtable/operations.h"
-#include "rma/transfer.h"
 
 /*
  * Many adds: the hot path of counters. Budget for a key of 8 bytes by load/store: one cache line,
@@ -134,127 +134,6 @@ static tern_status add_near8(tern_worker *worker, const tern_hashtable *table, c
     return right ? TERN_OK : tern_fail(TERN_ERR_ARGUMENT, "a key in a batch is another rank's");
 }
 
-/* A key under way. */
-typedef struct slot {
-    tern_table_key key;
-    tern_key_search probe;
-    bool fetched; /* a get of its first entry was started */
-    tern_transfer transfer;
-    uint64_t entry[1 + TERN_KEY_MAX / 8];
-} slot;
-
-static tern_status batch_stage(tern_worker *worker, const tern_hashtable *table, const void *key,
-                               slot *slot) {
-    tern_shape s = table->shape;
-    tern_key_load(table, key, &slot->key);
-    slot->probe = tern_probe_start(worker, table, slot->key.words, slot->key.hash);
-    tern_ptr bucket = tern_bucket_far(&slot->probe, s, 0);
-    const char *near = tern_reach_address(worker, bucket, s.stride);
-    slot->fetched = near == NULL;
-    if (near != NULL) {
-        __builtin_prefetch(near, 1);
-        return TERN_OK;
-    }
-    return tern_transfer_get(worker, slot->entry, tern_ptr_add(bucket, s.entry_at),
-                             8 * tern_entry_words(s), &slot->transfer);
-}
-
-static tern_status batch_apply(tern_worker *worker, slot *slot, uint64_t delta, bool *far_put) {
-    tern_key_search *p = &slot->probe;
-    bool look = true;
-    uint64_t before;
-    if (slot->fetched) {
-        slot->fetched = false;
-        tern_status status = tern_transfer_wait(worker, &slot->transfer);
-        if (status != TERN_OK)
-            return status;
-        tern_verdict verdict = tern_probe_judge(p, p->table->shape, slot->entry);
-        if (verdict == TERN_ENTRY_MINE) {
-            status = tern_counter_add(p, p->table->shape, false, delta, &before);
-            if (!tern_probe_again(p, true, &status))
-                return status;
-        } else if (verdict == TERN_ENTRY_OTHER)
-            tern_probe_next(p, p->table->shape);
-        else
-            look = false; /* most likely free: what a CAS will tell */
-    }
-    return tern_probe_add_any(p, look, false, delta, &before, far_put);
-}
-
-/* A key has found no room, and the keys in the slots from the first on were looked for already. */
-static tern_status batch_wait(tern_worker *worker, const tern_hashtable *table, const char *keys,
-                              size_t step, size_t first, size_t count, uint64_t delta,
-                              slot *slots) {
-    const slot *full = &slots[(first - 1) % GROUP];
-    tern_status status = TERN_OK;
-    for (size_t i = first; i < first + count && status == TERN_OK; i++) {
-        slot *next = &slots[i % GROUP];
-        if (next->fetched)
-            status = tern_transfer_wait(worker, &next->transfer);
-        next->fetched = next->fetched && status != TERN_OK;
-    }
-    if (status != TERN_OK)
-        return status;
-    const tern_status added =
-        batch_add_alone(worker, table, full->key.words, full->key.hash, delta);
-    for (size_t i = first; i < first + count && status == TERN_OK; i++)
-        status = batch_stage(worker, table, keys + step * i, &slots[i % GROUP]);
-    return status == TERN_OK ? added : status;
-}
-
-/* slots: GROUP of them. */
-static tern_status add_pipelined(tern_worker *worker, const tern_hashtable *table, const char *keys,
-                                 size_t step, size_t count, uint64_t delta, slot *slots,
-                                 size_t *done, size_t *added, bool *far_put) {
-    for (size_t i = 0; i < GROUP; i++) {
-        slots[i].fetched = false;
-        slots[i].transfer = (tern_transfer){0};
-    }
-    tern_status status = TERN_OK;
-    for (size_t i = 0; status == TERN_OK && i < count + GROUP; i++) {
-        if (i >= GROUP) {
-            size_t at = i - GROUP;
-            status = batch_apply(worker, &slots[i % GROUP], delta, far_put);
-            if (batch_may_wait(worker, table, status))
-                status = batch_wait(worker, table, keys, step, at + 1,
-                                    (i < count ? i : count) - (at + 1), delta, slots);
-            if (status == TERN_OK)
-                ++*added;
-            else if (status == TERN_ERR_FULL)
-                status = TERN_OK;
-            else
-                break;
-            *done = at + 1;
-            batch_make_progress(worker, *done);
-        }
-        if (i < count)
-            status = batch_stage(worker, table, keys + step * i, &slots[i % GROUP]);
-    }
-    /* Gets under way write into the slots. */
-    for (size_t i = 0; status != TERN_OK && i < GROUP; i++)
-        if (slots[i].fetched)
-            tern_ignore(tern_transfer_wait(worker, &slots[i].transfer));
-    return status;
-}
-
-/* A wait that has failed leaves a get under way, into which MPI may still write: its slots are left
- * to that for good. */
-static tern_status add_far(tern_worker *worker, const tern_hashtable *table, const char *keys,
-                           size_t step, size_t count, uint64_t delta, size_t *done, size_t *added,
-                           bool *far_put) {
-    slot *slots = malloc(GROUP * sizeof *slots);
-    if (slots == NULL)
-        return tern_fail(TERN_ERR_MEMORY, "no memory for %d operations under way", GROUP);
-    tern_status status =
-        add_pipelined(worker, table, keys, step, count, delta, slots, done, added, far_put);
-    bool lost = false;
-    for (size_t i = 0; i < GROUP; i++)
-        lost = lost || slots[i].transfer.under_way;
-    if (!lost)
-        free(slots);
-    return status;
-}
-
 /* Where there is no memory to put keys in order, in theirs. done counts keys then, and says nothing
  * of which. */
 static tern_status add_by_region(tern_worker *worker, const tern_hashtable *table, const char *keys,
@@ -274,34 +153,35 @@ static tern_status add_by_region(tern_worker *worker, const tern_hashtable *tabl
     return status;
 }
 
-static tern_status add_many(tern_worker *worker, const tern_hashtable *table, const void *keys,
-                            size_t step, size_t count, uint64_t delta, bool own, size_t *done,
-                            size_t *added, bool *far_put) {
-    *done = 0;
-    *added = 0;
-    bool near = table->all_near || (own && table->part[table->rank].near != NULL);
-    bool plain = table->key_bytes == 8 && !table->users_hash;
-    if (table->all_near && plain && tern_regions_pay(table, count))
-        return add_by_region(worker, table, keys, count, delta, done, added);
-    if (near && plain)
-        return add_near8(worker, table, keys, count, delta, done, added);
-    if (!near)
-        return add_far(worker, table, keys, step, count, delta, done, added, far_put);
-    slot slots[GROUP];
-    return add_pipelined(worker, table, keys, step, count, delta, slots, done, added, far_put);
-}
-
-tern_status tern_operation_add_many(tern_worker *worker, const tern_hashtable *table,
-                                    const void *keys, size_t step, size_t count, uint64_t delta,
-                                    bool own, size_t *done, size_t *added, bool *far_put) {
+/* Near keys of 8 bytes. */
+static tern_status add_many_near8(tern_worker *worker, const tern_hashtable *table,
+                                  const char *keys, size_t count, uint64_t delta, size_t *done,
+                                  size_t *added) {
     /* Twice: a wait for room leaves one, and keys ahead are held by the other. */
     tern_table_enter(worker, table);
     tern_table_enter(worker, table);
-    tern_status status =
-        add_many(worker, table, keys, step, count, delta, own, done, added, far_put);
+    const tern_status status = table->all_near && tern_regions_pay(table, count)
+                                   ? add_by_region(worker, table, keys, count, delta, done, added)
+                                   : add_near8(worker, table, keys, count, delta, done, added);
     tern_table_exit(worker, table);
     tern_table_exit(worker, table);
     tern_entries_take_effect();
+    return status;
+}
+
+tern_status tern_operation_add_many(tern_worker *worker, tern_hashtable *table, const void *keys,
+                                    size_t step, size_t count, uint64_t delta, uint32_t owner,
+                                    size_t *done, size_t *added, bool *far_put) {
+    const tern_items items = {keys, (const char *)&delta, step, 0, count, owner == table->rank};
+    const bool near = table->all_near || (owner != TERN_NOBODY && table->part[owner].near != NULL);
+    *done = *added = 0;
+    *far_put = *far_put || !near;
+    if (near && table->key_bytes == 8 && !table->users_hash)
+        return add_many_near8(worker, table, keys, count, delta, done, added);
+    if (near || items.own)
+        return tern_run_insert(worker, table, &items, done, added);
+    const tern_status status = tern_pipeline_insert(worker, table, &items, added);
+    *done = status == TERN_OK ? count : 0;
     return status;
 }
 
@@ -321,8 +201,8 @@ tern_status tern_hashtable_add_many(tern_worker *worker, tern_hashtable *table, 
     size_t done, counted = 0;
     bool far_put = false;
     if (via == TERN_BY_RMA)
-        status = tern_operation_add_many(worker, table, keys, table->key_bytes, count, delta, false,
-                                         &done, &counted, &far_put);
+        status = tern_operation_add_many(worker, table, keys, table->key_bytes, count, delta,
+                                         TERN_NOBODY, &done, &counted, &far_put);
     else
         status = tern_call_add_many(worker, table, keys, count, delta,
                                     tern_flags_way(flags) == TERN_AUTO, &counted, &far_put);

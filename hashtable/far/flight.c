@@ -12,20 +12,26 @@ static void flight_started(tern_flight *f, tern_flight_stage stage, tern_status 
         flight_end(f, status);
 }
 
-static bool flight_finds(const tern_flight *f) { return f->plan.kind == TERN_FLIGHT_FIND; }
+static bool flight_finds(const tern_flight *f) { return f->plan.kind <= TERN_FLIGHT_LOCATE; }
 static bool flight_adds(const tern_flight *f) { return f->plan.kind == TERN_FLIGHT_ADD; }
+
+/* A new key gets a bucket. */
+static bool flight_creates(const tern_flight *f) {
+    return !flight_finds(f) && f->plan.kind != TERN_FLIGHT_ERASE;
+}
 
 /* A key that is there is left alone. */
 static bool only_new(const tern_flight *f) {
     return f->plan.kind == TERN_FLIGHT_INSERT_NEW || f->table->value_bytes == 0;
 }
 
-static void get_entry(tern_flight *f, tern_flight_stage stage) {
-    tern_shape s = f->table->shape;
-    flight_started(f, stage,
-                   tern_transfer_get(f->worker, f->entry, tern_bucket_far(&f->probe, s, s.entry_at),
-                                     8 * tern_entry_words(s), &f->transfer));
+/* Nobody writes, and no keys are moved. */
+static bool flight_is_still(const tern_flight *f) {
+    return f->plan.promise == TERN_READ_ONLY && !tern_table_moves(f->table);
 }
+
+/* Whether what a get says of words that atomics change means anything: MPI forbids to look. */
+static bool flight_sees_words(const tern_flight *f) { return f->table->words_seen; }
 
 static void start_atomic(tern_flight *f, tern_flight_stage stage, tern_atomic_op op, uint32_t at,
                          uint64_t operand, uint64_t expected) {
@@ -34,19 +40,8 @@ static void start_atomic(tern_flight *f, tern_flight_stage stage, tern_atomic_op
                                         op, operand, expected, &f->word, &f->transfer));
 }
 
-static void flight_claim(tern_flight *f) {
-    start_atomic(f, TERN_FLIGHT_CLAIM, TERN_ATOMIC_CAS, 0,
-                 tern_state_taken(f->probe.hash, f->table->rank), TERN_FREE);
-}
-
-static void flight_lock(tern_flight *f, uint64_t expected) {
-    f->expected = expected;
-    start_atomic(f, TERN_FLIGHT_LOCK, TERN_ATOMIC_CAS, 0,
-                 tern_state_locked(f->probe.hash, f->table->rank), expected);
-}
-
-static void flight_add(tern_flight *f, tern_flight_stage stage) {
-    start_atomic(f, stage, TERN_ATOMIC_ADD, 8, tern_counter_word(f->plan.delta), 0);
+static void flight_add(tern_flight *f) {
+    start_atomic(f, TERN_FLIGHT_COUNTER, TERN_ATOMIC_ADD, 8, tern_counter_word(f->plan.delta), 0);
 }
 
 static void flight_revive(tern_flight *f, uint64_t expected) {
@@ -55,104 +50,221 @@ static void flight_revive(tern_flight *f, uint64_t expected) {
                  expected);
 }
 
-static bool flight_looks(const tern_flight *f) {
-    /* R4 */
-    return flight_finds(f) || flight_adds(f) ||
-           atomic_load_explicit(&f->table->meets_keys, memory_order_relaxed);
-}
-
-static void remember_meeting(const tern_flight *f, bool met) {
-    if (!flight_finds(f) && !flight_adds(f) && flight_looks(f) != met)
-        /* R4 */
-        atomic_store_explicit(&f->table->meets_keys, met, memory_order_relaxed);
-}
-
+/* Gets the bucket that the probe is at and those behind it, each time twice as many. */
 static void flight_look(tern_flight *f) {
-    f->expected = TERN_FREE;
-    f->wait = (tern_wait_state)TERN_WAIT_START;
-    if (flight_looks(f))
-        get_entry(f, TERN_FLIGHT_ENTRY);
-    else
-        flight_claim(f);
+    const tern_shape s = f->table->shape;
+    const uint64_t line = tern_shape_line(s), most = tern_flight_buckets(s);
+    f->run = f->run == 0 ? line : 2 * f->run < most ? 2 * f->run : most;
+    f->first = f->probe.index & ~(line - 1);
+    f->count = f->probe.part->count - f->first;
+    f->count = f->count < f->run ? f->count : f->run;
+    const tern_ptr from = tern_ptr_add(f->probe.part->buckets, (int64_t)(f->first * s.stride));
+    const size_t bytes = f->count > 1 ? f->count * s.stride : s.entry_at + 8 * tern_entry_words(s);
+    flight_started(f, TERN_FLIGHT_LOOK,
+                   tern_transfer_get(f->worker, f->memory, from, bytes, &f->transfer));
 }
 
-/* At the next bucket. */
-static void move_on(tern_flight *f) {
-    tern_probe_next(&f->probe, f->table->shape);
-    if (f->probe.left == 0)
-        flight_end(f, flight_finds(f) ? TERN_ERR_NOT_FOUND : TERN_ERR_FULL);
-    else
-        flight_look(f);
-}
+/* Another look at the bucket. state: why. */
+static void flight_look_again(tern_flight *f, uint64_t state) {
+    enum { LOOKS = 64 };
 
-/* Whether the rank that writes the bucket is still alive. */
-static tern_status check_writer(tern_flight *f, uint64_t state) {
+    const uint32_t writer = tern_state_writer(state);
     tern_status status = tern_bucket_check(&f->probe, state);
-    return status == TERN_OK
-               ? tern_probe_step(f->worker->context, &f->wait, tern_state_writer(state))
-               : status;
-}
-
-/* Another look at a bucket that was being written. */
-static void flight_look_again(tern_flight *f) {
-    tern_status status = check_writer(f, f->word);
+    f->word = state;
+    f->doubts = writer == TERN_NOBODY && state == f->doubted ? f->doubts + 1 : 0;
+    f->doubted = state;
+    if (status == TERN_OK && f->doubts >= LOOKS)
+        status = tern_bucket_not_whole(&f->probe, state);
     if (status == TERN_OK)
-        get_entry(f, TERN_FLIGHT_ENTRY);
+        status = tern_probe_step(f->worker->context, &f->wait, writer);
+    f->run = 0;
+    f->waits = true;
+    if (status == TERN_OK)
+        flight_look(f);
     else
         flight_end(f, status);
 }
 
-/* The entry is the key's. */
-static void flight_meet(tern_flight *f, bool erased) {
-    tern_shape s = f->table->shape;
-    remember_meeting(f, true);
-    if (flight_finds(f) && erased) {
-        flight_end(f, TERN_ERR_NOT_FOUND);
-    } else if (flight_finds(f) && tern_shape_counts(s)) {
-        start_atomic(f, TERN_FLIGHT_COUNTER, TERN_ATOMIC_LOAD, 8, 0, 0);
-    } else if (flight_finds(f)) {
-        if (f->table->value_bytes > 0)
-            memcpy(f->plan.taken, f->entry + 1 + s.key_words, f->table->value_bytes);
-        flight_end(f, TERN_OK);
-    } else if (flight_adds(f)) {
-        flight_add(f, TERN_FLIGHT_COUNTER);
-    } else if (only_new(f) && !erased) {
-        f->result = 1;
+/* Puts the entry, sealed with stamp, if the state is as expected. */
+static void flight_store(tern_flight *f, uint64_t expected, uint64_t during, uint64_t then,
+                         uint64_t stamp) {
+    const tern_shape s = f->table->shape;
+    const bool counter = tern_shape_counts(s);
+    uint64_t *entry = f->put->words + counter;
+    const tern_put_if head = {expected, during, then, 8, counter};
+    *f->put = head;
+    f->put->words[0] = tern_counter_word(f->plan.delta); /* of a counter; else the check */
+    if (f->plan.kind == TERN_FLIGHT_ERASE)
+        memset(entry + 1 + s.key_words, 0, 8 * (size_t)s.value_words);
+    else
+        tern_words_fill(entry + 1 + s.key_words, s.value_words, f->plan.given,
+                        f->table->value_bytes);
+    tern_entry_seal(&f->probe, s, entry, stamp);
+    f->expected = expected;
+    f->first = f->probe.index;
+    f->count = 1;
+    flight_started(f, TERN_FLIGHT_STORE,
+                   tern_transfer_put_if(f->worker, tern_bucket_far(&f->probe, s, 0), f->put,
+                                        counter + tern_entry_words(s), f->memory,
+                                        s.entry_at + 8 * tern_entry_words(s), &f->transfer));
+}
+
+/* A key that was not there. */
+static void flight_create(tern_flight *f) {
+    const uint64_t mine = tern_state_taken(f->probe.hash, f->table->rank);
+    flight_store(f, TERN_FREE, mine, mine, tern_stamp_inserted(f->table->rank));
+}
+
+/* A key that is there, erased or not, gets another entry. */
+static void flight_replace(tern_flight *f, bool was_erased) {
+    const bool erases = f->plan.kind == TERN_FLIGHT_ERASE;
+    const uint64_t state = f->bucket[0], hash = f->probe.hash;
+    const bool fits =
+        (state & TERN_KIND) == TERN_TAKEN && ((state & TERN_ERASED) != 0) == was_erased;
+    f->result = !was_erased;
+    flight_store(f, fits ? state : tern_state_unlocked(hash, was_erased),
+                 tern_state_locked(hash, f->table->rank), tern_state_unlocked(hash, erases),
+                 erases ? TERN_STAMP_ERASED : TERN_STAMP_UPDATED);
+}
+
+/* The key's counter, as the get has brought it. */
+static void flight_count(tern_flight *f) {
+    uint64_t number = f->bucket[1];
+    if (tern_counter_gone(number) && flight_sees_words(f)) {
+        flight_end(f, tern_counter_moved(number) ? TERN_MOVED : TERN_ERR_NOT_FOUND);
+    } else if (flight_is_still(f) || (number != 0 && flight_sees_words(f))) {
+        number = tern_counter_number(number);
+        memcpy(f->plan.taken, &number, sizeof number);
         flight_end(f, TERN_OK);
     } else {
-        flight_lock(f, tern_state_of_check(f->entry[0], f->probe.hash));
+        start_atomic(f, TERN_FLIGHT_COUNTER, TERN_ATOMIC_LOAD, 8, 0, 0);
     }
 }
 
-static void step_entry(tern_flight *f) {
-    tern_verdict verdict = tern_probe_judge(&f->probe, f->table->shape, f->entry);
-    if (verdict == TERN_ENTRY_OTHER)
-        move_on(f);
-    else if (verdict != TERN_ENTRY_INVALID)
-        flight_meet(f, verdict == TERN_ENTRY_ERASED);
-    else if (!flight_finds(f))
-        flight_claim(f);
-    else if (f->plan.promise == TERN_READ_ONLY)
+/* The entry is the key's. */
+static void flight_meet(tern_flight *f, bool erased) {
+    const tern_shape s = f->table->shape;
+    const uint64_t state = f->bucket[0];
+    if (flight_finds(f) && erased) {
         flight_end(f, TERN_ERR_NOT_FOUND);
+    } else if (f->plan.kind == TERN_FLIGHT_LOCATE) {
+        flight_end(f, TERN_OK);
+    } else if (flight_finds(f) && tern_shape_counts(s)) {
+        flight_count(f);
+    } else if (flight_finds(f)) {
+        if (f->table->value_bytes > 0)
+            memcpy(f->plan.taken, f->bucket + s.entry_at / 8 + 1 + s.key_words,
+                   f->table->value_bytes);
+        flight_end(f, TERN_OK);
+    } else if (flight_adds(f)) {
+        flight_add(f);
+    } else if (f->plan.kind == TERN_FLIGHT_ERASE && erased) {
+        flight_end(f, TERN_ERR_NOT_FOUND);
+    } else if (f->plan.kind != TERN_FLIGHT_ERASE && only_new(f) && !erased) {
+        f->result = 1;
+        flight_end(f, TERN_OK);
+    } else if ((state & TERN_KIND) == TERN_LEFT && state != TERN_FROZEN) {
+        flight_end(f, TERN_MOVED);
+    } else if ((state & TERN_KIND) == TERN_LOCKED) {
+        flight_look_again(f, state);
+    } else {
+        flight_replace(f, erased);
+    }
+}
+
+/* The probe has been everywhere. */
+static void flight_end_nowhere(tern_flight *f) {
+    flight_end(f, flight_creates(f) ? TERN_ERR_FULL : TERN_ERR_NOT_FOUND);
+}
+
+static void flight_walk(tern_flight *f);
+
+/* At the next bucket. */
+static void flight_move_on(tern_flight *f) {
+    tern_probe_next(&f->probe, f->table->shape);
+    f->wait = (tern_wait_state)TERN_WAIT_START;
+    flight_walk(f);
+}
+
+/* The entry is not whole. state: as new as the entry. */
+static void flight_ask_state(tern_flight *f, uint64_t state) {
+    const bool arriving = (state & (TERN_KIND | TERN_UPDATED)) == TERN_TAKEN;
+    if (!tern_state_may_hold(state, f->probe.hash) || state == TERN_LOST ||
+        (arriving && f->plan.kind == TERN_FLIGHT_FIND))
+        flight_move_on(f);
+    else
+        flight_look_again(f, state);
+}
+
+static void flight_meet_nothing(tern_flight *f) {
+    const uint64_t state = flight_sees_words(f) ? f->bucket[0] : TERN_LOCKED;
+    if (state == TERN_FROZEN)
+        flight_end(f, TERN_BEYOND);
+    else if (state == TERN_FREE && flight_creates(f))
+        flight_create(f);
+    else if (state == TERN_FREE || flight_is_still(f))
+        flight_end(f, TERN_ERR_NOT_FOUND);
+    else if (flight_creates(f))
+        flight_ask_state(f, state);
     else
         start_atomic(f, TERN_FLIGHT_STATE, TERN_ATOMIC_LOAD, 0, 0, 0);
+}
+
+/* Goes through the buckets that are here. */
+static void flight_walk(tern_flight *f) {
+    const tern_shape s = f->table->shape;
+    tern_verdict verdict = TERN_ENTRY_OTHER;
+    f->waits = false;
+    for (; f->probe.left > 0 && f->probe.index - f->first < f->count;
+         tern_probe_next(&f->probe, s)) {
+        f->bucket = f->memory + (f->probe.index - f->first) * s.stride / 8;
+        verdict = tern_probe_judge(&f->probe, s, f->bucket + s.entry_at / 8);
+        if (verdict != TERN_ENTRY_OTHER)
+            break;
+    }
+    if (verdict == TERN_ENTRY_MOVED)
+        flight_end(f, TERN_MOVED);
+    else if (verdict == TERN_ENTRY_INVALID)
+        flight_meet_nothing(f);
+    else if (verdict != TERN_ENTRY_OTHER)
+        flight_meet(f, verdict == TERN_ENTRY_ERASED);
+    else if (f->probe.left == 0)
+        flight_end_nowhere(f);
+    else
+        flight_look(f);
+}
+
+static void step_store(tern_flight *f) {
+    if (f->memory[0] != f->expected) {
+        f->result = 0;
+        if (TERN_BROKEN(TERN_BREAK_SETTLE))
+            flight_move_on(f);
+        else
+            flight_walk(f);
+        return;
+    }
+    f->created = f->expected == TERN_FREE;
+    flight_end(f, TERN_OK);
 }
 
 /* The state was loaded after the entry was got, as find_moving explains. */
 static void step_state(tern_flight *f) {
     const uint64_t state = f->word;
-    if (state == TERN_FREE)
+    if (state == TERN_FROZEN)
+        flight_end(f, TERN_BEYOND);
+    else if (state == TERN_FREE)
         flight_end(f, TERN_ERR_NOT_FOUND);
-    else if ((state & (TERN_KIND | TERN_UPDATED)) == TERN_TAKEN ||
-             !tern_state_may_hold(state, f->probe.hash))
-        move_on(f);
     else
-        flight_look_again(f);
+        flight_ask_state(f, state);
 }
 
 static void step_counter(tern_flight *f) {
     const uint64_t number = tern_counter_number(f->word);
     const bool erased = tern_counter_erased(f->word);
+    if (tern_counter_moved(f->word)) {
+        flight_end(f, TERN_MOVED);
+        return;
+    }
     if (flight_adds(f) && erased) {
         flight_revive(f, f->word + tern_counter_word(f->plan.delta));
         return;
@@ -167,112 +279,21 @@ static void step_counter(tern_flight *f) {
 static void step_revive(tern_flight *f) {
     if (f->word == f->expected)
         flight_end(f, TERN_OK);
+    else if (tern_counter_moved(f->word))
+        flight_end(f, TERN_MOVED);
     else if (tern_counter_erased(f->word))
         flight_revive(f, f->word);
     else
-        flight_add(f, TERN_FLIGHT_COUNTER);
-}
-
-static void put_entry(tern_flight *f, uint64_t stamp) {
-    tern_shape s = f->table->shape;
-    tern_words_fill(f->entry + 1 + s.key_words, s.value_words, f->plan.given,
-                    f->table->value_bytes);
-    tern_entry_seal(&f->probe, s, f->entry, stamp);
-    flight_started(f, TERN_FLIGHT_PUT,
-                   tern_transfer_put(f->worker, tern_bucket_far(&f->probe, s, s.entry_at), f->entry,
-                                     8 * tern_entry_words(s), &f->transfer));
-}
-
-static void put_new(tern_flight *f) { put_entry(f, tern_stamp_inserted(f->table->rank)); }
-
-/* A bucket that is being written is met a second time, and its entry was not whole in between. */
-static void wait_for_writer(tern_flight *f) {
-    tern_status status = TERN_OK;
-    /* It may be this worker's own put, of a phase that flushes only at its end. In progress that
-     * may not be possible yet. */
-    if (tern_state_writer(f->word) == f->table->rank)
-        status = tern_fence(f->worker, f->probe.part->buckets.rank);
-    if (status == TERN_OK || status == TERN_ERR_STATE)
-        flight_look_again(f);
-    else
-        flight_end(f, status);
-}
-
-static void step_claim(tern_flight *f) {
-    if (f->word == TERN_FREE) {
-        remember_meeting(f, false);
-        if (flight_adds(f))
-            flight_add(f, TERN_FLIGHT_FIRST);
-        else
-            put_new(f);
-    } else if (!tern_state_may_hold(f->word, f->probe.hash)) {
-        move_on(f);
-    } else if (f->word == f->expected) {
-        wait_for_writer(f);
-    } else {
-        f->expected = f->word;
-        get_entry(f, TERN_FLIGHT_ENTRY);
-    }
-}
-
-/* As tern_bucket_lock_slowly. */
-static void step_lock(tern_flight *f) {
-    const uint64_t seen = f->word;
-    const bool erased = (seen & TERN_ERASED) != 0, locked = (seen & TERN_KIND) == TERN_LOCKED;
-    if (seen == f->expected) {
-        f->locked = true;
-        f->result = !erased;
-        put_entry(f, TERN_STAMP_UPDATED);
-    } else if (locked) {
-        tern_status status = check_writer(f, seen);
-        if (status == TERN_OK)
-            flight_lock(f, tern_state_unlocked(f->probe.hash, only_new(f)));
-        else
-            flight_end(f, status);
-    } else if (only_new(f) && !erased) {
-        f->result = 1;
-        flight_end(f, TERN_OK);
-    } else {
-        flight_lock(f, seen);
-    }
-}
-
-static void step_put(tern_flight *f) {
-    if (!f->locked) {
-        if (f->plan.promise == TERN_WRITE_ONLY)
-            flight_end(f, TERN_OK);
-        else
-            get_entry(f, TERN_FLIGHT_ARRIVAL);
-        return;
-    }
-    /* This put must not overtake that of the next rank to lock. */
-    tern_status status = tern_fence(f->worker, f->probe.part->buckets.rank);
-    if (status == TERN_OK)
-        start_atomic(f, TERN_FLIGHT_UNLOCK, TERN_ATOMIC_CAS, 0,
-                     tern_state_unlocked(f->probe.hash, false),
-                     tern_state_locked(f->probe.hash, f->table->rank));
-    else if (status != TERN_ERR_STATE)
-        flight_end(f, status);
-}
-
-/* An MPI may keep a put back until a flush, and another rank may be writing the next entry. */
-static void step_arrival(tern_flight *f) {
-    enum { LOOKS = 16 };
-
-    tern_status status = TERN_OK;
-    if (tern_probe_judge(&f->probe, f->table->shape, f->entry) == TERN_ENTRY_INVALID)
-        status = ++f->wait.rounds < LOOKS ? TERN_ERR_STATE
-                                          : tern_flush(f->worker, f->probe.part->buckets.rank);
-    if (status == TERN_ERR_STATE)
-        get_entry(f, TERN_FLIGHT_ARRIVAL);
-    else
-        flight_end(f, status);
+        flight_add(f);
 }
 
 static void flight_step(tern_flight *f) {
     switch (f->stage) {
-    case TERN_FLIGHT_ENTRY:
-        step_entry(f);
+    case TERN_FLIGHT_LOOK:
+        flight_walk(f);
+        break;
+    case TERN_FLIGHT_STORE:
+        step_store(f);
         break;
     case TERN_FLIGHT_STATE:
         step_state(f);
@@ -282,24 +303,6 @@ static void flight_step(tern_flight *f) {
         break;
     case TERN_FLIGHT_REVIVE:
         step_revive(f);
-        break;
-    case TERN_FLIGHT_CLAIM:
-        step_claim(f);
-        break;
-    case TERN_FLIGHT_FIRST:
-        put_new(f);
-        break;
-    case TERN_FLIGHT_LOCK:
-        step_lock(f);
-        break;
-    case TERN_FLIGHT_PUT:
-        step_put(f);
-        break;
-    case TERN_FLIGHT_ARRIVAL:
-        step_arrival(f);
-        break;
-    case TERN_FLIGHT_UNLOCK:
-        flight_end(f, TERN_OK);
         break;
     case TERN_FLIGHT_DONE:
         break;
@@ -313,7 +316,9 @@ size_t tern_flight_advance(tern_flight *flight) {
     size_t steps = 0;
     for (; steps < STEPS && flight->stage != TERN_FLIGHT_DONE; steps++) {
         int done = 0;
+        const bool waited = flight->transfer.under_way;
         tern_status status = tern_transfer_test(flight->worker, &flight->transfer, &done);
+        flight->worker->stats.trips += waited && done;
         if (status != TERN_OK)
             flight_end(flight, status);
         else if (!done)
@@ -324,16 +329,37 @@ size_t tern_flight_advance(tern_flight *flight) {
     return steps;
 }
 
-void tern_flight_begin(tern_flight *flight, tern_worker *worker, tern_hashtable *table,
+/* With its probe and its plan. */
+static void flight_set_out(tern_flight *f) {
+    const tern_shape s = f->table->shape;
+    f->put = (tern_put_if *)(void *)(f->memory + tern_flight_buckets(s) * s.stride / 8);
+    f->result = f->run = f->doubted = 0;
+    f->created = f->waits = false;
+    f->bucket = NULL;
+    f->transfer = (tern_transfer){0};
+    f->wait = (tern_wait_state)TERN_WAIT_START;
+    if (flight_creates(f) && s.stride <= TERN_FLIGHT_GUESS)
+        flight_create(f);
+    else
+        flight_look(f);
+}
+
+void tern_flight_begin(tern_flight *flight, tern_worker *worker, const tern_hashtable *table,
                        const void *key, uint64_t hash, const tern_flight_plan *plan) {
     tern_flight *f = flight;
     f->worker = worker;
     f->table = table;
     f->plan = *plan;
-    f->result = 0;
-    f->locked = false;
-    f->transfer = (tern_transfer){0};
     tern_words_fill(f->key, table->shape.key_words, key, table->key_bytes);
     f->probe = tern_probe_start(worker, table, f->key, hash);
-    flight_look(f);
+    flight_set_out(f);
+}
+
+void tern_flight_resume(tern_flight *flight, const tern_key_search *probe,
+                        const tern_flight_plan *plan) {
+    flight->worker = probe->worker;
+    flight->table = probe->table;
+    flight->plan = *plan;
+    flight->probe = *probe;
+    flight_set_out(flight);
 }

@@ -2,29 +2,48 @@
 #define TERN_HASHTABLE_FAR_FLIGHT_H
 
 /*
- * Flight: an operation by RMA whose gets, puts and atomics are under way while the caller does
- * something else. It takes the steps of the operation (hashtable/operations.c) one by one, each
- * when the one before is complete, and never waits:
+ * Flight: an operation on a key of another node by RMA. It takes steps one by one, each when the
+ * one before is complete, and never waits; blocking operations wait for one (run.c). Each stage is
+ * one round trip:
  *
- *     find                                  insert, add
- *     ENTRY    get the entry of a bucket    ENTRY    the same, where the key is expected
- *     STATE    if not whole: its state      CLAIM    CAS of a state that should be free
- *     COUNTER  load the counter             FIRST    add: to the counter of a new key
- *                                           PUT      the entry, where it was
- *                                           ARRIVAL  get it back, if others may look for it now
+ *     LOOK     get buckets, whole cache lines, states and counters included
+ *     STORE    put_if (rma/transfer.h): compare the state of a bucket, put its entry, and set the
+ *              state, all at the owner; what it says is the bucket if the state was another one
+ *     STATE    load the state of a bucket whose entry is not whole
+ *     COUNTER  load the counter, or add to it
+ *     REVIVE   CAS of the counter, if it was erased
  *
- *     insert of a key that is there         add to a key that is there
- *     LOCK     CAS of the state             COUNTER  add to the counter
- *     PUT      the entry                    REVIVE   CAS of the counter, if it was erased
- *     UNLOCK   CAS of the state
+ * What a flight costs where the key's first bucket is free or holds the key:
+ *
+ *     find                LOOK; of a counter that is 0: LOOK COUNTER
+ *     insert, new key     STORE
+ *     insert, known key   STORE STORE
+ *     erase               LOOK STORE
+ *     add                 STORE; known key: STORE COUNTER
+ *
+ * An insert or an add begins with the STORE of a new entry, as if the bucket were free. If it is
+ * not, the answer has all that a get would have brought. So a new key costs one trip and a known
+ * one two, whatever came before. Where the bucket is larger than TERN_FLIGHT_GUESS bytes, a LOOK
+ * comes first.
+ *
+ * Why a find may believe a state that a get has brought. Beside the entry in the same get the state
+ * may be older or newer than it. But a bucket is free once only, until somebody takes it: if the
+ * state was seen free, the bucket was free at some moment of the find, and its key was absent then.
+ * The same is true of frozen. Of a counter that is not 0 the first add had come before. Anything
+ * else that the state says about an entry which is not whole must be newer than the entry
+ * (probe.h): STATE.
+ *
+ * Why STORE is right. The owner's compare-and-swap of the state decides, as it does for ranks of
+ * its node. What it compares with may be old: a free bucket has had no other key yet; a taken one
+ * has the same key for good, and its state says whether it is erased. An entry that was changed and
+ * changed back meanwhile makes no difference to an insert, which replaces it, whatever it is.
+ *
+ * STORE needs owners that put (tern_owners_put), and buckets of at most TERN_PUT_IF_MAX bytes. Else
+ * only finds fly, and the others are done with locks, gets and puts (near/lock.h, operations.c).
  *
  * A bucket that another rank is just writing is looked at again and again; if that rank died, the
- * flight ends with TERN_ERR_PEER. Others look likewise at a bucket that a flight has claimed or
- * locked, so a worker that has flights keeps stepping them in all its waits.
- *
- * ARRIVAL is the flush of a new entry, which MPI has no form of that does not wait: a rank that has
- * got an entry whole from a bucket knows that it is there. An entry that replaces another is
- * followed by tern_fence instead, since the one before was whole too.
+ * flight ends with TERN_ERR_PEER. What a flight does to a bucket the owner does in one go, so
+ * nobody ever waits for the origin.
  */
 
 #include "hashtable/batch/run.h"
@@ -33,23 +52,20 @@
 
 typedef enum tern_flight_kind {
     TERN_FLIGHT_FIND,
+    TERN_FLIGHT_LOCATE, /* a find that waits for inserts that are under way */
     TERN_FLIGHT_INSERT,
     TERN_FLIGHT_INSERT_NEW,
+    TERN_FLIGHT_ERASE, /* of a value */
     TERN_FLIGHT_ADD
 } tern_flight_kind;
 
 typedef enum tern_flight_stage {
     TERN_FLIGHT_DONE,
-    TERN_FLIGHT_ENTRY,
+    TERN_FLIGHT_LOOK,
+    TERN_FLIGHT_STORE,
     TERN_FLIGHT_STATE,
     TERN_FLIGHT_COUNTER,
-    TERN_FLIGHT_REVIVE,
-    TERN_FLIGHT_CLAIM,
-    TERN_FLIGHT_FIRST,
-    TERN_FLIGHT_LOCK,
-    TERN_FLIGHT_PUT,
-    TERN_FLIGHT_ARRIVAL,
-    TERN_FLIGHT_UNLOCK
+    TERN_FLIGHT_REVIVE
 } tern_flight_stage;
 
 /* What is to be done. */
@@ -64,35 +80,55 @@ typedef struct tern_flight_plan {
 /* Not to be moved until it is done. */
 typedef struct tern_flight {
     tern_worker *worker;
-    tern_hashtable *table;
+    const tern_hashtable *table;
     tern_flight_plan plan;
     tern_flight_stage stage;
-    tern_status outcome; /* when done: TERN_OK, TERN_ERR_NOT_FOUND or TERN_ERR_FULL, or the error */
+    tern_status outcome; /* when done: TERN_OK, TERN_ERR_NOT_FOUND or TERN_ERR_FULL, TERN_MOVED or
+                            TERN_BEYOND, or the error */
     uint64_t result;     /* of an insert: 1 if the key was there; of an add: the counter before */
     tern_key_search probe;
     tern_transfer transfer; /* what is under way */
+    uint64_t first, count;  /* the buckets that are here */
+    uint64_t run;           /* buckets of the last get */
+    uint64_t *bucket;       /* the one that the probe is at, here */
     uint64_t word;          /* what an atomic gave */
-    uint64_t expected;      /* what it compared with; at CLAIM: the state that the last one met */
-    bool locked;            /* the key's bucket, by this flight */
+    uint64_t expected;      /* what it compared with */
+    uint64_t doubted;       /* the state of a bucket that nobody is writing, */
+    uint32_t doubts;        /* and how often it was looked at in vain */
+    bool created;           /* a bucket was taken */
+    bool waits;             /* for the rank that word names */
     tern_wait_state wait;   /* for the bucket that is looked at */
+    tern_put_if *put;
     uint64_t key[TERN_KEY_MAX / 8];
-    uint64_t entry[]; /* tern_entry_words */
+    uint64_t memory[]; /* the buckets, and what is put */
 } tern_flight;
 
-static inline size_t tern_flight_bytes(const tern_hashtable *table) {
-    return sizeof(tern_flight) + 8 * tern_entry_words(table->shape);
+/* Bytes of buckets that a flight has room for, if one has no more. */
+enum { TERN_FLIGHT_ROOM = 1024, TERN_FLIGHT_GUESS = 256 };
+
+static inline uint64_t tern_flight_buckets(tern_shape s) {
+    return s.stride < TERN_FLIGHT_ROOM ? TERN_FLIGHT_ROOM / s.stride : 1;
 }
 
-/* Whether flights take this operation: load/store does not reach the key's part, and its keys do
- * not move: an operation that meets a move waits for the owner, which the blocking ones can. */
-static inline bool tern_flight_takes(const tern_hashtable *table, uint64_t hash) {
-    return table->part[tern_hash_owner(table, hash)].near == NULL && !tern_table_moves(table);
+static inline size_t tern_flight_bytes(const tern_hashtable *table) {
+    const tern_shape s = table->shape;
+    return sizeof(tern_flight) + tern_flight_buckets(s) * s.stride + sizeof(tern_put_if) +
+           8 * (1 + tern_entry_words(s));
+}
+
+/* Whether flights do this to a key of a rank's part. */
+static inline bool tern_flight_takes(const tern_hashtable *table, uint32_t owner,
+                                     tern_flight_kind kind) {
+    return table->part[owner].near == NULL && (table->owners_put || kind <= TERN_FLIGHT_LOCATE);
 }
 
 /* Starts one that flights take. key and hash: of the key's own size; the key is copied. What the
  * plan points to has to stay until the flight is done. */
-void tern_flight_begin(tern_flight *flight, tern_worker *worker, tern_hashtable *table,
+void tern_flight_begin(tern_flight *flight, tern_worker *worker, const tern_hashtable *table,
                        const void *key, uint64_t hash, const tern_flight_plan *plan);
+/* Starts one where a probe stands, whose key stays. */
+void tern_flight_resume(tern_flight *flight, const tern_key_search *probe,
+                        const tern_flight_plan *plan);
 
 /* Takes the steps whose time has come; may be used in progress. Returns how many. If an error is
  * the outcome, the transfer may be under way for ever, and the flight's memory is MPI's. */
@@ -101,6 +137,24 @@ size_t tern_flight_advance(tern_flight *flight);
 static inline bool tern_flight_is_lost(const tern_flight *flight) {
     return flight->transfer.under_way;
 }
+
+/* Behind an insert or an add that was not stepped in progress: asks for growth. */
+static inline void tern_flight_report(const tern_flight *flight) {
+    if (flight->created)
+        tern_probe_report(&flight->probe);
+}
+
+/*
+ * run.c: a flight that is waited for. The probe goes on in the next array if need be, and is where
+ * the key was found, or is put. [out] result, unless NULL; entry, unless NULL: a key's that was
+ * located, or is erased. TERN_MOVED, TERN_BEYOND.
+ */
+tern_status tern_flight_run(tern_key_search *probe, const tern_flight_plan *plan, uint64_t *result,
+                            uint64_t *entry);
+/* The same, in whatever array. */
+tern_status tern_flight_operate(tern_worker *worker, const tern_hashtable *table,
+                                const uint64_t *key, uint64_t hash, const tern_flight_plan *plan,
+                                uint64_t *result);
 
 /*
  * pipeline.c: a batch by RMA of which some parts are far. Several keys are under way at once, each

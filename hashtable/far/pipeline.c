@@ -11,20 +11,23 @@ typedef struct window {
     tern_hashtable *table;
     const tern_items *items;
     char *flights;
-    size_t flying;           /* items before it, of far parts; then keys may move */
     size_t begun, ended;     /* in the order of flights */
     size_t number[FLIGHTS];  /* of a flight's item */
-    size_t refused[FLIGHTS]; /* items that have found no room, and that are inserted at once: */
-    size_t refusals;
+    size_t refused[FLIGHTS]; /* items that wait for the move of a part, or for room, and are done */
+    size_t refusals;         /* apart before any other begins */
 } window;
 
-static tern_flight *flight_of(const window *w, size_t flight) {
-    return (tern_flight *)(void *)(w->flights + flight % FLIGHTS * tern_flight_bytes(w->table));
+static size_t window_step(const tern_hashtable *table) {
+    return (tern_flight_bytes(table) + 15) / 16 * 16;
 }
 
-/* Whether an item with this hash flies, or flew. */
-static bool window_takes(const window *w, size_t item, uint64_t hash) {
-    return item < w->flying && w->table->part[tern_hash_owner(w->table, hash)].near == NULL;
+static tern_flight *flight_of(const window *w, size_t flight) {
+    return (tern_flight *)(void *)(w->flights + flight % FLIGHTS * window_step(w->table));
+}
+
+/* Whether an item with this hash flies. */
+static bool window_takes(const window *w, uint64_t hash, tern_flight_kind kind) {
+    return tern_flight_takes(w->table, tern_hash_owner(w->table, hash), kind);
 }
 
 static tern_status window_open(window *w, tern_worker *worker, tern_hashtable *table,
@@ -33,8 +36,7 @@ static tern_status window_open(window *w, tern_worker *worker, tern_hashtable *t
     *w = (window){.worker = worker,
                   .table = table,
                   .items = items,
-                  .flights = malloc(FLIGHTS * tern_flight_bytes(table)),
-                  .flying = tern_table_moves(table) ? 0 : items->count};
+                  .flights = malloc(FLIGHTS * window_step(table))};
     if (w->flights != NULL)
         return TERN_OK;
     return tern_fail(TERN_ERR_MEMORY, "no memory for %d operations under way", FLIGHTS);
@@ -90,18 +92,30 @@ static tern_items one_of(const tern_items *items, size_t number) {
     return one;
 }
 
-static tern_status count_insert(window *w, size_t *stored) {
+/* Brings the oldest to its end. False: it ends apart. */
+static bool window_end(window *w, const tern_flight **flight) {
     const size_t number = w->number[w->ended % FLIGHTS];
-    const tern_flight *f = end_oldest(w);
-    *stored += f->outcome == TERN_OK;
-    if (f->outcome != TERN_ERR_FULL)
-        return f->outcome;
-    w->refused[w->refusals++] = number;
-    return TERN_OK;
+    const tern_flight *f = *flight = end_oldest(w);
+    const bool apart =
+        f->outcome == TERN_MOVED || f->outcome == TERN_BEYOND ||
+        (f->outcome == TERN_ERR_NOT_FOUND && f->probe.left == 0 && tern_table_moves(w->table)) ||
+        f->outcome == TERN_ERR_FULL;
+    if (apart)
+        w->refused[w->refusals++] = number;
+    return !apart;
 }
 
-/* Inserts what flights have found no room for, one after the other and with waits: their part's
- * keys may move for the first time when no rank is in an operation that began before. */
+static tern_status count_insert(window *w, size_t *stored) {
+    const tern_flight *f;
+    if (!window_end(w, &f))
+        return TERN_OK;
+    *stored += f->outcome == TERN_OK;
+    tern_flight_report(f);
+    return f->outcome;
+}
+
+/* Does what flights have left, one after the other and with waits: a part's keys may move for the
+ * first time when no rank is in an operation that began before. */
 static tern_status insert_refused(window *w, size_t *stored) {
     tern_status status = TERN_OK;
     while (w->ended < w->begun && status == TERN_OK)
@@ -116,6 +130,12 @@ static tern_status insert_refused(window *w, size_t *stored) {
     tern_table_enter(w->worker, w->table);
     w->refusals = 0;
     return status;
+}
+
+/* So many items a window holds arrays for, at most, where somebody may wait to have them back. */
+static bool window_pauses(const window *w, size_t item) {
+    enum { ITEMS = 256 };
+    return w->refusals > 0 || (item % ITEMS == ITEMS - 1 && tern_table_moves(w->table));
 }
 
 /* A counter table's value is what to add. */
@@ -134,22 +154,19 @@ static tern_status insert_far(window *w, size_t *stored) {
     for (size_t i = 0; i < items->count; i++) {
         const char *key = items->keys + i * items->key_step;
         uint64_t hash = tern_hash_of_bytes(w->table, key);
-        if (!window_takes(w, i, hash))
+        const tern_flight_plan plan = plan_insert(w->table, items->values + i * items->value_step);
+        if (!window_takes(w, hash, plan.kind))
             continue;
         while (w->begun - w->ended == FLIGHTS || under_way(w, hash)) {
             tern_status status = count_insert(w, stored);
             if (status != TERN_OK)
                 return status;
         }
-        if (w->refusals > 0) {
+        if (window_pauses(w, i)) {
             tern_status status = insert_refused(w, stored);
             if (status != TERN_OK)
                 return status;
-            w->flying = tern_table_moves(w->table) ? i : w->flying;
-            if (w->flying == i)
-                return TERN_OK;
         }
-        const tern_flight_plan plan = plan_insert(w->table, items->values + i * items->value_step);
         tern_flight_begin(pipeline_begin(w, i), w->worker, w->table, key, hash, &plan);
     }
     return TERN_OK;
@@ -159,7 +176,7 @@ static tern_status insert_near(const window *w, size_t *stored) {
     for (size_t i = 0; i < w->items->count; i++) {
         tern_items one = one_of(w->items, i);
         size_t done, kept;
-        if (window_takes(w, i, tern_hash_of_bytes(w->table, one.keys)))
+        if (window_takes(w, tern_hash_of_bytes(w->table, one.keys), TERN_FLIGHT_INSERT))
             continue;
         tern_status status = tern_run_insert(w->worker, w->table, &one, &done, &kept);
         if (status != TERN_OK)
@@ -189,49 +206,78 @@ tern_status tern_pipeline_insert(tern_worker *worker, tern_hashtable *table,
     return status;
 }
 
-static tern_status count_find(window *w, unsigned char *found, size_t *present) {
-    size_t number = w->number[w->ended % FLIGHTS];
-    const tern_flight *f = end_oldest(w);
-    *present += f->outcome == TERN_OK;
-    if (found != NULL)
-        found[number] = f->outcome == TERN_OK;
+/* Where the finds of a batch put what they find. found may be NULL. */
+typedef struct finds {
+    tern_flags promise;
+    char *values;
+    unsigned char *found;
+    size_t *present;
+} finds;
+
+static tern_status count_find(window *w, const finds *to) {
+    const size_t number = w->number[w->ended % FLIGHTS];
+    const tern_flight *f;
+    if (!window_end(w, &f))
+        return TERN_OK;
+    *to->present += f->outcome == TERN_OK;
+    if (to->found != NULL)
+        to->found[number] = f->outcome == TERN_OK;
     return f->outcome == TERN_ERR_NOT_FOUND ? TERN_OK : f->outcome;
 }
 
-/* found may be NULL, here and below. */
-static tern_status pipeline_find_far(window *w, tern_flags promise, char *values,
-                                     unsigned char *found, size_t *present) {
+static tern_status find_one(const window *w, size_t number, const finds *to) {
+    const tern_items one = one_of(w->items, number);
+    size_t done, there = 0;
+    tern_status status =
+        tern_run_find(w->worker, w->table, &one, to->promise, false,
+                      to->values + number * tern_found_bytes(w->table),
+                      to->found == NULL ? NULL : to->found + number, &done, &there);
+    *to->present += there;
+    return status;
+}
+
+/* As insert_refused. */
+static tern_status find_refused(window *w, const finds *to) {
+    tern_status status = TERN_OK;
+    while (w->ended < w->begun && status == TERN_OK)
+        status = count_find(w, to);
+    tern_table_exit(w->worker, w->table);
+    for (size_t i = 0; i < w->refusals && status == TERN_OK; i++)
+        status = find_one(w, w->refused[i], to);
+    tern_table_enter(w->worker, w->table);
+    w->refusals = 0;
+    return status;
+}
+
+static tern_status pipeline_find_far(window *w, const finds *to) {
     for (size_t i = 0; i < w->items->count; i++) {
         const char *key = w->items->keys + i * w->items->key_step;
         uint64_t hash = tern_hash_of_bytes(w->table, key);
-        if (!window_takes(w, i, hash))
+        tern_status status = TERN_OK;
+        if (!window_takes(w, hash, TERN_FLIGHT_FIND))
             continue;
-        if (w->begun - w->ended == FLIGHTS) {
-            tern_status status = count_find(w, found, present);
-            if (status != TERN_OK)
-                return status;
-        }
-        const tern_flight_plan plan = {.kind = TERN_FLIGHT_FIND,
-                                       .promise = promise,
-                                       .taken = values + i * tern_found_bytes(w->table)};
-        tern_flight_begin(pipeline_begin(w, i), w->worker, w->table, key, hash, &plan);
-    }
-    return TERN_OK;
-}
-
-static tern_status find_near(const window *w, tern_flags promise, char *values,
-                             unsigned char *found, size_t *present) {
-    for (size_t i = 0; i < w->items->count; i++) {
-        tern_items one = one_of(w->items, i);
-        size_t done, there;
-        if (window_takes(w, i, tern_hash_of_bytes(w->table, one.keys)))
-            continue;
-        tern_status status = tern_run_find(w->worker, w->table, &one, promise, false,
-                                           values + i * tern_found_bytes(w->table),
-                                           found == NULL ? NULL : found + i, &done, &there);
+        if (w->begun - w->ended == FLIGHTS)
+            status = count_find(w, to);
+        if (status == TERN_OK && window_pauses(w, i))
+            status = find_refused(w, to);
         if (status != TERN_OK)
             return status;
-        *present += there;
+        const tern_flight_plan plan = {.kind = TERN_FLIGHT_FIND,
+                                       .promise = to->promise,
+                                       .taken = to->values + i * tern_found_bytes(w->table)};
+        tern_flight_begin(pipeline_begin(w, i), w->worker, w->table, key, hash, &plan);
+    }
+    return find_refused(w, to);
+}
+
+static tern_status find_near(const window *w, const finds *to) {
+    for (size_t i = 0; i < w->items->count; i++) {
+        const char *key = w->items->keys + i * w->items->key_step;
+        if (window_takes(w, tern_hash_of_bytes(w->table, key), TERN_FLIGHT_FIND))
+            continue;
+        tern_status status = find_one(w, i, to);
+        if (status != TERN_OK)
+            return status;
     }
     return TERN_OK;
 }
@@ -239,19 +285,20 @@ static tern_status find_near(const window *w, tern_flags promise, char *values,
 tern_status tern_pipeline_find(tern_worker *worker, tern_hashtable *table, const tern_items *items,
                                tern_flags promise, char *values, unsigned char *found,
                                size_t *present) {
+    const finds to = {promise, values, found, present};
     window w;
     *present = 0;
     tern_status status = window_open(&w, worker, table, items);
     if (status == TERN_OK)
-        status = pipeline_find_far(&w, promise, values, found, present);
+        status = pipeline_find_far(&w, &to);
     /* Whatever happened: gets under way write into the flights. */
     while (w.ended < w.begun) {
-        tern_status ended = count_find(&w, found, present);
-        status = status == TERN_OK ? ended : status;
+        w.refusals = 0;
+        tern_ignore(count_find(&w, &to));
     }
     tern_table_exit(worker, table);
     if (status == TERN_OK)
-        status = find_near(&w, promise, values, found, present);
+        status = find_near(&w, &to);
     window_close(&w);
     return status;
 }

@@ -103,13 +103,14 @@ static tern_status table_request_start(tern_worker *worker, tern_hashtable *tabl
     tern_key_load(table, a->key, &key);
     const uint32_t owner = tern_hash_owner(table, key.hash);
     const tern_flags via = way_of(worker, table, a, owner);
+    const bool flies = tern_flight_takes(table, owner, a->plan.kind) && !tern_table_moves(table);
     if (via == TERN_BY_CALL && owner == table->rank)
         (void)tern_progress_round(worker);
-    else if (via == TERN_BY_CALL || tern_flight_takes(table, key.hash))
+    else if (via == TERN_BY_CALL || flies)
         status = tern_worker_may_wait(worker, a->name);
     if (status != TERN_OK)
         return status;
-    if (via == TERN_BY_CALL ? owner == table->rank : !tern_flight_takes(table, key.hash))
+    if (via == TERN_BY_CALL ? owner == table->rank : !flies)
         return do_now(worker, table, a, owner, &key, request);
     if (via == TERN_BY_CALL)
         return start_call(worker, table, a, owner, &key, request);

@@ -1,5 +1,6 @@
 #include "hashtable/operations.h"
 
+#include "hashtable/far/flight.h"
 #include "hashtable/growth/growth.h"
 #include "hashtable/near/scratch.h"
 
@@ -81,6 +82,9 @@ tern_status tern_probe_add_any(tern_key_search *p, bool look, bool strict, uint6
 tern_status tern_operation_add(tern_worker *worker, const tern_hashtable *table,
                                const uint64_t *key, uint64_t hash, uint64_t delta,
                                tern_flags promise, uint64_t *before) {
+    const tern_flight_plan plan = {.kind = TERN_FLIGHT_ADD, .promise = promise, .delta = delta};
+    if (tern_flight_takes(table, tern_hash_owner(table, hash), plan.kind))
+        return tern_flight_operate(worker, table, key, hash, &plan, before);
     tern_table_enter(worker, table);
     tern_key_search p = tern_probe_start(worker, table, key, hash);
     bool far_put = false;

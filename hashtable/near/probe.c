@@ -55,6 +55,10 @@ tern_status tern_bucket_check(const tern_key_search *p, uint64_t state) {
     return TERN_OK;
 }
 
+tern_status tern_bucket_not_whole(const tern_key_search *p, uint64_t state) {
+    return probe_corrupt(p, state, " and no whole entry, and nobody is writing it");
+}
+
 /* Nobody is writing by the state. An update that came between the looks at the entry and at the
  * state tore the entry, so the next look finds another state or an entry that is whole, unless an
  * update comes between each time. */
@@ -76,9 +80,7 @@ static tern_status probe_look_again(const tern_key_search *p, uint64_t state) {
         tern_relax();
     }
     tern_scratch_free(&room);
-    return status != TERN_OK || now != state || whole
-               ? status
-               : probe_corrupt(p, state, " and no whole entry, and nobody is writing it");
+    return status != TERN_OK || now != state || whole ? status : tern_bucket_not_whole(p, state);
 }
 
 tern_status tern_bucket_wait(const tern_key_search *p, tern_wait_state *wait, uint64_t state) {

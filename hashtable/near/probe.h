@@ -222,6 +222,9 @@ tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t
  * rank that there is not, or has bits that are always 0. */
 tern_status tern_bucket_check(const tern_key_search *p, uint64_t state);
 
+/* What it means that nobody is writing a bucket, and its entry is not whole: TERN_ERR_CORRUPT. */
+tern_status tern_bucket_not_whole(const tern_key_search *p, uint64_t state);
+
 /* Asks the rank that a state names whether it is writing the bucket; it mends the state if it is
  * not. Now and then, and without waiting. */
 void tern_bucket_doubt(const tern_key_search *p, uint64_t state);

@@ -7,22 +7,25 @@
  * operation can be done by RMA or by a call, on the same table at the same time, and takes a
  * promise of what else may run meanwhile, which decides what it costs.
  *
- *     operation                        read/write                   phase
- *     insert, new key                  CAS + W                      the same
- *     insert, key is or was there      R + CAS + W + A              the same
- *     insert_new, key is there         R                            the same
- *     erase, key is there              R + CAS + W + A              the same
- *     find, present / absent           R / R + A                    R / R
- *     find in a counter table          R + A / R + A                R / R
- *     add                              R + A; new: R + CAS + A + W  the same
- *     compare_swap, erase a counter    R + A                        the same
- *     any by call                      one round trip               the same
+ *     operation                        by RMA     by RMA, where owners do not put
+ *     insert, new key                  A          CAS + W
+ *     insert, key is or was there      A + A      R + CAS + W + A
+ *     insert_new, key is there         A          R
+ *     erase, key is there              R + A      R + CAS + W + A
+ *     find, present / absent           R / R      R / R
+ *     add                              A + A      R + A
+ *     add, new key                     A          R + CAS + A + W
+ *     compare_swap, erase a counter    R + A      R + A
+ *     any by call                      one round trip
  *
- * (R a get, W a put, A an atomic; away from collisions. What load/store reaches costs none of them.
- * An insert starts with what the one before it needed: when new keys and known ones alternate, it
- * costs one R or CAS more.) A phase of writes saves the flush after a put, which operations of
- * other phases need: its end, a tern_barrier, is one flush for all. All operations but find may run
- * in a phase of writes.
+ * (R a get, W a put, A an atomic; each is one round trip, away from collisions. What load/store
+ * reaches costs none of them.) Where atomics of other nodes are applied by their owner, which is so
+ * unless TERN_RMA_ATOMICS says otherwise, the owner also puts the entry that goes with the atomic,
+ * if a bucket has at most 4 KiB. In the other cases an insert starts with what the one before it
+ * needed: when new keys and known ones alternate, it costs one R or CAS more; and over MPI's own
+ * atomics a find of an absent key or of a counter costs an A more, but in a phase of reads. There a
+ * phase of writes saves the flush after a put, which operations of other phases need: its end, a
+ * tern_barrier, is one flush for all. All operations but find may run in a phase of writes.
  *
  * Any worker of the context may use the table, several at once, but for what is collective.
  *

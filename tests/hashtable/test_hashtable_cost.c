@@ -1,14 +1,14 @@
 // tern-test: transports
 
-/* What the operations of the hash table cost, in puts, gets and atomics of the caller: the table in
- * tern/hashtable.h. One rank works, the others serve it. */
+/* What the operations of the hash table cost the caller, in round trips, puts, gets and atomics:
+ * the table in tern/hashtable.h. One rank works, the others serve it. */
 
 #include "table_tools.h"
 
 #include "hashtable/table.h"
 
 typedef struct cost {
-    uint64_t gets, puts, atomics, flushes, calls;
+    uint64_t trips, gets, puts, atomics, flushes, calls;
 } cost;
 
 static tern_stats before;
@@ -19,19 +19,22 @@ static void begin(fixture *f) { tern_stats_get(f->worker, &before); }
 static bool costs(fixture *f, uint64_t operations, cost wanted, const char *what) {
     tern_stats after;
     tern_stats_get(f->worker, &after);
-    cost got = {after.gets - before.gets, after.puts - before.puts, after.atomics - before.atomics,
+    cost got = {after.trips - before.trips,     after.gets - before.gets,
+                after.puts - before.puts,       after.atomics - before.atomics,
                 after.flushes - before.flushes, after.calls_sent - before.calls_sent};
-    bool same = got.gets == wanted.gets * operations && got.puts == wanted.puts * operations &&
-                got.atomics == wanted.atomics * operations &&
-                got.flushes == wanted.flushes * operations &&
-                got.calls == wanted.calls * operations;
+    bool same =
+        got.trips == wanted.trips * operations && got.gets == wanted.gets * operations &&
+        got.puts == wanted.puts * operations && got.atomics == wanted.atomics * operations &&
+        got.flushes == wanted.flushes * operations && got.calls == wanted.calls * operations;
     if (!same)
         fprintf(stderr,
-                "%s: %llu operations cost %llu gets, %llu puts, %llu atomics, %llu flushes, %llu "
+                "%s: %llu operations cost %llu trips, %llu gets, %llu puts, %llu atomics, %llu "
+                "flushes, %llu "
                 "calls\n",
-                what, (unsigned long long)operations, (unsigned long long)got.gets,
-                (unsigned long long)got.puts, (unsigned long long)got.atomics,
-                (unsigned long long)got.flushes, (unsigned long long)got.calls);
+                what, (unsigned long long)operations, (unsigned long long)got.trips,
+                (unsigned long long)got.gets, (unsigned long long)got.puts,
+                (unsigned long long)got.atomics, (unsigned long long)got.flushes,
+                (unsigned long long)got.calls);
     return same;
 }
 
@@ -113,6 +116,19 @@ static void insert_all_new(fixture *f, tern_hashtable *table, const uint64_t *ke
 
 static const tern_flags rma = TERN_BY_RMA, call = TERN_BY_CALL;
 
+/* What an operation costs where owners put (hashtable/far/flight.h), or where they do not
+ * (hashtable/operations.c). */
+static cost either(const tern_hashtable *table, cost puts, cost others) {
+    return table->owners_put ? puts : others;
+}
+
+/* Between no two nodes a put has to be flushed before an unlock. */
+static bool fences(const fixture *f, uint32_t owner) {
+    tern_transport transport = TERN_SHM;
+    EXPECT_OK(tern_context_transport(f->context, owner, &transport));
+    return transport != TERN_P2P;
+}
+
 /* While no keys are moved, a table that grows costs the same but in phases. */
 static void far_values(fixture *f, tern_hashtable *table, uint32_t owner) {
     const bool grows = table->grows;
@@ -122,42 +138,60 @@ static void far_values(fixture *f, tern_hashtable *table, uint32_t owner) {
     choose_keys(table, owner, 20000, absent);
     begin(f);
     insert_all(f, table, keys, 0, rma);
-    CU_ASSERT(costs(f, KEYS, (cost){.atomics = 1, .puts = 1, .flushes = 1}, "insert"));
+    CU_ASSERT(costs(f, KEYS,
+                    either(table, (cost){.trips = 1, .atomics = 1},
+                           (cost){.trips = 2, .atomics = 1, .puts = 1, .flushes = 1}),
+                    "insert"));
     begin(f);
     insert_all(f, table, phase, 0, TERN_WRITE_ONLY | rma);
-    CU_ASSERT(
-        costs(f, KEYS, (cost){.atomics = 1, .puts = 1, .flushes = grows}, "insert in a phase"));
+    CU_ASSERT(costs(f, KEYS,
+                    either(table, (cost){.trips = 1, .atomics = 1},
+                           (cost){.trips = 1u + grows, .atomics = 1, .puts = 1, .flushes = grows}),
+                    "insert in a phase"));
     EXPECT_OK(tern_flush_all(f->worker));
 
-    /* The first one does not expect to meet its key: a CAS too much. */
+    /* Without puts of owners the first one does not expect to meet its key: a CAS too much. */
     uint64_t value[2] = {0, 0};
     EXPECT_OK(tern_hashtable_insert(f->worker, table, &phase[0], value, rma, NULL));
-    tern_transport transport = TERN_SHM;
-    EXPECT_OK(tern_context_transport(f->context, owner, &transport));
+    const uint64_t fence = fences(f, owner);
     for (uint64_t version = 1; version < 3; version++) {
         begin(f);
         insert_all(f, table, keys, version, rma);
         CU_ASSERT(costs(
-            f, KEYS, (cost){.gets = 1, .atomics = 2, .puts = 1, .flushes = transport != TERN_P2P},
+            f, KEYS,
+            either(
+                table, (cost){.trips = 2, .atomics = 2},
+                (cost){.trips = 3 + fence, .gets = 1, .atomics = 2, .puts = 1, .flushes = fence}),
             "insert of a known key"));
     }
     begin(f);
     find_all(f, table, keys, rma, TERN_OK);
-    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1}, "find"));
+    CU_ASSERT(costs(f, KEYS, (cost){.trips = 1, .gets = 1}, "find"));
+    const cost state = table->words_seen ? (cost){.trips = 1, .gets = 1}
+                                         : (cost){.trips = 2, .gets = 1, .atomics = 1};
     begin(f);
     find_all(f, table, absent, rma, TERN_ERR_NOT_FOUND);
-    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1, .atomics = 1}, "find of an absent key"));
+    CU_ASSERT(costs(f, KEYS, state, "find of an absent key"));
     begin(f);
     find_all(f, table, keys, TERN_READ_ONLY | rma, TERN_OK);
-    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1}, "find in a phase"));
+    CU_ASSERT(costs(f, KEYS, (cost){.trips = 1, .gets = 1}, "find in a phase"));
     begin(f);
     find_all(f, table, absent, TERN_READ_ONLY | rma, TERN_ERR_NOT_FOUND);
-    CU_ASSERT(
-        costs(f, KEYS, (cost){.gets = 1, .atomics = grows}, "find of an absent key in a phase"));
+    CU_ASSERT(costs(f, KEYS, grows ? state : (cost){.trips = 1, .gets = 1},
+                    "find of an absent key in a phase"));
     begin(f);
     insert_all(f, table, absent, 0, call);
     find_all(f, table, absent, call, TERN_OK);
     CU_ASSERT(costs(f, 2 * KEYS, (cost){.calls = 1}, "by call"));
+    /* New keys and known ones in turn cost the same as each alone. */
+    uint64_t others[KEYS];
+    choose_keys(table, owner, 50000, others);
+    for (int i = 0; i < KEYS && table->owners_put; i++) {
+        begin(f);
+        EXPECT_OK(tern_hashtable_insert(f->worker, table, &others[i], value, rma, NULL));
+        EXPECT_OK(tern_hashtable_insert(f->worker, table, &absent[i], value, rma, NULL));
+        CU_ASSERT(costs(f, 1, (cost){.trips = 3, .atomics = 3}, "new and known keys in turn"));
+    }
 }
 
 /* After an insert that met its key. */
@@ -165,68 +199,81 @@ static void far_erases(fixture *f, tern_hashtable *table, uint32_t owner) {
     uint64_t keys[KEYS], absent[KEYS], value[2] = {0, 0};
     choose_keys(table, owner, 0, keys);
     choose_keys(table, owner, 40000, absent);
-    tern_transport transport = TERN_SHM;
-    EXPECT_OK(tern_context_transport(f->context, owner, &transport));
-    uint64_t fences = transport != TERN_P2P;
+    const uint64_t fence = fences(f, owner);
+    const cost locked = {.trips = 3 + fence, .gets = 1, .atomics = 2, .puts = 1, .flushes = fence};
     begin(f);
     erase_all(f, table, keys, rma, TERN_OK);
-    CU_ASSERT(
-        costs(f, KEYS, (cost){.gets = 1, .atomics = 2, .puts = 1, .flushes = fences}, "erase"));
+    CU_ASSERT(costs(f, KEYS, either(table, (cost){.trips = 2, .gets = 1, .atomics = 1}, locked),
+                    "erase"));
     begin(f);
     erase_all(f, table, keys, rma, TERN_ERR_NOT_FOUND);
-    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1}, "erase of an erased key"));
+    CU_ASSERT(costs(f, KEYS, (cost){.trips = 1, .gets = 1}, "erase of an erased key"));
     begin(f);
     erase_all(f, table, absent, rma, TERN_ERR_NOT_FOUND);
-    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1, .atomics = 1}, "erase of an absent key"));
+    CU_ASSERT(costs(f, KEYS,
+                    table->words_seen ? (cost){.trips = 1, .gets = 1}
+                                      : (cost){.trips = 2, .gets = 1, .atomics = 1},
+                    "erase of an absent key"));
     begin(f);
     find_all(f, table, keys, rma, TERN_ERR_NOT_FOUND);
     find_all(f, table, keys, TERN_READ_ONLY | rma, TERN_ERR_NOT_FOUND);
-    CU_ASSERT(costs(f, 2 * KEYS, (cost){.gets = 1}, "find of an erased key"));
+    CU_ASSERT(costs(f, 2 * KEYS, (cost){.trips = 1, .gets = 1}, "find of an erased key"));
 
-    /* The first one does not expect to meet its key: a CAS too much. */
+    /* The first one does not expect to meet its key, as above. */
     EXPECT_OK(tern_hashtable_insert(f->worker, table, &keys[0], value, rma, NULL));
     EXPECT_OK(tern_hashtable_erase(f->worker, table, &keys[0], rma));
     begin(f);
     insert_all_new(f, table, keys, false);
-    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1, .atomics = 2, .puts = 1, .flushes = fences},
+    CU_ASSERT(costs(f, KEYS, either(table, (cost){.trips = 2, .atomics = 2}, locked),
                     "insert of an erased key"));
     begin(f);
     insert_all_new(f, table, keys, true);
-    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1}, "insert_new of a known key"));
+    CU_ASSERT(costs(f, KEYS,
+                    either(table, (cost){.trips = 1, .atomics = 1}, (cost){.trips = 1, .gets = 1}),
+                    "insert_new of a known key"));
     begin(f);
     erase_all(f, table, keys, call, TERN_OK);
     CU_ASSERT(costs(f, KEYS, (cost){.calls = 1}, "erase by call"));
 }
 
 static void far_counters(fixture *f, tern_hashtable *table, uint32_t owner) {
+    const cost get_and_atomic = {.trips = 2, .gets = 1, .atomics = 1};
+    const cost add = either(table, (cost){.trips = 2, .atomics = 2}, get_and_atomic);
     uint64_t keys[KEYS], absent[KEYS];
     choose_keys(table, owner, 0, keys);
     choose_keys(table, owner, 20000, absent);
     begin(f);
     add_all(f, table, keys, TERN_WRITE_ONLY | rma);
-    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1, .atomics = 2, .puts = 1}, "add of a new key"));
+    CU_ASSERT(costs(f, KEYS,
+                    either(table, (cost){.trips = 1, .atomics = 1},
+                           (cost){.trips = 3, .gets = 1, .atomics = 2, .puts = 1}),
+                    "add of a new key"));
     EXPECT_OK(tern_flush_all(f->worker));
     begin(f);
     add_all(f, table, keys, rma);
-    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1, .atomics = 1}, "add"));
+    CU_ASSERT(costs(f, KEYS, add, "add"));
     begin(f);
     EXPECT_OK(tern_hashtable_add_many(f->worker, table, keys, KEYS, 1, rma, NULL));
-    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1, .atomics = 1}, "add of many"));
+    CU_ASSERT(costs(f, KEYS, add, "add of many"));
     begin(f);
     find_all(f, table, keys, rma, TERN_OK);
     find_all(f, table, absent, rma, TERN_ERR_NOT_FOUND);
-    CU_ASSERT(costs(f, 2 * KEYS, (cost){.gets = 1, .atomics = 1}, "find of a counter"));
+    CU_ASSERT(costs(f, 2 * KEYS, table->words_seen ? (cost){.trips = 1, .gets = 1} : get_and_atomic,
+                    "find of a counter"));
     begin(f);
     find_all(f, table, keys, TERN_READ_ONLY | rma, TERN_OK);
-    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1}, "find of a counter in a phase"));
+    CU_ASSERT(costs(f, KEYS, (cost){.trips = 1, .gets = 1}, "find of a counter in a phase"));
     begin(f);
     for (int i = 0; i < KEYS; i++)
         EXPECT_OK(tern_hashtable_compare_swap(f->worker, table, &keys[i], 3, 4, rma, NULL));
     erase_all(f, table, keys, rma, TERN_OK);
-    CU_ASSERT(costs(f, 2 * KEYS, (cost){.gets = 1, .atomics = 1}, "compare_swap and erase"));
+    CU_ASSERT(costs(f, 2 * KEYS, get_and_atomic, "compare_swap and erase"));
     begin(f);
     add_all(f, table, keys, rma);
-    CU_ASSERT(costs(f, KEYS, (cost){.gets = 1, .atomics = 2}, "add to an erased counter"));
+    CU_ASSERT(costs(f, KEYS,
+                    either(table, (cost){.trips = 3, .atomics = 3},
+                           (cost){.trips = 3, .gets = 1, .atomics = 2}),
+                    "add to an erased counter"));
     begin(f);
     add_all(f, table, keys, call);
     CU_ASSERT(costs(f, KEYS, (cost){.calls = 1}, "add by call"));

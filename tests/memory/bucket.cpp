@@ -134,6 +134,85 @@ struct locking : rl::test_suite<locking, 2> {
     }
 };
 
+/* tern_put_if_serve, by a thread of the owner for a rank of another node. inside: what it accesses
+ * while it has the bucket, or NULL. */
+static void put_if(word &state, word &entry, word &check, int expected, int during, int then,
+                   int value, plain *inside) {
+    if (state_cas(state, expected, during) != expected)
+        return;
+    if (inside != NULL)
+        WRITE(*inside, value);
+    FENCE("owner's fence", release);
+    entry_put(entry, check, value);
+    if (then != during)
+        cas(state, during, then, but("owner's release", acq_rel));
+}
+
+/* A put of the owner against a rank of its node that locks the bucket: who comes second sees the
+ * entry of the first, whole. */
+struct owner_puts : rl::test_suite<owner_puts, 2> {
+    word state, entry, check;
+    plain inside;
+
+    void before() {
+        STORE(state, UPDATED, relaxed);
+        STORE(entry, 1, relaxed);
+        STORE(check, 1, relaxed);
+        WRITE(inside, 0);
+    }
+
+    void thread(unsigned index) {
+        int value;
+        if (index == 0) {
+            put_if(state, entry, check, UPDATED, LOCKED, UPDATED, 2, &inside);
+            return;
+        }
+        if (state_cas(state, UPDATED, LOCKED) != UPDATED)
+            return;
+        WRITE(inside, 2);
+        RL_ASSERT(entry_get(entry, check, &value));
+        entry_replace(entry, check, value + 1);
+        state_unlock(state, UPDATED);
+    }
+};
+
+/* A find of a rank of another node (hashtable/far/flight.c), whose get brings the state and the
+ * entry in any order, against an insert and the first update. Who begins when the insert has
+ * returned finds the key: a state that the get has brought says nothing but that the bucket was
+ * free. */
+struct far_find : rl::test_suite<far_find, 2> {
+    word state, entry, check, returned;
+
+    void before() {
+        STORE(state, FREE, relaxed);
+        STORE(entry, 0, relaxed);
+        STORE(check, 0, relaxed);
+        STORE(returned, 0, relaxed);
+    }
+
+    void thread(unsigned index) {
+        if (index == 0) {
+            put_if(state, entry, check, FREE, TAKEN, TAKEN, 1, NULL);
+            STORE(returned, 1, release);
+            put_if(state, entry, check, TAKEN, LOCKED, UPDATED, 2, NULL);
+            return;
+        }
+        const bool there = LOAD(returned, acquire) != 0, first = rl::rand(2) != 0;
+        int seen = first ? LOAD(state, relaxed) : FREE;
+        const int sum = LOAD(check, relaxed), value = LOAD(entry, relaxed);
+        seen = first ? seen : LOAD(state, relaxed);
+        bool absent = seen == FREE && sum != value;
+        if (seen != FREE && sum != value) {
+            if (!is("state of the get")) {
+                FENCE("getter's fence", acquire);
+                seen = state_load(state);
+            }
+            absent = seen == TAKEN;
+        }
+        RL_ASSERT(!there || !absent);
+    }
+};
+
 /* A key as a find looks at it: its bucket, with an entry or a counter. */
 struct bucket {
     word state, entry, check, counter;
@@ -249,6 +328,10 @@ int main(int argc, char **argv) {
     bool good = check<update>({"first update", EVERY, {"writer's fence", "reader's fence"}});
     good &= check<insert>({"insert", EVERY, {"check's release", "check's acquire"}});
     good &= check<locking>({"lock", EVERY, {"state's order", "unlocker's release"}});
+    good &= check<owner_puts>({"put by the owner", EVERY, {"state's order", "owner's release"}});
+    good &= check<far_find>({"find of another node",
+                             EVERY,
+                             {"state of the get", "getter's fence", "owner's fence"}});
     one_order = true;
     good &= check<both<inserts, inserts>>(
         {"two inserts", EVERY, {"check's place", "find's place", "state's place"}});
