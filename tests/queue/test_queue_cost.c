@@ -33,6 +33,13 @@ static bool costs(fixture *f, cost wanted, const char *what) {
     return same;
 }
 
+/* Since begin. */
+static uint64_t trips(fixture *f) {
+    tern_stats after;
+    tern_stats_get(f->worker, &after);
+    return after.trips - before.trips;
+}
+
 typedef tern_status (*push_function)(tern_worker *, tern_queue *, const void *, tern_flags);
 typedef tern_status (*pop_function)(tern_worker *, tern_queue *, void *, tern_flags);
 
@@ -86,10 +93,12 @@ static void measure_row(fixture *f, const row *r, uint64_t each, tern_queue *que
     begin(f);
     push(f, queue, TIMES, r->push, r->push_promise | TERN_BY_RMA);
     CU_ASSERT(costs(f, times(r->push_cost, n), r->name));
+    CU_ASSERT_EQUAL(trips(f), n); /* the put is not waited for */
     EXPECT_OK(tern_barrier(f->worker));
     begin(f);
     pop(f, queue, TIMES, r->pop, r->pop_promise | TERN_BY_RMA);
     CU_ASSERT(costs(f, times(r->pop_cost, n), r->name));
+    CU_ASSERT_EQUAL(trips(f), 2 * n);
     EXPECT_OK(tern_barrier(f->worker));
 }
 
