@@ -145,7 +145,8 @@ static void flight_count(tern_flight *f) {
 static void flight_meet(tern_flight *f, bool erased) {
     const tern_shape s = f->table->shape;
     const uint64_t state = f->bucket[0];
-    if (flight_finds(f) && erased) {
+    const bool erases = f->plan.kind == TERN_FLIGHT_ERASE;
+    if (erased && (flight_finds(f) || erases)) {
         flight_end(f, TERN_ERR_NOT_FOUND);
     } else if (f->plan.kind == TERN_FLIGHT_LOCATE) {
         flight_end(f, TERN_OK);
@@ -158,9 +159,7 @@ static void flight_meet(tern_flight *f, bool erased) {
         flight_end(f, TERN_OK);
     } else if (flight_adds(f)) {
         flight_add(f);
-    } else if (f->plan.kind == TERN_FLIGHT_ERASE && erased) {
-        flight_end(f, TERN_ERR_NOT_FOUND);
-    } else if (f->plan.kind != TERN_FLIGHT_ERASE && only_new(f) && !erased) {
+    } else if (!erases && only_new(f) && !erased) {
         f->result = 1;
         flight_end(f, TERN_OK);
     } else if ((state & TERN_KIND) == TERN_LEFT && state != TERN_FROZEN) {
