@@ -32,9 +32,20 @@ foreach(tool tern-info tern-bench tern-hex)
 endforeach()
 install(PROGRAMS ${PROJECT_BINARY_DIR}/mpirun-tern DESTINATION ${CMAKE_INSTALL_BINDIR}
         RENAME mpirun-tern${TERN_TOOL_SUFFIX} COMPONENT tools)
-if("${TERN_TOOL_SUFFIX}" STREQUAL "") # packages side by side make theirs from --help
+# Side by side, pages of tools carry the MPI's name as the tools do, in the page too.
+if("${TERN_TOOL_SUFFIX}" STREQUAL "")
     install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools
             FILES_MATCHING PATTERN "*.1")
+else()
+    foreach(tool tern-info tern-bench tern-hex mpirun-tern)
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS docs/man/${tool}.1)
+        file(READ docs/man/${tool}.1 text)
+        string(REGEX REPLACE "(tern-info|tern-bench|tern-hex|mpirun-tern)" "\\1${TERN_TOOL_SUFFIX}" text "${text}")
+        set(page ${PROJECT_BINARY_DIR}/man/${tool}${TERN_TOOL_SUFFIX}.1)
+        file(WRITE ${page} "${text}")
+        execute_process(COMMAND gzip -9nf ${page} COMMAND_ERROR_IS_FATAL ANY)
+        install(FILES ${page}.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
+    endforeach()
 endif()
 
 # A Python finds the package if PYTHONPATH names this folder; the package finds libtern beside it.

@@ -21,7 +21,7 @@ if LC_ALL=C sort "$work/parts" | uniq -d | grep .; then
     exit 1
 fi
 # Changelogs, copyrights and overrides of packages are beside the installation.
-grep -vE '^\./share/(doc/(lib)?tern[^/]*/(changelog|copyright)|lintian/|man/.*\.gz$)' "$work/parts" |
+grep -vE '^\./share/(doc/(lib)?tern[^/]*/(changelog|copyright)|lintian/)' "$work/parts" |
     LC_ALL=C sort >"$work/installed"
 files "$work/whole" | diff - "$work/installed"
 (cd "$work/library" && find . ! -type d ! -path './share/*') | (! grep -vE '/libtern[^/]*\.so\.[0-9.]+$')
