@@ -35,6 +35,9 @@ check() {
             return 1
         }
     done
+    if command -v rpmspec >/dev/null; then
+        rpmspec -P "$1/rpm/tern.spec" >/dev/null || return 1
+    fi
     python=$(command -v python3) || return 0
     for file in "$1"/spack/package.py "$1"/easybuild/*.eb; do
         "$python" -c 'import ast, sys; ast.parse(open(sys.argv[1]).read(), sys.argv[1])' "$file" || return 1
@@ -45,7 +48,10 @@ check() {
     check "$root/packaging"
     exit
 }
+rpm_mistake=
+! command -v rpmspec >/dev/null || rpm_mistake='rpm/tern.spec s/^%prep/%if 1/'
 while read -r recipe change; do
+    [ "$recipe" ] || continue
     rm -rf "$work/packaging"
     cp -R "$root/packaging" "$work"
     sed -i "$change" "$work/packaging/$recipe"
@@ -58,4 +64,5 @@ rpm/tern.spec s/^Version:.*/Version: 9.9.9/
 docker/Dockerfile s/version=[0-9.]*/version=9.9.9/
 conda/recipe.yaml s/TERN_CUDA/TERN_CUBA/
 spack/package.py s/def cmake_args(self):/def cmake_args(self)/
+$rpm_mistake
 END
