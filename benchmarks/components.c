@@ -233,7 +233,8 @@ static double calls(bench *b, field *f, size_t there, size_t back, double progre
     f->back = back;
     double all = component(b, f, back > ANSWER ? "call or own, result" : "call or own",
                            back > ANSWER ? back : there, call_others);
-    return b->ranks == 1 ? 0 : (all * b->ranks - progress_ns) / (b->ranks - 1);
+    /* On a crowded machine the progress that is taken off may be slower than all of it. */
+    return b->ranks == 1 ? 0 : above(all * b->ranks, progress_ns) / (b->ranks - 1);
 }
 
 static void measure_towards(bench *b, field *f, towards towards, tern_costs *costs) {
