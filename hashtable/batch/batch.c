@@ -172,7 +172,11 @@ static tern_status add_many_near8(tern_worker *worker, const tern_hashtable *tab
 tern_status tern_operation_add_many(tern_worker *worker, tern_hashtable *table, const void *keys,
                                     size_t step, size_t count, uint64_t delta, uint32_t owner,
                                     size_t *done, size_t *added, bool *far_put) {
-    const tern_items items = {keys, (const char *)&delta, step, 0, count, owner == table->rank};
+    const tern_items items = {.keys = keys,
+                              .values = (const char *)&delta,
+                              .key_step = step,
+                              .count = count,
+                              .own = owner == table->rank};
     const bool near = table->all_near || (owner != TERN_NOBODY && table->part[owner].near != NULL);
     *done = *added = 0;
     *far_put = *far_put || !near;
