@@ -16,10 +16,9 @@
  *
  * Progress. What is under way by RMA goes on in the progress of the worker that started it: in
  * tern_progress and in every call of tern that waits, whatever for. A caller that makes none for a
- * while leaves its operations where they are, which delays them; and if one of them is an insert or
- * an add between taking its bucket and writing it, others that insert, change or, if the key was
- * there, find a key of the same bucket wait for this caller. By call nobody waits for the caller.
- * Over rma an insert that replaces a value flushes (tern/transfer.h) in that progress.
+ * while leaves its operations where they are, which delays them. Nobody else waits for the caller:
+ * the owner does in one go what an insert or an add does to a bucket. Inserts and adds of other
+ * parts are done when their start returns where owners do not put (tern/hashtable.h).
  *
  * TERN_AUTO takes the way that blocking operations take, or RMA before the first of them:
  * requests measure nothing and are not timed.
