@@ -236,7 +236,7 @@ static void flight_walk(tern_flight *f) {
 static void step_store(tern_flight *f) {
     if (f->memory[0] != f->expected) {
         f->result = 0;
-        if (TERN_BROKEN(TERN_BREAK_SETTLE))
+        if (tern_probe_passes_by())
             flight_move_on(f);
         else
             flight_walk(f);

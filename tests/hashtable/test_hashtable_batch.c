@@ -418,43 +418,37 @@ static void few_keys_are_most(void) {
     static uint64_t keys[COUNT], values[COUNT], last[DISTINCT];
     uint64_t random = fixture_seed(&f, 11), seen[LONE];
     for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+        const size_t count = via == rma ? COUNT / 10 : COUNT;
         tern_hashtable *counters = NULL, *table = NULL, *small = NULL;
-        EXPECT_OK(tern_hashtable_create(
-            f.worker, &(tern_hashtable_options){.key_bytes = 8, .counter = 1, .capacity = DISTINCT},
-            &counters));
-        EXPECT_OK(tern_hashtable_create(
-            f.worker,
-            &(tern_hashtable_options){
-                .key_bytes = 8, .value_bytes = 8, .capacity = (size_t)DISTINCT * f.size},
-            &table));
-        EXPECT_OK(tern_hashtable_create(
-            f.worker, &(tern_hashtable_options){.key_bytes = 8, .counter = 1, .capacity = CAPACITY},
-            &small));
-        for (size_t i = 0; i < COUNT; i++)
+        tern_hashtable_options options = {.key_bytes = 8, .counter = 1, .capacity = DISTINCT};
+        EXPECT_OK(tern_hashtable_create(f.worker, &options, &counters));
+        options.capacity = CAPACITY;
+        EXPECT_OK(tern_hashtable_create(f.worker, &options, &small));
+        options = (tern_hashtable_options){
+            .key_bytes = 8, .value_bytes = 8, .capacity = (size_t)DISTINCT * f.size};
+        EXPECT_OK(tern_hashtable_create(f.worker, &options, &table));
+        for (size_t i = 0; i < count; i++)
             keys[i] = draw_skewed(&random, DISTINCT);
-        check_skewed_adds(&f, counters, keys, COUNT, via);
-
+        check_skewed_adds(&f, counters, keys, count, via);
         memset(last, 0, sizeof last);
-        for (size_t i = 0; i < COUNT; i++) {
+        for (size_t i = 0; i < count; i++) {
             values[i] = last[keys[i]] = i + 1;
             keys[i] += (uint64_t)DISTINCT * f.rank;
         }
-        size_t stored = 0, present = 0;
-        EXPECT_OK(tern_hashtable_insert_many(f.worker, table, keys, values, COUNT, via, &stored));
-        CU_ASSERT_EQUAL(stored, COUNT);
+        size_t stored = 0, present = 0, added = 0;
+        EXPECT_OK(tern_hashtable_insert_many(f.worker, table, keys, values, count, via, &stored));
+        CU_ASSERT_EQUAL(stored, count);
         for (uint64_t k = 0; k < DISTINCT; k++)
             keys[k] = k + (uint64_t)DISTINCT * f.rank;
         memset(seen, 0, sizeof seen);
         EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, DISTINCT, via, seen, NULL, NULL));
         CU_ASSERT(memcmp(seen, last, sizeof last) == 0);
-
         if (f.rank == 0) {
-            for (size_t i = 0; i < COUNT; i++)
+            for (size_t i = 0; i < count; i++)
                 keys[i] = draw_skewed(&random, LONE);
-            size_t added = 0;
             uint64_t sum = 0;
             EXPECT(TERN_ERR_FULL,
-                   tern_hashtable_add_many(f.worker, small, keys, COUNT, 5, via, &added));
+                   tern_hashtable_add_many(f.worker, small, keys, count, 5, via, &added));
             for (uint64_t k = 0; k < LONE; k++)
                 keys[k] = k;
             memset(seen, 0, sizeof seen);
