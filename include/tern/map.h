@@ -8,22 +8,22 @@
  * inserted by call.
  *
  *     operation                    small              in a block
- *     insert, new key              CAS + W            the same
- *     insert, key is there         2 R + CAS + W + A  the same, and the old block is given back
- *     insert_new, key is there     2 R                the same
- *     erase, key is there          2 R + CAS + W + A  the same, and the block is given back
+ *     insert, new key              A                  the same
+ *     insert, key is there         R + 3 A + W        the same, and the old block is given back
+ *     insert_new, key is there     R + A              the same
+ *     erase, key is there          2 R + 2 A + W      the same, and the block is given back
  *     find, present                R                  2 R; R if the block is in the own segment
- *     find, absent                 R + A; R in a phase of reads
- *     add, compare_swap            3 R + CAS + W + A  (numbers are small)
- *     add, new key                 R + CAS + W + A
+ *     find, absent                 R
+ *     add, compare_swap            3 R + 2 A + W      (numbers are small)
+ *     add, new key                 R + A
  *     any by call                  one round trip     the same; R more for a find of more than 960
  *                                                     bytes, or of a block that the owner does not
  *                                                     reach by load/store
  *
- * R is a get, W a put, A an atomic, CAS a compare-and-swap, without collisions as in
- * tern/hashtable.h. An insert that finds another situation than the one before it costs one R or
- * CAS more. Writing a block is local and costs none of these. Giving a block back is a call to its
- * rank, for which nobody waits; for a block in the own segment it costs nothing.
+ * R is a get, W a put, A an atomic, without collisions, and where owners put the entry that goes
+ * with an atomic, as in tern/hashtable.h; elsewhere an insert costs a W more, and an absent key an
+ * A. Writing a block is local and costs none of these. Giving a block back is a call to its rank,
+ * for which nobody waits; for a block in the own segment it costs nothing.
  *
  * A map that grows moves descriptors and no blocks: a key's block stays where it is. While keys are
  * moved, an operation may cost an operation more of each kind.
