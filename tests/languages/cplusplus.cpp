@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <algorithm>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -378,6 +379,91 @@ static void test_maps(const tern::context &context, const tern::worker &worker) 
     CHECK(map.clear().ok() && map.size().value() == 0);
 }
 
+// Words of any length are counted by a map alone.
+static void test_words(const tern::context &context, const tern::worker &worker) {
+    const std::uint32_t me = context.rank();
+    tern_map_options grow = {};
+    grow.grow = 1;
+    auto counts = tern::map::create(worker, 2, grow).value();
+    std::istringstream text("one for sorrow two for mirth three for the funerals of "
+                            "hippopotomonstrosesquippedaliophobia four for birth");
+    std::string word;
+    for (std::uint32_t i = 0; text >> word; i++) {
+        if (i % 2 == me)
+            CHECK(counts.add(word).ok());
+    }
+    CHECK(counts.size().value() == 12);
+    CHECK(counts.find<std::uint64_t>("for").value() == 4);
+    CHECK(counts.find<std::uint64_t>("hippopotomonstrosesquippedaliophobia").value() == 1);
+    std::uint64_t words = 0;
+    CHECK(counts
+              .for_each_anywhere([&](tern::bytes, tern::bytes number) {
+                  words += *static_cast<const std::uint64_t *>(number.data());
+              })
+              .ok());
+    CHECK(words == 15);
+    CHECK(tern::barrier(worker).ok());
+}
+
+// Numbers, futures and batches of a map.
+static void test_map_numbers(const tern::context &context, const tern::worker &worker) {
+    const std::uint32_t me = context.rank();
+    auto map = tern::map::create(worker, 100).value();
+    const std::string mine = "of rank " + std::to_string(me);
+    CHECK(map.add(mine, 5).value() == 0 && map.add(mine).value() == 5);
+    CHECK(map.compare_swap(mine, 6, 9).value() == 6); // now it is 9
+    CHECK(map.compare_swap(mine, 6, 1).value() == 9);
+    CHECK(!map.compare_swap("nothing", 0, 1).value().has_value());
+    CHECK(map.add_start(mine, 2, TERN_BY_CALL).value().get().value() == 9);
+    CHECK(map.find<std::uint64_t>(mine).value() == 11);
+
+    const std::string text = "text of rank " + std::to_string(me);
+    for (tern_flags flags : {TERN_BY_RMA, TERN_BY_CALL}) {
+        CHECK(map.insert_start(text, "tern", flags).value().get().value() ==
+              (flags == TERN_BY_RMA));
+        CHECK(!map.insert_new_start(text, "gull", flags).value().get().value());
+        auto number = map.find_start<std::uint64_t>(mine, flags).value();
+        auto found = map.find_start(text, 100, flags).value();
+        CHECK(found.get().value() == "tern" && found.get().value() == "tern");
+        CHECK(number.get().value() == 11);
+        auto pairs = map.find_start<std::vector<std::uint16_t>>(text, 2, flags).value();
+        CHECK(pairs.get().value().size() == 2);
+        auto small = map.find_start(text, 3, flags);
+        const tern_status status = small.status(); // of an operation that is done at once
+        CHECK((status == TERN_OK ? std::move(small).value().get().status() : status) ==
+              TERN_ERR_RANGE);
+        CHECK(map.find_start<double>(text, flags).value().get().status() == TERN_ERR_RANGE);
+        using three = std::array<char, 3>;
+        CHECK(map.find_start<std::vector<three>>(text, 2, flags).value().get().status() ==
+              TERN_ERR_RANGE);
+        CHECK(map.find_start<double>("nothing", flags).value().get().status() ==
+              TERN_ERR_NOT_FOUND);
+    }
+    CHECK(map.add(text).status() == TERN_ERR_RANGE); // it is no number
+
+    const std::size_t count = 40; // more than are under way at once
+    std::vector<std::string> keys(count);
+    std::vector<std::uint64_t> numbers(count), back(count);
+    std::vector<tern_map_item> items;
+    std::vector<tern_map_slot> slots;
+    for (std::size_t i = 0; i < count; i++) {
+        keys[i] = "number " + std::to_string(i);
+        numbers[i] = i;
+        items.push_back(tern::map_item(keys[i], tern::bytes_of(numbers[i])));
+        slots.push_back(tern::map_slot(keys[i], &back[i], sizeof back[i]));
+    }
+    items.pop_back(); // one key is not there
+    CHECK(me != 0 || map.insert_many(items.data(), items.size()).ok());
+    CHECK(tern::barrier(worker).ok());
+    CHECK(map.add_many(items.data(), items.size(), 10).ok());
+    CHECK(tern::barrier(worker).ok());
+    CHECK(map.find_many(slots.data(), slots.size()).value() == 39);
+    CHECK(back[0] == 20 && back[38] == 58 && slots[38].found && !slots[39].found);
+    slots[0].room = 4;
+    CHECK(map.find_many(slots.data(), 1).status() == TERN_ERR_RANGE && slots[0].value_bytes == 8);
+    CHECK(tern::barrier(worker).ok());
+}
+
 #if defined(__cpp_exceptions)
 extern "C" {
 #pragma weak __lsan_disable // they are there under AddressSanitizer alone
@@ -438,6 +524,8 @@ static int run() {
     test_queues(context, worker);
     test_work(context, worker);
     test_maps(context, worker);
+    test_words(context, worker);
+    test_map_numbers(context, worker);
 
     tern_config config;
     CHECK(tern_config_init(&config) == TERN_OK);

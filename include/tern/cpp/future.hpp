@@ -57,15 +57,23 @@ template <class T> class [[nodiscard]] future {
     /* Waits, and returns what was read, or what was written. May be called again. */
     result<T> get() {
         tern_status status = wait().status();
+        if (status == TERN_OK && operation_->end != nullptr)
+            status = operation_->end(&operation_->request, &operation_->value);
         if (status != TERN_OK)
             return status;
         return operation_->value;
     }
 
+    /* Makes the value of what the complete request says. get() calls it each time. */
+    using end_function = tern_status (*)(const tern_request *request, T *value);
+
     /* For functions that start operations: start(request, value) starts one, which reads or writes
-     * value. */
-    template <class Start> static result<future> begin(tern_worker *worker, T value, Start start) {
+     * value. end, if there is one: what makes the value complete. */
+    template <class Start>
+    static result<future> begin(tern_worker *worker, T value, Start start,
+                                end_function end = nullptr) {
         future f(worker, std::move(value));
+        f.operation_->end = end;
         tern_status status = start(&f.operation_->request, &f.operation_->value);
         if (status != TERN_OK) {
             f.operation_.reset();
@@ -78,6 +86,7 @@ template <class T> class [[nodiscard]] future {
     struct operation {
         tern_request request = {};
         T value;
+        end_function end = nullptr;
         bool told = false; /* a wait has returned what became of it */
         explicit operation(T initial) : value(std::move(initial)) {}
     };

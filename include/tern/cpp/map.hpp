@@ -12,6 +12,10 @@
  *     std::optional<std::string> name = map.find("name").value();
  *     auto samples = map.find<std::vector<double>>("samples").value();
  *     std::optional<double> half = map.find<double>(tern::bytes_of(7)).value();
+ *
+ * Values that are a std::uint64_t can be counted with:
+ *
+ *     map.add("words").value();
  */
 
 #include <cstddef>
@@ -25,8 +29,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "tern/cpp/object.hpp"
+#include "tern/cpp/future.hpp"
 #include "tern/map.h"
+#include "tern/map_batch.h"
+#include "tern/map_request.h"
 
 namespace tern {
 
@@ -66,6 +72,16 @@ class bytes {
 template <class T> bytes bytes_of(const T &value) noexcept {
     detail::require_plain<T>();
     return bytes(&value, sizeof(T));
+}
+
+/* A key with its value, for batches. Their bytes must last as long as the item. */
+inline tern_map_item map_item(bytes key, bytes value = bytes(nullptr, 0)) noexcept {
+    return {key.data(), value.data(), key.size(), value.size()};
+}
+
+/* A key to look for, and room bytes at value for what it has. */
+inline tern_map_slot map_slot(bytes key, void *value, std::size_t room) noexcept {
+    return {key.data(), key.size(), value, room, 0, 0};
 }
 
 /* A value in memory of its own, which tern has allocated. */
@@ -130,6 +146,101 @@ class map_view : public detail::handle<tern_map> {
         return std::optional<map_value>(map_value(value, size));
     }
 
+    /* Adds delta to the number that is the value of key, a std::uint64_t. A key that is not there
+     * is inserted. Returns the number before, which is 0 for a new key. */
+    result<std::uint64_t> add(bytes key, std::uint64_t delta = 1, tern_flags flags = 0) {
+        std::uint64_t before = 0;
+        tern_status status =
+            tern_map_add(worker_, object_, key.data(), key.size(), delta, flags, &before);
+        if (status != TERN_OK)
+            return status;
+        return before;
+    }
+    /* Makes the number desired if it is expected. Returns the number before. Nothing: there is no
+     * such key. */
+    result<std::optional<std::uint64_t>> compare_swap(bytes key, std::uint64_t expected,
+                                                      std::uint64_t desired, tern_flags flags = 0) {
+        std::uint64_t before = 0;
+        tern_status status = tern_map_compare_swap(worker_, object_, key.data(), key.size(),
+                                                   expected, desired, flags, &before);
+        if (status == TERN_ERR_NOT_FOUND)
+            return std::optional<std::uint64_t>();
+        if (status != TERN_OK)
+            return status;
+        return std::optional<std::uint64_t>(before);
+    }
+
+    /* The future says whether the key is new. Key and value are copied. */
+    result<future<bool>> insert_start(bytes key, bytes value, tern_flags flags = 0) {
+        return insert_start_by(tern_map_insert_start, key, value, flags);
+    }
+    result<future<bool>> insert_new_start(bytes key, bytes value, tern_flags flags = 0) {
+        return insert_start_by(tern_map_insert_new_start, key, value, flags);
+    }
+    /* The future has the number before. */
+    result<future<std::uint64_t>> add_start(bytes key, std::uint64_t delta = 1,
+                                            tern_flags flags = 0) {
+        auto start = [&](tern_request *request, std::uint64_t *) {
+            return tern_map_add_start(worker_, object_, key.data(), key.size(), delta, flags,
+                                      request);
+        };
+        auto end = [](const tern_request *request, std::uint64_t *before) -> tern_status {
+            *before = tern_request_result(request);
+            return TERN_OK;
+        };
+        return future<std::uint64_t>::begin(worker_, 0, start, end);
+    }
+    /* One plain T. get() of the future is TERN_ERR_NOT_FOUND if the key is absent, and
+     * TERN_ERR_RANGE if the value has another size. find_start may return that of a larger one. */
+    template <class T, std::enable_if_t<!detail::is_array<T>::value, int> = 0>
+    result<future<T>> find_start(bytes key, tern_flags flags = 0) {
+        detail::require_plain<T>();
+        auto start = [&](tern_request *request, T *value) {
+            return tern_map_find_start(worker_, object_, key.data(), key.size(), flags, value,
+                                       sizeof(T), request);
+        };
+        auto end = [](const tern_request *request, T *) {
+            return tern_request_result(request) == sizeof(T) ? TERN_OK : TERN_ERR_RANGE;
+        };
+        return future<T>::begin(worker_, T(), start, end);
+    }
+    /* A std::string or a std::vector of at most room elements. The errors are as above. */
+    template <class T = std::string, std::enable_if_t<detail::is_array<T>::value, int> = 0>
+    result<future<T>> find_start(bytes key, std::size_t room, tern_flags flags = 0) {
+        using element = typename T::value_type;
+        detail::require_plain<element>();
+        auto start = [&](tern_request *request, T *value) {
+            return tern_map_find_start(worker_, object_, key.data(), key.size(), flags,
+                                       value->data(), room * sizeof(element), request);
+        };
+        auto end = [](const tern_request *request, T *value) {
+            const std::uint64_t size = tern_request_result(request);
+            if (size % sizeof(element) != 0)
+                return TERN_ERR_RANGE;
+            value->resize(size / sizeof(element));
+            return TERN_OK;
+        };
+        return future<T>::begin(worker_, T(room, element()), start, end);
+    }
+
+    /* Stores the values of count items under their keys. */
+    result<void> insert_many(const tern_map_item *items, std::size_t count, tern_flags flags = 0) {
+        return tern_map_insert_many(worker_, object_, items, count, flags, nullptr);
+    }
+    /* Adds delta to the numbers of the keys of count items. */
+    result<void> add_many(const tern_map_item *items, std::size_t count, std::uint64_t delta = 1,
+                          tern_flags flags = 0) {
+        return tern_map_add_many(worker_, object_, items, count, delta, flags, nullptr);
+    }
+    /* Looks for the keys of count slots. Returns how many are there. */
+    result<std::size_t> find_many(tern_map_slot *slots, std::size_t count, tern_flags flags = 0) {
+        std::size_t present = 0;
+        tern_status status = tern_map_find_many(worker_, object_, slots, count, flags, &present);
+        if (status != TERN_OK)
+            return status;
+        return present;
+    }
+
     /* Calls visit(key, value), both tern::bytes, for each key of this rank's part. visit may return
      * a bool; false ends the walk. No rank may change the map meanwhile. */
     template <class Visit> result<void> for_each(Visit visit) {
@@ -160,6 +271,19 @@ class map_view : public detail::handle<tern_map> {
         if (status != TERN_OK)
             return status;
         return existed == 0;
+    }
+
+    template <class Start>
+    result<future<bool>> insert_start_by(Start insert, bytes key, bytes value, tern_flags flags) {
+        auto start = [&](tern_request *request, bool *) {
+            return insert(worker_, object_, key.data(), key.size(), value.data(), value.size(),
+                          flags, request);
+        };
+        auto end = [](const tern_request *request, bool *is_new) -> tern_status {
+            *is_new = tern_request_result(request) == 0;
+            return TERN_OK;
+        };
+        return future<bool>::begin(worker_, false, start, end);
     }
 
     template <class T> result<std::optional<T>> find_plain(bytes key, tern_flags flags) {
