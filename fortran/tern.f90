@@ -90,12 +90,22 @@ module tern
         type(c_ptr) :: key_argument = c_null_ptr
     end type
 
-    ! What a function that visits a map is given.
+    ! What a function that visits a map is given, and what a batch takes.
     type, bind(C) :: tern_map_item
         type(c_ptr) :: key = c_null_ptr
         type(c_ptr) :: value = c_null_ptr
         integer(c_size_t) :: key_bytes = 0
         integer(c_size_t) :: value_bytes = 0
+    end type
+
+    ! A key to look for, and room for its value.
+    type, bind(C) :: tern_map_slot
+        type(c_ptr) :: key = c_null_ptr
+        integer(c_size_t) :: key_bytes = 0
+        type(c_ptr) :: value = c_null_ptr
+        integer(c_size_t) :: room = 0
+        integer(c_size_t) :: value_bytes = 0
+        integer(c_int) :: found = 0
     end type
 
     ! An operation that has started. It is complete at first. It must not be copied while its

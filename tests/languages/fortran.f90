@@ -89,6 +89,8 @@ program test_fortran
     call queues()
     call requests()
     call maps()
+    call map_numbers()
+    call map_requests()
     call work()
     call check(tern_worker_release(worker) == TERN_OK, 'release')
     call tern_check(tern_context_destroy(context))
@@ -422,6 +424,100 @@ contains
         call check(tern_map_erase(worker, map, name, 6_c_size_t, 0) == TERN_ERR_NOT_FOUND, &
                 'map_erase again')
         call check(tern_map_clear(worker, map) == TERN_OK, 'map_clear')
+        call tern_check(tern_map_destroy(worker, map))
+    end subroutine
+
+    ! Numbers of a map, one by one and in batches.
+    subroutine map_numbers()
+        integer, parameter :: many = 40 ! more than are under way at once
+        type(tern_map) :: map
+        type(tern_map_options) :: options
+        type(tern_map_item) :: items(many)
+        type(tern_map_slot) :: slots(many)
+        integer(c_int32_t), target :: keys(many)
+        integer(c_int64_t), target :: numbers(many), back(many)
+        integer(c_int64_t) :: before
+        integer(c_size_t) :: count, done
+        integer :: i
+        options%capacity = 100
+        call tern_check(tern_map_create(worker, options, map))
+        status = tern_map_add(worker, map, 'both', 4_c_size_t, 5_c_int64_t, 0)
+        call check(status == TERN_OK, 'map_add')
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+        status = tern_map_add(worker, map, 'both', 4_c_size_t, 0_c_int64_t, 0, before)
+        call check(status == TERN_OK .and. before == 10, 'map_add before')
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+        if (me == 0) then
+            status = tern_map_compare_swap(worker, map, 'both', 4_c_size_t, 10_c_int64_t, &
+                    7_c_int64_t, 0, before)
+            call check(status == TERN_OK .and. before == 10, 'map_compare_swap')
+            status = tern_map_compare_swap(worker, map, 'both', 4_c_size_t, 10_c_int64_t, &
+                    8_c_int64_t, 0, before)
+            call check(status == TERN_OK .and. before == 7, 'map_compare_swap of another number')
+            call check(tern_map_compare_swap(worker, map, 'none', 4_c_size_t, 0_c_int64_t, &
+                    1_c_int64_t, 0) == TERN_ERR_NOT_FOUND, 'map_compare_swap of no key')
+        end if
+
+        do i = 1, many
+            keys(i) = i
+            numbers(i) = 100*i
+            items(i) = tern_map_item(c_loc(keys(i)), c_loc(numbers(i)), 4, 8)
+            slots(i) = tern_map_slot(c_loc(keys(i)), 4, c_loc(back(i)), 8)
+        end do
+        count = many - 1 ! one key is not there
+        if (me == 0) then
+            status = tern_map_insert_many(worker, map, items, count, 0, done)
+            call check(status == TERN_OK .and. done == count, 'map_insert_many')
+        end if
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+        status = tern_map_add_many(worker, map, items, count, 1_c_int64_t, 0, done)
+        call check(status == TERN_OK .and. done == count, 'map_add_many')
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+        back = 0
+        status = tern_map_find_many(worker, map, slots, count + 1, 0, done)
+        call check(status == TERN_OK .and. done == count, 'map_find_many')
+        call check(all(back(:many - 1) == numbers(:many - 1) + 2), 'what the map has')
+        call check(all(slots(:many - 1)%found == 1) .and. slots(many)%found == 0, 'found')
+        call tern_check(tern_map_destroy(worker, map))
+    end subroutine
+
+    subroutine map_requests()
+        type(tern_map) :: map
+        type(tern_map_options) :: options
+        type(tern_request), asynchronous :: request(4)
+        character(len=6) :: name
+        real(c_double), asynchronous :: values(20), back(20), one
+        options%capacity = 100
+        call tern_check(tern_map_create(worker, options, map))
+        write (name, '(a,i1)') 'rank ', me
+        values = 1 + me
+        one = 0.5
+        call check(tern_map_insert_start(worker, map, name, 6_c_size_t, values, &
+                c_sizeof(values), TERN_BY_CALL, request(1)) == TERN_OK, 'map_insert_start')
+        call check(tern_map_insert_new_start(worker, map, me, 4_c_size_t, one, 8_c_size_t, &
+                TERN_BY_CALL, request(2)) == TERN_OK, 'map_insert_new_start')
+        call check(tern_map_add_start(worker, map, 'both', 4_c_size_t, 5_c_int64_t, &
+                TERN_BY_CALL, request(3)) == TERN_OK, 'map_add_start')
+        call check(tern_wait_all(worker, request, 4_c_size_t) == TERN_OK, 'wait_all')
+        call check(tern_request_result(request(1)) == 0 .and. &
+                tern_request_result(request(2)) == 0, 'new keys')
+        call check(tern_request_result(request(3)) == 0 .or. &
+                tern_request_result(request(3)) == 5, 'what was added to')
+        call check(tern_barrier(worker) == TERN_OK, 'barrier')
+
+        write (name, '(a,i1)') 'rank ', other
+        back = 0
+        one = 0
+        call check(tern_map_find_start(worker, map, name, 6_c_size_t, TERN_BY_CALL, back, &
+                c_sizeof(back), request(1)) == TERN_OK, 'map_find_start')
+        call check(tern_map_find_start(worker, map, other, 4_c_size_t, TERN_BY_CALL, one, &
+                8_c_size_t, request(2)) == TERN_OK, 'map_find_start of a number')
+        call check(tern_wait_all(worker, request, 2_c_size_t) == TERN_OK, 'wait_all')
+        call check(tern_request_result(request(1)) == 160 .and. all(nint(back) == 1 + other) &
+                .and. abs(one - 0.5) < 1e-9, 'what was found')
+        call check(tern_map_find_start(worker, map, 'none', 4_c_size_t, 0, one, 8_c_size_t, &
+                request(1)) == TERN_OK, 'map_find_start of no key')
+        call check(tern_wait(worker, request(1)) == TERN_ERR_NOT_FOUND, 'not found')
         call tern_check(tern_map_destroy(worker, map))
     end subroutine
 

@@ -56,6 +56,13 @@ int main(void) {
     FIELD(tern_map_item, value);
     FIELD(tern_map_item, key_bytes);
     FIELD(tern_map_item, value_bytes);
+    TYPE(tern_map_slot);
+    FIELD(tern_map_slot, key);
+    FIELD(tern_map_slot, key_bytes);
+    FIELD(tern_map_slot, value);
+    FIELD(tern_map_slot, room);
+    FIELD(tern_map_slot, value_bytes);
+    FIELD(tern_map_slot, found);
     TYPE(tern_request);
     TYPE(tern_call_info);
     FIELD(tern_call_info, worker);

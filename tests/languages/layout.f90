@@ -30,6 +30,7 @@ program layout
     type(tern_queue_options), target :: queue
     type(tern_map_options), target :: map
     type(tern_map_item), target :: item
+    type(tern_map_slot), target :: slot
     type(tern_request), target :: request
     type(tern_call_info), target :: info
     type(tern_function), target :: called
@@ -79,6 +80,13 @@ program layout
     call show('tern_map_item.value', between(item, item%value))
     call show('tern_map_item.key_bytes', between(item, item%key_bytes))
     call show('tern_map_item.value_bytes', between(item, item%value_bytes))
+    call show('tern_map_slot', int(c_sizeof(slot), c_int64_t))
+    call show('tern_map_slot.key', between(slot, slot%key))
+    call show('tern_map_slot.key_bytes', between(slot, slot%key_bytes))
+    call show('tern_map_slot.value', between(slot, slot%value))
+    call show('tern_map_slot.room', between(slot, slot%room))
+    call show('tern_map_slot.value_bytes', between(slot, slot%value_bytes))
+    call show('tern_map_slot.found', between(slot, slot%found))
     call show('tern_request', int(c_sizeof(request), c_int64_t))
     call show('tern_call_info', int(c_sizeof(info), c_int64_t))
     call show('tern_call_info.worker', between(info, info%worker))
