@@ -164,6 +164,7 @@ module tern
     integer(c_int), parameter :: TERN_PROBE_LOCAL = 1, TERN_PROBE_REMOTE = 2, TERN_PROBE_ANY = 3
     integer(c_int), parameter :: TERN_NUMA_ANY = -1
     integer(c_int), parameter :: TERN_RESULT_MAX = 1024 ! bytes that call%result has room for
+    integer(c_int), parameter :: TERN_MAP_KEY_MAX = 65536 ! bytes of the largest keys of maps
 
     ! A function that other ranks call. arguments is the address of bytes bytes; what it returns is
     ! the status of the call. It may not wait. Its result goes to where call%result points

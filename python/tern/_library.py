@@ -11,9 +11,9 @@ STATUSES = ["OK", "ERR_ARGUMENT", "ERR_CONFIG", "ERR_RANGE", "ERR_MEMORY", "ERR_
             "ERR_NOT_FOUND", "ERR_EXISTS", "ERR_AGAIN", "ERR_TIMEOUT", "ERR_PEER", "ERR_STATE",
             "ERR_MISMATCH", "ERR_UNSUPPORTED", "ERR_MPI", "ERR_SYSTEM", "ERR_CORRUPT",
             "ERR_NETWORK", "ERR_DONE"]
-(ERR_FULL, ERR_EMPTY, ERR_NOT_FOUND, ERR_AGAIN, ERR_TIMEOUT, ERR_STATE, ERR_DONE) = (
+(ERR_RANGE, ERR_FULL, ERR_EMPTY, ERR_NOT_FOUND, ERR_AGAIN, ERR_TIMEOUT, ERR_STATE, ERR_DONE) = (
     STATUSES.index("ERR_" + name)
-    for name in ("FULL", "EMPTY", "NOT_FOUND", "AGAIN", "TIMEOUT", "STATE", "DONE"))
+    for name in ("RANGE", "FULL", "EMPTY", "NOT_FOUND", "AGAIN", "TIMEOUT", "STATE", "DONE"))
 
 DOMAIN_GLOBAL, DOMAIN_NODE, DOMAIN_OWNER = range(3)
 READ_WRITE, WRITE_ONLY, READ_ONLY = 0, 1, 2
@@ -21,6 +21,7 @@ AUTO, BY_RMA, BY_CALL = 0, 8, 16
 PROBE_LOCAL, PROBE_REMOTE = 1, 2
 NUMA_ANY = -1
 RESULT_MAX = 1024
+MAP_KEY_MAX = 65536
 
 
 class Pointer(Structure):
@@ -59,6 +60,11 @@ class MapOptions(Structure):
 
 class MapItem(Structure):
     _fields_ = [("key", c_void_p), ("value", c_void_p), ("key_bytes", c_size_t), ("value_bytes", c_size_t)]
+
+
+class MapSlot(Structure):
+    _fields_ = [("key", c_void_p), ("key_bytes", c_size_t), ("value", c_void_p), ("room", c_size_t),
+                ("value_bytes", c_size_t), ("found", c_int)]
 
 
 class WorkerId(Structure):
@@ -192,6 +198,11 @@ _declare("tern_map_destroy", _W, _O)
 for _name in "insert", "insert_new":
     _declare(f"tern_map_{_name}", _W, _O, _D, _N, _D, _N, c_uint32, POINTER(c_int))
 _declare("tern_map_erase", _W, _O, _D, _N, c_uint32)
+_declare("tern_map_add", _W, _O, _D, _N, c_uint64, c_uint32, POINTER(c_uint64))
+_declare("tern_map_compare_swap", _W, _O, _D, _N, c_uint64, c_uint64, c_uint32, POINTER(c_uint64))
+_declare("tern_map_insert_many", _W, _O, POINTER(MapItem), _N, c_uint32, POINTER(c_size_t))
+_declare("tern_map_add_many", _W, _O, POINTER(MapItem), _N, c_uint64, c_uint32, POINTER(c_size_t))
+_declare("tern_map_find_many", _W, _O, POINTER(MapSlot), _N, c_uint32, POINTER(c_size_t))
 _declare("tern_map_find_alloc", _W, _O, _D, _N, c_uint32, POINTER(c_void_p), POINTER(c_size_t))
 for _name in "for_each", "for_each_anywhere":
     _declare(f"tern_map_{_name}", _W, _O, MAP_VISIT, c_void_p)

@@ -4,8 +4,18 @@ import ctypes
 from ctypes import byref
 
 from ._data import as_bytes, buffer
-from ._library import MAP_VISIT, MapOptions, free, library
+from ._library import ERR_RANGE, MAP_KEY_MAX, MAP_VISIT, Error, MapItem, MapOptions, MapSlot, free, library
 from ._object import Keyed, absent
+
+
+def _address(data):
+    return ctypes.cast(data, ctypes.c_void_p).value
+
+
+def _items(pairs):
+    """An array of MapItem. The bytes of the pairs stay the caller's."""
+    return (MapItem * len(pairs))(*((_address(key), _address(value), len(key), len(value))
+                                    for key, value in pairs))
 
 
 class Map(Keyed):
@@ -14,6 +24,11 @@ class Map(Keyed):
         names = tern.Map(context)
         names["tern"] = "a sea bird"
         print(names["tern"].decode())
+
+    A value of 8 bytes can be a number, which add and compare_swap change:
+
+        names.add("words")
+        print(int.from_bytes(names["words"], "little"))
 
     Keys and values are text, which becomes UTF-8, or buffers; they come back as bytes. capacity: keys
     of the whole map; it grows beyond that unless grow is False. inline_bytes: a key and value of at
@@ -54,10 +69,62 @@ class Map(Keyed):
         with absent(key):
             library.tern_map_erase(self._worker, self._object, data, len(data), flags)
 
+    def add(self, key, delta=1, flags=0):
+        """Adds to the number of key, and inserts a key that is not there. Returns the number before."""
+        key, before = as_bytes(key), ctypes.c_uint64()
+        library.tern_map_add(self._worker, self._object, key, len(key), delta, flags, byref(before))
+        return before.value
+
+    def compare_swap(self, key, expected, desired, flags=0):
+        """Makes the number of key desired if it is expected. Returns the number before. KeyError: there
+        is no such key."""
+        data, before = as_bytes(key), ctypes.c_uint64()
+        with absent(key):
+            library.tern_map_compare_swap(self._worker, self._object, data, len(data), expected, desired,
+                                          flags, byref(before))
+        return before.value
+
     def owner(self, key):
         """The rank that owns key."""
         key = as_bytes(key)
         return library.tern_map_owner(self._object, key, len(key))
+
+    # ---- many keys ----
+
+    def update(self, items, flags=0):
+        """Stores the values of a dict, or of pairs of a key and a value."""
+        pairs = [(as_bytes(key), as_bytes(value))
+                 for key, value in (items.items() if hasattr(items, "items") else items)]
+        library.tern_map_insert_many(self._worker, self._object, _items(pairs), len(pairs), flags, None)
+
+    def add_many(self, keys, delta=1, flags=0):
+        """Adds to the numbers of keys. One that is there twice is added to twice."""
+        pairs = [(as_bytes(key), b"") for key in keys]
+        library.tern_map_add_many(self._worker, self._object, _items(pairs), len(pairs), delta, flags, None)
+
+    def find_many(self, keys, flags=0, room=64):
+        """A list of the values of keys, with None for a key that is not there. A value of more than room
+        bytes is looked for twice."""
+        keys = [as_bytes(key) for key in keys]
+        values = [None] * len(keys)
+        rooms = dict.fromkeys(range(len(keys)), room)  # of the keys that are left
+        while rooms:
+            found = [ctypes.create_string_buffer(size) for size in rooms.values()]
+            slots = (MapSlot * len(rooms))(*((_address(keys[i]), len(keys[i]), _address(to), len(to))
+                                             for i, to in zip(rooms, found)))
+            try:
+                library.tern_map_find_many(self._worker, self._object, slots, len(slots), flags, None)
+            except Error as error:
+                if error.status != ERR_RANGE or max(map(len, keys)) > MAP_KEY_MAX:
+                    raise
+            large = {}
+            for i, to, slot in zip(rooms, found, slots):
+                if slot.found and slot.value_bytes > slot.room:
+                    large[i] = slot.value_bytes
+                elif slot.found:
+                    values[i] = ctypes.string_at(to, slot.value_bytes)
+            rooms = large
+        return values
 
     # ---- all keys; no rank may change the map meanwhile ----
 

@@ -125,5 +125,6 @@ int main(void) {
     CONSTANT(TERN_PROBE_ANY);
     CONSTANT(TERN_NUMA_ANY);
     CONSTANT(TERN_RESULT_MAX);
+    CONSTANT(TERN_MAP_KEY_MAX);
     return 0;
 }

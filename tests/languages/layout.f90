@@ -148,4 +148,5 @@ program layout
     call show('TERN_PROBE_ANY', int(TERN_PROBE_ANY, c_int64_t))
     call show('TERN_NUMA_ANY', int(TERN_NUMA_ANY, c_int64_t))
     call show('TERN_RESULT_MAX', int(TERN_RESULT_MAX, c_int64_t))
+    call show('TERN_MAP_KEY_MAX', int(TERN_MAP_KEY_MAX, c_int64_t))
 end program layout

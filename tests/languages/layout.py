@@ -9,8 +9,8 @@ from tern import _library
 
 types = {"tern_worker_id": _library.WorkerId, "tern_ptr": _library.Pointer, "tern_event": _library.RawEvent,
          "tern_hashtable_options": _library.HashTableOptions, "tern_map_options": _library.MapOptions,
-         "tern_map_item": _library.MapItem, "tern_queue_options": _library.QueueOptions,
-         "tern_call_info": _library.CallInfo, "tern_function": _library.Function}
+         "tern_map_item": _library.MapItem, "tern_map_slot": _library.MapSlot,
+         "tern_queue_options": _library.QueueOptions, "tern_call_info": _library.CallInfo, "tern_function": _library.Function}
 constants = {f"TERN_{name}": value for name, value in vars(_library).items() if isinstance(value, int)}
 constants.update({f"TERN_{name}": value for value, name in enumerate(_library.STATUSES)})
 constants["TERN_STATUS_COUNT"] = len(_library.STATUSES)

@@ -249,6 +249,40 @@ def maps(context):
     assert table.size() == 0
 
 
+def map_numbers(context):
+    me = context.rank
+    table = tern.Map(context, capacity=10)
+    text = "two for joy four for a birth in the hippopotomonstrosesquippedaliophobia".split()
+    table.add_many(text[me::2])  # the words of each rank
+    assert table.size() == len(set(text))
+    counts = {word: int.from_bytes(number, "little") for word, number in table.items()}
+    assert counts == {word.encode(): text.count(word) for word in text}
+    context.barrier()
+
+    mine = f"rank {me}"
+    assert table.add(mine, 5) == 0 and table.add(mine, -1) == 5
+    assert table.compare_swap(mine, 4, 9) == 4 and table.compare_swap(mine, 4, 1) == 9
+    assert table[mine] == (9).to_bytes(8, "little")
+    raises(KeyError, table.compare_swap, "gull", 0, 1)
+    context.barrier()
+
+    if me == 0:
+        table.update({f"key {i}": bytes(i) for i in range(0, 200, 2)})
+        table.update((f"key {i}", array.array("B", bytes(i))) for i in range(1, 199, 2))
+        table.update([])
+    context.barrier()
+    for flags in tern.BY_RMA, tern.BY_CALL:
+        found = table.find_many((f"key {i}" for i in range(200)), flags)
+        assert found == [bytes(i) for i in range(199)] + [None]
+    assert table.find_many([]) == []
+    assert table.find_many([b"two", "gull"], room=0) == [(1).to_bytes(8, "little"), None]
+    error = raises(tern.Error, table.find_many, ["key 150", bytes(65537)])
+    assert error.name == "ERR_RANGE"
+    error = raises(tern.Error, table.add, "key 150")
+    assert error.name == "ERR_RANGE"  # it is no number
+    context.barrier()
+
+
 def work(context):
     tree = tern.DistributedQueue(context, item="i", capacity=64)
     if context.rank == 0:
@@ -300,6 +334,7 @@ def main():
         calls(context)
         tables(context)
         maps(context)
+        map_numbers(context)
         queues(context)
         work(context)
         context.flush_all()
