@@ -10,10 +10,11 @@ trap 'rm -rf "$work"' EXIT
 if [ "$python" ]; then
     # No path is set for libraries: the package knows where its own lies.
     cat >"$work/program.py" <<END
+import sys
 import tern
 with tern.Context() as context:
     context.barrier()
-    print(tern.__file__)
+    sys.stdout.write(tern.__file__ + "\n")  # in one go, so that lines of ranks do not mix
 END
     PYTHONPATH="$prefix/$library_folder/python" "$mpirun" -n 2 "$python" -B "$work/program.py" >"$work/output"
     [ "$(grep -c "^$prefix/" "$work/output")" -eq 2 ]
