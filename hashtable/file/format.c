@@ -36,7 +36,8 @@ static tern_status header_cut(const char *path, size_t got) {
 
 static tern_status check_origin(const char *path, const tern_file_header *h, size_t got) {
     if (got < sizeof magic || memcmp(h->magic, magic, sizeof magic) != 0)
-        return tern_fail(TERN_ERR_ARGUMENT, "'%s' is no file of tern_hashtable_save", path);
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "'%s' is no file of tern_hashtable_save or tern_map_save", path);
     if (got < offsetof(tern_file_header, word_bytes))
         return header_cut(path, got);
     if (h->order == __builtin_bswap32(TERN_FILE_ORDER))
@@ -52,12 +53,19 @@ static tern_status check_origin(const char *path, const tern_file_header *h, siz
     return got < sizeof *h ? header_cut(path, got) : TERN_OK;
 }
 
-/* Whether the sizes are ones that a table has, and no sum of them overflows. */
-static int is_sane(const tern_file_header *h) {
-    if (h->order != TERN_FILE_ORDER || h->word_bytes != 8 || h->counter > 1 || h->key_bytes < 1 ||
-        h->key_bytes > TERN_KEY_MAX || h->value_bytes > TERN_VALUE_MAX ||
-        (h->counter && h->value_bytes > 0) || h->note_bytes > TERN_NOTE_MAX)
-        return 0;
+/* Whether the sizes are ones that a record has, and no sum of them overflows. */
+static bool has_sane_record(const tern_file_header *h) {
+    if (h->kind == TERN_FILE_MAP)
+        return true; /* a word */
+    return h->kind <= TERN_FILE_COUNTERS && h->key_bytes >= 1 && h->key_bytes <= TERN_KEY_MAX &&
+           h->value_bytes <= TERN_VALUE_MAX &&
+           !(h->kind == TERN_FILE_COUNTERS && h->value_bytes > 0);
+}
+
+static bool is_sane(const tern_file_header *h) {
+    if (h->order != TERN_FILE_ORDER || h->word_bytes != 8 || !has_sane_record(h) ||
+        h->note_bytes > TERN_NOTE_MAX)
+        return false;
     return h->block_records >= (h->blocks > 0) &&
            h->block_records <= tern_file_block_records(tern_file_record(h), UINT64_MAX);
 }
@@ -82,10 +90,17 @@ tern_status tern_file_header_check(const char *path, const tern_file_header *h, 
     return TERN_OK;
 }
 
+tern_status tern_file_header_expect(const char *path, const tern_file_header *h, bool map) {
+    if ((h->kind == TERN_FILE_MAP) == map)
+        return TERN_OK;
+    return tern_fail(TERN_ERR_ARGUMENT, "'%s' holds a %s; load it with tern_%s_load", path,
+                     map ? "hash table" : "map", map ? "hashtable" : "map");
+}
+
 tern_hashtable_file tern_file_header_tell(const tern_file_header *h) {
     tern_hashtable_file file = {.key_bytes = h->key_bytes,
                                 .value_bytes = h->value_bytes,
-                                .counter = (int)h->counter,
+                                .counter = h->kind == TERN_FILE_COUNTERS,
                                 .keys = h->count,
                                 .note_bytes = h->note_bytes};
     memcpy(file.note, h->note, sizeof h->note);
@@ -106,13 +121,17 @@ void tern_file_block_seal(const tern_file_header *h, uint64_t number, void *bloc
     memcpy(block, &check, sizeof check);
 }
 
+tern_status tern_file_block_damaged(const char *path, const tern_file_header *h, uint64_t number) {
+    return tern_fail(TERN_ERR_ARGUMENT, "'%s' is damaged in the %zu bytes from %llu on", path,
+                     tern_file_block(h), (unsigned long long)tern_file_place(h, number));
+}
+
 tern_status tern_file_block_check(const char *path, const tern_file_header *h, uint64_t number,
                                   const void *block, uint64_t *records) {
     uint64_t head[2];
     memcpy(head, block, sizeof head);
     if (head[0] != block_check(h, number, block) || head[1] > h->block_records)
-        return tern_fail(TERN_ERR_ARGUMENT, "'%s' is damaged in the %zu bytes from %llu on", path,
-                         tern_file_block(h), (unsigned long long)tern_file_place(h, number));
+        return tern_file_block_damaged(path, h, number);
     *records = head[1];
     return TERN_OK;
 }

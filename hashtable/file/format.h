@@ -2,18 +2,20 @@
 #define TERN_HASHTABLE_FILE_FORMAT_H
 
 /*
- * A file of a table: a header, then blocks of one size, so that any rank finds any block.
+ * A file of a table or a map: a header, then blocks of one size, so that any rank finds any block.
  *
  *     header, which holds the note        344 bytes
  *     block 0: check, records, contents   16 bytes and room for block_records records; then zeros
  *     block 1 ...                         up to a multiple of 8
  *
- * A record is a key and a value, or a key and a counter of 8 bytes, with nothing between. Only the
- * last block of each rank that wrote is not full. Numbers are in the writer's byte order, which the
+ * A table's record is a key and a value, or a key and a counter of 8 bytes, with nothing between. A
+ * map's record is a word of 8 bytes (map/file/words.h). Only the last block of each rank that wrote
+ * is not full. Numbers are in the writer's byte order, which the
  * header shows. Checks are seeded with the file's nonce and the block's number: no block passes in
  * another's place. Version 1 had no note.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,14 +23,21 @@
 
 enum { TERN_FILE_VERSION = 2, TERN_FILE_BLOCK = 1 << 18, TERN_FILE_BLOCK_HEAD = 16 };
 
+typedef enum tern_file_kind {
+    TERN_FILE_VALUES,   /* a table with values */
+    TERN_FILE_COUNTERS, /* a table with counters */
+    TERN_FILE_MAP
+} tern_file_kind;
+
 typedef struct tern_file_header {
     char magic[8];
     uint32_t order;      /* TERN_FILE_ORDER */
     uint32_t version;    /* of the format */
     uint32_t word_bytes; /* 8 */
-    uint32_t counter;
+    uint32_t kind;       /* tern_file_kind */
+    /* A table: of each key and value. A map: of all keys and of all values together. */
     uint64_t key_bytes, value_bytes;
-    uint64_t count; /* records in all blocks */
+    uint64_t count; /* keys in all blocks */
     uint64_t block_records;
     uint64_t blocks;
     uint64_t nonce;
@@ -40,7 +49,9 @@ typedef struct tern_file_header {
 #define TERN_FILE_ORDER UINT32_C(0x01020304)
 
 static inline size_t tern_file_record(const tern_file_header *h) {
-    return (size_t)(h->key_bytes + (h->counter ? 8 : h->value_bytes));
+    if (h->kind == TERN_FILE_MAP)
+        return 8;
+    return (size_t)(h->key_bytes + (h->kind == TERN_FILE_COUNTERS ? 8 : h->value_bytes));
 }
 
 static inline size_t tern_file_block(const tern_file_header *h) {
@@ -66,8 +77,14 @@ tern_status tern_file_header_check(const char *path, const tern_file_header *h, 
 void tern_file_block_seal(const tern_file_header *h, uint64_t number, void *block,
                           uint64_t records);
 
-/* What the header says, for the application. */
+/* Refuses a file of the other thing. map: whether a map is wanted, else a table. */
+tern_status tern_file_header_expect(const char *path, const tern_file_header *h, bool map);
+
+/* What a table's header says, for the application. */
 tern_hashtable_file tern_file_header_tell(const tern_file_header *h);
+
+/* The error of a damaged block. */
+tern_status tern_file_block_damaged(const char *path, const tern_file_header *h, uint64_t number);
 
 /* Refuses a block that is not whole. [out] records: how many it holds. */
 tern_status tern_file_block_check(const char *path, const tern_file_header *h, uint64_t number,

@@ -25,7 +25,7 @@ tern_status tern_file_arguments(tern_worker *worker, tern_status others, const c
     if (status != TERN_OK)
         return status;
     uint64_t hash = XXH3_64bits(path, strlen(path));
-    return tern_collective_same(worker->context, worker, &hash, sizeof hash, "the path of a table");
+    return tern_collective_same(worker->context, worker, &hash, sizeof hash, "the path of a file");
 }
 
 tern_status tern_file_fail(const char *what, const char *path) {

@@ -28,11 +28,16 @@ tern_status tern_file_write(int file, uint64_t place, const void *from, size_t b
 tern_status tern_file_read_header(int file, const char *path, const char *what,
                                   tern_file_header *header);
 
+/* read.c: what tern_hashtable_file_read and tern_map_file_read share. told: where the caller of the
+ * function of that name wants to know what the header says. */
+tern_status tern_file_look(const char *function, const char *path, bool map, const void *told,
+                           tern_file_header *header);
+
 /* The status for errno after an operation on path. */
 tern_status tern_file_fail(const char *what, const char *path);
 
 /*
- * target.c: where a table's file lies, and the new file that takes the place of the one there. Only
+ * target.c: where a file lies, and the new file that takes the place of the one there. Only
  * regular files are read or replaced: a rename would put a file in the place of a device, and
  * opening a FIFO waits for its other side.
  */

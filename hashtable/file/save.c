@@ -1,216 +1,40 @@
 #include "tern/hashtable_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <sys/random.h>
-#include <unistd.h>
-
-#include "hashtable/file/io.h"
+#include "hashtable/file/writer.h"
 #include "src/collective/collective.h"
-#include "src/log.h"
 
-/* Every rank writes the blocks of its own part, one at a time; what came of it is agreed upon
- * behind the last one. */
-
-typedef struct writer {
-    const char *path; /* of the new file */
-    int file;
-    tern_file_header header;
-    char *block;
-    uint64_t records; /* in block */
-    uint64_t number;  /* of block */
-    tern_status status;
-} writer;
-
-static const char saving[] = "cannot save to";
-
-static void write_at(writer *w, uint64_t place, const void *from, size_t bytes) {
-    if (w->status == TERN_OK)
-        w->status = tern_file_write(w->file, place, from, bytes, w->path);
+static tern_status table_measure(tern_worker *worker, void *object, tern_file_header *h,
+                                 tern_file_part *part) {
+    tern_hashtable *table = object;
+    h->kind = tern_shape_counts(table->shape) ? TERN_FILE_COUNTERS : TERN_FILE_VALUES;
+    h->key_bytes = table->key_bytes;
+    h->value_bytes = table->value_bytes;
+    tern_status status = tern_hashtable_local_size(worker, table, &part->keys);
+    part->records = part->keys;
+    return status;
 }
 
-static void write_block(writer *w) {
-    tern_file_block_seal(&w->header, w->number, w->block, w->records);
-    write_at(w, tern_file_place(&w->header, w->number), w->block, tern_file_block(&w->header));
-    w->records = 0;
-    w->number++;
-}
-
-static int add_record(const void *key, const void *value, void *argument) {
-    writer *w = argument;
-    char *to = w->block + TERN_FILE_BLOCK_HEAD + w->records * tern_file_record(&w->header);
+static int table_write_record(const void *key, const void *value, void *argument) {
+    tern_file_writer *w = argument;
+    char *to = tern_file_writer_room(w);
     memcpy(to, key, w->header.key_bytes);
     memcpy(to + w->header.key_bytes, value, tern_file_record(&w->header) - w->header.key_bytes);
-    if (++w->records == w->header.block_records)
-        write_block(w);
+    tern_file_writer_add(w, 1);
     return w->status != TERN_OK;
 }
 
-/* What every rank tells the others. */
-typedef struct share {
-    uint64_t count, random;
-} share;
-
-static tern_status save_check_arguments(const tern_hashtable *table, const void *note,
-                                        size_t note_bytes) {
-    if (table == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_hashtable_save: table is NULL");
-    if (note_bytes > TERN_NOTE_MAX || (note == NULL && note_bytes > 0))
-        return tern_fail(TERN_ERR_ARGUMENT,
-                         "tern_hashtable_save: note_bytes is %zu%s; allowed are 0 to %d of a note "
-                         "that is not NULL",
-                         note_bytes, note == NULL ? " and note is NULL" : "", TERN_NOTE_MAX);
-    return TERN_OK;
-}
-
-/* Collective: the note into the header; it is the same on all ranks. */
-static tern_status take_note(tern_worker *worker, const void *note, size_t bytes,
-                             tern_file_header *h) {
-    h->note_bytes = bytes;
-    if (bytes > 0)
-        memcpy(h->note, note, bytes);
-    uint64_t hash = XXH3_64bits(&h->note_bytes, sizeof h->note_bytes + sizeof h->note);
-    return tern_collective_same(worker->context, worker, &hash, sizeof hash,
-                                "the note of a table's file");
-}
-
-/* Collective: what all ranks' parts are in blocks, and which are this rank's. */
-static tern_status save_plan(tern_worker *worker, tern_hashtable *table, share *all, writer *w) {
-    tern_context *context = worker->context;
-    tern_file_header *h = &w->header;
-    share mine = {0, 0};
-    tern_status status = all != NULL ? tern_hashtable_local_size(worker, table, &mine.count)
-                                     : tern_fail(TERN_ERR_MEMORY, "no memory to save a table");
-    if (status == TERN_OK && getrandom(&mine.random, 8, 0) != 8)
-        status = tern_fail_system("getrandom");
-    status = tern_collective_agree(context, worker, status, "tern_hashtable_save");
-    if (status == TERN_OK)
-        status = tern_collective_allgather(context, worker, &mine, sizeof mine, all);
-    if (status != TERN_OK)
-        return status;
-    h->counter = (uint32_t)tern_shape_counts(table->shape);
-    h->key_bytes = table->key_bytes;
-    h->value_bytes = table->value_bytes;
-    uint64_t most = 0;
-    for (uint32_t r = 0; r < context->size; r++) {
-        h->count += all[r].count;
-        h->nonce ^= all[r].random;
-        most = all[r].count > most ? all[r].count : most;
-    }
-    h->block_records = tern_file_block_records(tern_file_record(h), most);
-    for (uint32_t r = 0; most > 0 && r < context->size; r++) {
-        uint64_t blocks = (all[r].count + h->block_records - 1) / h->block_records;
-        w->number = r == context->rank ? h->blocks : w->number;
-        h->blocks += blocks;
-    }
-    tern_file_header_seal(h);
-    w->block = malloc(tern_file_block(h));
-    if (w->block == NULL)
-        status =
-            tern_fail(TERN_ERR_MEMORY, "no memory for a block of %zu bytes", tern_file_block(h));
-    return tern_collective_agree(context, worker, status, "tern_hashtable_save");
-}
-
-/* Collective: the file that is replaced, by the same path on every rank. */
-static tern_status save_find_target(tern_worker *worker, const char *path, char **target) {
-    tern_status status = tern_file_target(path, saving, target);
-    status = tern_collective_agree(worker->context, worker, status, "tern_hashtable_save");
-    if (status != TERN_OK)
-        return status;
-    uint64_t hash = XXH3_64bits(*target, strlen(*target));
-    return tern_collective_same(worker->context, worker, &hash, sizeof hash,
-                                "the file that a path of a table leads to");
-}
-
-/* Collective: the new file, with its content, synced. */
-static tern_status write_all(tern_worker *worker, tern_hashtable *table, writer *w,
-                             const char *target) {
-    tern_context *context = worker->context;
-    tern_status status = context->rank == 0 ? tern_file_create(w->path, target) : TERN_OK;
-    status = tern_collective_agree(context, worker, status, "tern_hashtable_save");
-    if (status == TERN_OK)
-        status = tern_file_open(worker, w->path, O_WRONLY, saving, &w->file);
-    if (status != TERN_OK)
-        return status;
-    status = tern_hashtable_for_each(worker, table, add_record, w);
-    w->status = w->status == TERN_OK ? status : w->status;
-    if (w->records > 0)
-        write_block(w);
-    if (context->rank == 0)
-        write_at(w, 0, &w->header, sizeof w->header);
-    if (fsync(w->file) != 0 && w->status == TERN_OK)
-        w->status = tern_file_fail(saving, w->path);
-    if (close(w->file) != 0 && w->status == TERN_OK)
-        w->status = tern_file_fail(saving, w->path);
-    return tern_collective_agree(context, worker, w->status, "tern_hashtable_save");
-}
-
-/* The new name of the file survives a crash of the machine too, unless the folder cannot be synced:
- * the file is there by then. */
-static void sync_folder(char *path) {
-    char *slash = strrchr(path, '/');
-    if (slash != NULL)
-        slash[slash == path] = '\0';
-    const char *name = slash != NULL ? path : ".";
-    int folder = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0 || (fsync(folder) != 0 && errno != EINVAL))
-        tern_log(TERN_LOG_WARN, "the folder '%s' of a saved table is not synced: %s", name,
-                 strerror(errno));
-    if (folder >= 0)
-        close(folder);
-}
-
-/* Rank 0 gives the new file its name, or removes it. */
-static tern_status save_settle(tern_status status, char *part, const char *path) {
-    if (status == TERN_OK && rename(part, path) == 0) {
-        sync_folder(part);
-        return TERN_OK;
-    }
-    if (status == TERN_OK)
-        status = tern_fail(TERN_ERR_SYSTEM, "%s '%s': rename: %s", saving, path, strerror(errno));
-    (void)unlink(part);
-    return status;
+static tern_status table_write(tern_worker *worker, void *object, tern_file_writer *w) {
+    return tern_hashtable_for_each(worker, object, table_write_record, w);
 }
 
 tern_status tern_hashtable_save(tern_worker *worker, tern_hashtable *table, const char *path,
                                 const void *note, size_t note_bytes) {
     static const char name[] = "tern_hashtable_save";
     TERN_COLLECTIVE(worker, name);
-    tern_status status = save_check_arguments(table, note, note_bytes);
-    status = tern_file_arguments(worker, status, path, name);
-    /* Everybody's puts are there behind it. */
-    if (status == TERN_OK)
-        status = tern_barrier(worker);
-    if (status != TERN_OK)
-        return status;
-    tern_context *context = worker->context;
-    writer w = {.file = -1};
-    share *all = NULL;
-    char *target = NULL, *part = NULL;
-    status = take_note(worker, note, note_bytes, &w.header);
-    if (status == TERN_OK)
-        status = save_find_target(worker, path, &target);
-    if (status != TERN_OK)
-        goto out;
-    all = calloc(context->size, sizeof *all);
-    size_t room = strlen(target) + sizeof ".0123456789abcdef.part";
-    part = malloc(room);
-    status = save_plan(worker, table, part != NULL ? all : NULL, &w);
-    if (status != TERN_OK)
-        goto out;
-    snprintf(part, room, "%s.%016llx.part", target, (unsigned long long)w.header.nonce);
-    w.path = part;
-    status = write_all(worker, table, &w, target);
-    if (context->rank == 0)
-        status = save_settle(status, part, target);
-    status = tern_collective_agree(context, worker, status, name);
-    if (tern_peer_is_dead(&context->peers, 0))
-        (void)unlink(part); /* unless rank 0 has come to rename it */
-out:
-    free(w.block);
-    free(part);
-    free(target);
-    free(all);
-    return status;
+    const tern_file_content content = {.function = name,
+                                       .thing = "table",
+                                       .object = table,
+                                       .measure = table_measure,
+                                       .write = table_write};
+    return tern_file_save(worker, &content, path, note, note_bytes);
 }

@@ -53,8 +53,8 @@ tern_status tern_file_target(const char *path, const char *what, char **target) 
     if (there && S_ISLNK(info.st_mode))
         return target_of_link(path, what, target);
     if (there && !S_ISREG(info.st_mode))
-        return tern_fail(TERN_ERR_ARGUMENT, "%s '%s': it is %s; only regular files are tables",
-                         what, path, kind_name(info.st_mode));
+        return tern_fail(TERN_ERR_ARGUMENT, "%s '%s': it is %s; name a regular file", what, path,
+                         kind_name(info.st_mode));
     char *copy = strdup(path);
     if (copy == NULL)
         return tern_fail(TERN_ERR_MEMORY, "%s '%s': no memory for the path", what, path);

@@ -1,8 +1,8 @@
 /*
- * The reader of tables' files under libFuzzer. An input is a byte and a file: the byte says whether
- * the checksums are put right first, which no fuzzer would guess. Whatever the file says, each
- * record of a block that was taken lies in it (AddressSanitizer looks), and the sizes are those of
- * a table. TERN_FUZZ_SEEDS=FOLDER: writes inputs to begin with and ends.
+ * The reader of files of tables and maps under libFuzzer. An input is a byte and a file: the byte
+ * says whether the checksums are put right first, which no fuzzer would guess. Whatever the file
+ * says, each record of a block that was taken lies in it (AddressSanitizer looks), and the sizes
+ * are those of a table or a map. TERN_FUZZ_SEEDS=FOLDER: writes inputs to begin with and ends.
  */
 
 #include <stdarg.h>
@@ -70,7 +70,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes) {
         return 0;
     }
     require(tern_file_place(&h, h.blocks) == length);
-    require(h.key_bytes >= 1 && h.key_bytes <= 1024 && h.value_bytes <= 65536);
+    require(h.kind == TERN_FILE_MAP ||
+            (h.key_bytes >= 1 && h.key_bytes <= 1024 && h.value_bytes <= 65536));
     require(h.note_bytes <= TERN_NOTE_MAX);
     require(h.blocks == 0 || tern_file_block(&h) <= TERN_FILE_BLOCK);
     for (uint64_t b = 0; b < h.blocks; b++)
@@ -78,13 +79,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes) {
     return 0;
 }
 
-/* Files of one, two and no blocks, checksums to be put right. */
+/* Files of no, one and two blocks, of a table, of counters and of a map, checksums to be put right.
+ */
 static void write_seeds(const char *folder) {
     for (unsigned i = 0; i < 3; i++) {
         char path[600], blocks[2 * 64] = {0};
-        tern_file_header h = {.counter = i == 1, .key_bytes = 8, .value_bytes = i == 1 ? 0 : 8};
+        tern_file_header h = {.kind = i, .key_bytes = 8, .value_bytes = i == 1 ? 0 : 8};
         h.note_bytes = i * TERN_NOTE_MAX / 2;
-        h.block_records = 3;
+        h.block_records = i == 2 ? 6 : 3;
         h.blocks = i;
         h.count = 2 * i;
         tern_file_header_seal(&h);
