@@ -52,7 +52,8 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_save(tern_worker *worker, ter
  * options (may be NULL): capacity is raised to what the file takes; call_only, grow, key_hash,
  * key_equal and key_owner count, and are not in the file; key_bytes, value_bytes and counter must
  * be 0 or what the file has. [out] file (may be NULL): what the file that was loaded says.
- * TERN_ERR_ARGUMENT: also a file that is damaged, none of tern's or not a regular file;
+ * TERN_ERR_ARGUMENT: also a file that is damaged, none of tern's or not a regular file, or that
+ * holds a map (tern/map_file.h);
  * TERN_ERR_NOT_FOUND: no such file; TERN_ERR_UNSUPPORTED: of another version of the format or
  * another byte order; TERN_ERR_SYSTEM: it cannot be read; and as tern_hashtable_create. After an
  * error there is no table, but for TERN_ERR_PEER, after which others may have one, as there. */

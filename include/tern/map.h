@@ -55,6 +55,8 @@
  *     tern_reader_open(&reader, room, bytes);
  *     tern_read_string(&reader, &text, NULL);
  *     TERN_READ_ARRAY(&reader, &samples, &count);
+ *
+ * Files: tern/map_file.h.
  */
 
 #include "tern/context.h"

@@ -59,6 +59,10 @@ static tern_status call_map_create(things *t) {
     return tern_map_create(t->f.worker, &map_options, &none);
 }
 
+static tern_status call_map_save(things *t) {
+    return tern_map_save(t->f.worker, t->map, "/nowhere/map", NULL, 0);
+}
+
 static tern_status call_map_clear(things *t) { return tern_map_clear(t->f.worker, t->map); }
 
 static tern_status call_locks_create(things *t) {
@@ -96,6 +100,7 @@ static const struct collective {
     {"tern_hashtable_save", call_table_save},
     {"tern_queue_create", call_queue_create},
     {"tern_map_create", call_map_create},
+    {"tern_map_save", call_map_save},
     {"tern_map_clear", call_map_clear},
     {"tern_locks_create", call_locks_create},
     {"tern_hashtable_destroy", call_table_destroy},
