@@ -41,7 +41,8 @@ void scale_report_rate(bench *b, const scale_network *network, const char *name,
                        const scale_job *job, const scale_outcome *outcome);
 /* The median of the real times. */
 void scale_report_time(bench *b, const char *name, double real_ns, double simulated_ns);
-void scale_report_count(bench *b, const char *program, const char *what, uint64_t real,
-                        uint64_t simulated, double tolerance);
+/* Met if they differ by no more than tolerance of what is simulated or, if more, of operations. */
+void scale_report_count(bench *b, const char *program, const char *what, uint64_t operations,
+                        uint64_t real, uint64_t simulated, double tolerance);
 
 #endif

@@ -348,15 +348,16 @@ static void count_program(bench *b, const program *p) {
         return;
     scale_run(&job, &o);
     const char *name = scale_program_names[p->program];
-    scale_report_count(b, name, "calls", real_counts.calls_sent, o.batches, 0);
-    scale_report_count(b, name, "batches", real_counts.batches_sent, o.batches, 0);
-    scale_report_count(b, name, "records", real_counts.records_received, o.batches, 0);
-    scale_report_count(b, name, "puts", real_counts.puts, o.puts, 0.05);
-    scale_report_count(b, name, "gets", real_counts.gets, o.gets, 0.05);
-    scale_report_count(b, name, "atomics", real_counts.atomics, o.atomics, 0.05);
-    scale_report_count(b, name, "flushes", real_counts.flushes, o.flushes, 0.05);
+    const uint64_t all = (uint64_t)job.operations * (uint64_t)b->ranks;
+    scale_report_count(b, name, "calls", all, real_counts.calls_sent, o.batches, 0);
+    scale_report_count(b, name, "batches", all, real_counts.batches_sent, o.batches, 0);
+    scale_report_count(b, name, "records", all, real_counts.records_received, o.batches, 0);
+    scale_report_count(b, name, "puts", all, real_counts.puts, o.puts, 0.05);
+    scale_report_count(b, name, "gets", all, real_counts.gets, o.gets, 0.05);
+    scale_report_count(b, name, "atomics", all, real_counts.atomics, o.atomics, 0.05);
+    scale_report_count(b, name, "flushes", all, real_counts.flushes, o.flushes, 0.05);
     if (b->transport == TERN_P2P || b->transport == TERN_RMA)
-        scale_report_count(b, name, "messages", real_counts.messages_sent,
+        scale_report_count(b, name, "messages", all, real_counts.messages_sent,
                            simulated_messages(b, &o), 0.05);
 }
 

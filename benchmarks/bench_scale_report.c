@@ -117,9 +117,9 @@ void scale_report_time(bench *b, const char *name, double real_ns, double simula
             simulated_ns / real_ns - 1);
 }
 
-void scale_report_count(bench *b, const char *program, const char *what, uint64_t real,
-                        uint64_t simulated, double tolerance) {
-    const double most = (double)simulated * tolerance;
+void scale_report_count(bench *b, const char *program, const char *what, uint64_t operations,
+                        uint64_t real, uint64_t simulated, double tolerance) {
+    const double most = tolerance * (double)(simulated > operations ? simulated : operations);
     const bool met = fabs((double)real - (double)simulated) <= most;
     if (b->table == NULL || (real == 0 && simulated == 0))
         return;

@@ -90,6 +90,11 @@ static bool is_message(const scale_job *job, const scale_event *event) {
     }
 }
 
+/* An owner that applies the atomic of an insert puts the entry, which comes with it. */
+static bool owner_puts(const scale_job *job) {
+    return job->program == SCALE_INSERT_RMA && (job->messages || job->by_owner);
+}
+
 static const scale_loggp *costs_of(const scale_job *job, const scale_event *event) {
     return is_message(job, event) ? &job->message : &job->costs;
 }
@@ -288,6 +293,7 @@ static double rma_ask(simulation *s, uint8_t kind, double at, const scale_event 
                          .key = of->key,
                          .flags = step};
     asked.bytes = kind == PUT ? job->bytes : is_message(job, &asked) ? SCALE_MESSAGE : SCALE_WORD;
+    asked.bytes += kind == ATOMIC && owner_puts(job) ? job->bytes : 0;
     s->out->gets += kind == GET;
     s->out->atomics += kind == ATOMIC;
     s->out->puts += kind == PUT;
@@ -307,7 +313,11 @@ static void rma_arrive(simulation *s, const scale_event *asked) {
     const bool table = job->program == SCALE_INSERT_RMA;
     if (table && step == LOOK && has_bit(s->known, asked->key))
         answer.flags |= FOUND;
-    if (table && (step == CLAIM || step == LOCK)) {
+    if (owner_puts(job)) { /* at once */
+        if (step == CLAIM && has_bit(s->known, asked->key))
+            answer.flags |= FOUND;
+        set_bit(s->known, asked->key, true);
+    } else if (table && (step == CLAIM || step == LOCK)) {
         const bool free = !has_bit(s->locked, asked->key);
         if (free && (step == LOCK || !has_bit(s->known, asked->key)))
             set_bit(s->locked, asked->key, true);
@@ -327,6 +337,8 @@ static void rma_arrive(simulation *s, const scale_event *asked) {
         return;
     }
     answer.bytes = asked->kind == GET ? job->bytes : SCALE_ANSWER;
+    if (owner_puts(job) && answer.flags & FOUND) /* and the bucket */
+        answer.bytes += job->bytes;
     if (is_message(job, &answer)) {
         (void)rank_send(s, asked->to, at, answer);
         return;
@@ -337,10 +349,15 @@ static void rma_arrive(simulation *s, const scale_event *asked) {
     rank_put_event(s, answer);
 }
 
-/* After LOOK, if it was found: LOCK, WRITE, UNLOCK. Otherwise CLAIM, WRITE. */
+/* Where the owner puts: CLAIM and, if it was found, LOCK. Elsewhere, after LOOK, if it was found:
+ * LOCK, WRITE, UNLOCK. Otherwise CLAIM, WRITE. */
 static void insert_go_on(simulation *s, const scale_event *answer, double at) {
     const bool found = (answer->flags & FOUND) != 0;
-    switch (answer->flags & STEPS) {
+    if (owner_puts(s->job) && found) {
+        (void)rma_ask(s, ATOMIC, at, answer, LOCK);
+        return;
+    }
+    switch (owner_puts(s->job) ? UNLOCK : answer->flags & STEPS) {
     case LOOK:
         (void)rma_ask(s, ATOMIC, at, answer, found ? LOCK : CLAIM);
         return;
@@ -423,7 +440,7 @@ static void chain_step(simulation *s, const scale_event *step) {
         (void)rma_ask(s, PUT, step->at, &one, WRITE);
         break;
     case SCALE_INSERT_RMA:
-        if (job->towards == SCALE_ZIPF)
+        if (job->towards == SCALE_ZIPF && !owner_puts(job))
             (void)rma_ask(s, GET, step->at, &one, LOOK);
         else
             (void)rma_ask(s, ATOMIC, step->at, &one, CLAIM);
