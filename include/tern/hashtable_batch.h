@@ -9,7 +9,7 @@
  * tern_hashtable_add_many is the operation of this kind on counters.
  *
  * By call equal keys travel together, so that a few keys which are most of a batch cost next to
- * nothing: if half of the batch's first 1,024 keys are repetitions, all repetitions within each
+ * nothing: if a quarter of the batch's first 128 keys are repetitions, all repetitions within each
  * 1,024 keys are one item. That holds for tern_hashtable_add_many, too.
  *
  * Each key is an operation of its own, which takes effect between the beginning and the end of the
