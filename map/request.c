@@ -228,11 +228,12 @@ tern_status tern_map_find_start(tern_worker *worker, tern_map *map, const void *
     return asked_start(worker, map, &a, request);
 }
 
-tern_status tern_map_insert_start(tern_worker *worker, tern_map *map, const void *key,
-                                  size_t key_bytes, const void *value, size_t value_bytes,
-                                  tern_flags flags, tern_request *request) {
-    const map_asked a = {.name = "tern_map_insert_start",
-                         .kind = ASKED_INSERT,
+static tern_status asked_insert(tern_worker *worker, tern_map *map, const char *name,
+                                asked_kind kind, const void *key, size_t key_bytes,
+                                const void *value, size_t value_bytes, tern_flags flags,
+                                tern_request *request) {
+    const map_asked a = {.name = name,
+                         .kind = kind,
                          .flags = flags,
                          .key = key,
                          .key_bytes = key_bytes,
@@ -241,17 +242,18 @@ tern_status tern_map_insert_start(tern_worker *worker, tern_map *map, const void
     return asked_start(worker, map, &a, request);
 }
 
+tern_status tern_map_insert_start(tern_worker *worker, tern_map *map, const void *key,
+                                  size_t key_bytes, const void *value, size_t value_bytes,
+                                  tern_flags flags, tern_request *request) {
+    return asked_insert(worker, map, "tern_map_insert_start", ASKED_INSERT, key, key_bytes, value,
+                        value_bytes, flags, request);
+}
+
 tern_status tern_map_insert_new_start(tern_worker *worker, tern_map *map, const void *key,
                                       size_t key_bytes, const void *value, size_t value_bytes,
                                       tern_flags flags, tern_request *request) {
-    const map_asked a = {.name = "tern_map_insert_new_start",
-                         .kind = ASKED_INSERT_NEW,
-                         .flags = flags,
-                         .key = key,
-                         .key_bytes = key_bytes,
-                         .value = value,
-                         .value_bytes = value_bytes};
-    return asked_start(worker, map, &a, request);
+    return asked_insert(worker, map, "tern_map_insert_new_start", ASKED_INSERT_NEW, key, key_bytes,
+                        value, value_bytes, flags, request);
 }
 
 tern_status tern_map_add_start(tern_worker *worker, tern_map *map, const void *key,

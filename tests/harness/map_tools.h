@@ -10,6 +10,26 @@
 
 enum { MAP_KEY_ROOM = 4096, MAP_VALUE_ROOM = 100 << 10 };
 
+/* Opens with segments of that size. */
+static inline bool map_open(fixture *f, size_t bytes) {
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = bytes;
+    return fixture_open(f, &config);
+}
+
+static inline tern_map *map_make(fixture *f, tern_map_options options) {
+    tern_map *map = NULL;
+    EXPECT_OK(tern_map_create(f->worker, &options, &map));
+    return map;
+}
+
+/* Collective: no rank uses the map any more. */
+static inline void map_end(fixture *f, tern_map *map) {
+    EXPECT_OK(tern_barrier(f->worker));
+    EXPECT_OK(tern_map_destroy(f->worker, map));
+}
+
 static inline void fill_bytes(void *to, size_t bytes, uint64_t state) {
     for (size_t i = 0; i < bytes; i += 8) {
         uint64_t word = tern_test_random(&state);

@@ -5,6 +5,7 @@
  * refused, and a save that fails leaves what was there.
  */
 
+#include "file_tools.h"
 #include "fixture.h"
 #include "table_tools.h"
 
@@ -19,28 +20,6 @@
 
 #include "hashtable/file/format.h"
 #include "tern/hashtable_file.h"
-
-static char folder[64], path[160];
-
-/* Collective: a folder of this test's own, known to all ranks. */
-static void make_folder(void) {
-    if (tern_test_rank() == 0) {
-        snprintf(folder, sizeof folder, "/tmp/tern-test-XXXXXX");
-        CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
-    }
-    MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
-    snprintf(path, sizeof path, "%s/table", folder);
-}
-
-/* Collective: by rank 0, when nobody uses it any more. */
-static void remove_folder(void) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (tern_test_rank() == 0) {
-        (void)unlink(path);
-        /* Not empty: a save left its new file behind. */
-        CU_ASSERT_EQUAL(rmdir(folder), 0);
-    }
-}
 
 typedef struct content {
     size_t key_bytes, value_bytes;

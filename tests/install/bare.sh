@@ -1,6 +1,6 @@
 #!/bin/sh
 # bare.sh ROOT: the first five minutes on a bare Debian 12, made by debootstrap in a temporary folder: scripts/demo
-# as root, then as a user who has sudo; as that user what scripts/test begins with, and the README's first program
+# as root, then as a user with sudo; as that user what scripts/test begins with, and the README's first program
 # with either MPI. Status 77 where no such system can be made.
 set -eu
 source=$(cd "$1" && pwd)

@@ -10,24 +10,6 @@
 static unsigned char key[TERN_MAP_KEY_MAX + 1], value[MAP_VALUE_ROOM + 8],
     found[MAP_VALUE_ROOM + 8];
 
-static tern_map *make(fixture *f, tern_map_options options) {
-    tern_map *map = NULL;
-    EXPECT_OK(tern_map_create(f->worker, &options, &map));
-    return map;
-}
-
-static void end(fixture *f, tern_map *map) {
-    EXPECT_OK(tern_barrier(f->worker));
-    EXPECT_OK(tern_map_destroy(f->worker, map));
-}
-
-static bool open_with_segment(fixture *f, size_t bytes) {
-    tern_config config;
-    EXPECT_OK(tern_config_init(&config));
-    config.segment_size = bytes;
-    return fixture_open(f, &config);
-}
-
 static void arguments_are_checked(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
@@ -46,7 +28,7 @@ static void arguments_are_checked(void) {
         EXPECT(TERN_ERR_MISMATCH,
                tern_map_create(w, &(tern_map_options){.capacity = 10 + f.rank}, &map));
     }
-    map = make(&f, (tern_map_options){.capacity = 10});
+    map = map_make(&f, (tern_map_options){.capacity = 10});
     EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(w, NULL, key, 8, value, 8, TERN_BY_RMA, NULL));
     EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(NULL, map, key, 8, value, 8, TERN_BY_RMA, NULL));
     EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(w, map, NULL, 8, value, 8, TERN_BY_RMA, NULL));
@@ -87,7 +69,7 @@ static void arguments_are_checked(void) {
     CU_ASSERT(tern_map_owner(map, NULL, 0) < f.size);
     EXPECT_OK(tern_map_destroy(w, NULL));
     clear_and_expect_heap(&f, map, heap_in_use(&f));
-    end(&f, map);
+    map_end(&f, map);
     fixture_close(&f);
 }
 
@@ -160,7 +142,7 @@ static void sizes_at_the_limits(void) {
     const size_t most = fixture_all_near(&f) ? 100 : 0;
     for (size_t inline_bytes = 0; inline_bytes <= most; inline_bytes += 100) {
         tern_map *map =
-            make(&f, (tern_map_options){.capacity = 1000, .inline_bytes = inline_bytes});
+            map_make(&f, (tern_map_options){.capacity = 1000, .inline_bytes = inline_bytes});
         size_t before = heap_at_first(&f);
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
             tern_flags via = (i + inline_bytes / 100 + f.rank) % 2 ? TERN_BY_CALL : TERN_BY_RMA;
@@ -169,7 +151,7 @@ static void sizes_at_the_limits(void) {
         }
         EXPECT_OK(tern_barrier(f.worker));
         clear_and_expect_heap(&f, map, before);
-        end(&f, map);
+        map_end(&f, map);
     }
     fixture_close(&f);
 }
@@ -238,7 +220,7 @@ static void random_operations_match_a_model(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    tern_map *map = make(&f, (tern_map_options){.capacity = 70ul * f.size});
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = 70ul * f.size});
     size_t before = heap_at_first(&f);
     uint64_t random = fixture_seed(&f, 1), version[KEYS] = {0}, next = 1, there = 0, total = 0;
     for (int i = fixture_times(&f, 2000); i > 0; i--) {
@@ -291,7 +273,7 @@ static void random_operations_match_a_model(void) {
     EXPECT_OK(tern_map_for_each_anywhere(f.worker, map, stop, &visits));
     CU_ASSERT_EQUAL(visits, total > 0);
     clear_and_expect_heap(&f, map, before);
-    end(&f, map);
+    map_end(&f, map);
     fixture_close(&f);
 }
 
@@ -301,7 +283,7 @@ static void everybody_replaces_and_finds(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    tern_map *map = make(&f, (tern_map_options){.capacity = SHARED});
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = SHARED});
     size_t before = heap_at_first(&f);
     uint64_t random = fixture_seed(&f, 2), wrong = 0;
     int64_t lives[SHARED] = {0}, all[64][SHARED];
@@ -340,7 +322,7 @@ static void everybody_replaces_and_finds(void) {
     }
     EXPECT_OK(tern_barrier(f.worker));
     clear_and_expect_heap(&f, map, before);
-    end(&f, map);
+    map_end(&f, map);
     fixture_close(&f);
 }
 
@@ -351,7 +333,7 @@ static void blocks_change_while_they_are_read(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    tern_map *map = make(&f, (tern_map_options){.capacity = 1});
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = 1});
     size_t before = heap_at_first(&f), bytes = 0;
     uint64_t random = fixture_seed(&f, 3), wrong = 0;
     for (int i = fixture_times(&f, fixture_all_near(&f) ? 4000 : 600); i > 0; i--) {
@@ -378,7 +360,7 @@ static void blocks_change_while_they_are_read(void) {
     CU_ASSERT_EQUAL(wrong, 0);
     EXPECT_OK(tern_barrier(f.worker));
     clear_and_expect_heap(&f, map, before);
-    end(&f, map);
+    map_end(&f, map);
     fixture_close(&f);
 }
 
@@ -406,7 +388,7 @@ static void a_find_without_memory(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    tern_map *map = make(&f, (tern_map_options){.capacity = 10});
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = 10});
     if (f.rank == 0) {
         void *copy = huge;
         size_t bytes = 77;
@@ -430,7 +412,7 @@ static void a_find_without_memory(void) {
         CU_ASSERT(bytes == HUGE && copy != huge);
         free(copy);
     }
-    end(&f, map);
+    map_end(&f, map);
     fixture_close(&f);
 }
 #endif
@@ -438,10 +420,10 @@ static void a_find_without_memory(void) {
 /* By RMA it is the caller's segment that is full, by call the owner's. */
 static void a_full_segment_changes_nothing(void) {
     fixture f;
-    if (!open_with_segment(&f, (size_t)1 << 20))
+    if (!map_open(&f, (size_t)1 << 20))
         return;
     for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
-        tern_map *map = make(&f, (tern_map_options){.capacity = 1000});
+        tern_map *map = map_make(&f, (tern_map_options){.capacity = 1000});
         size_t before = heap_at_first(&f), bytes = 0;
         uint64_t stored = 0, number = (uint64_t)f.rank << 32, count = 0;
         tern_status status = TERN_OK;
@@ -474,7 +456,7 @@ static void a_full_segment_changes_nothing(void) {
         EXPECT_OK(tern_map_size(f.worker, map, &now));
         CU_ASSERT(count == total && now == total);
         clear_and_expect_heap(&f, map, before);
-        end(&f, map);
+        map_end(&f, map);
     }
     fixture_close(&f);
 }
@@ -483,7 +465,7 @@ static void a_map_by_call_only(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    tern_map *map = make(&f, (tern_map_options){.capacity = 1000, .call_only = 1});
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = 1000, .call_only = 1});
     size_t before = heap_at_first(&f);
     EXPECT(TERN_ERR_UNSUPPORTED,
            tern_map_insert(f.worker, map, key, 8, value, 8, TERN_BY_RMA, NULL));
@@ -499,7 +481,7 @@ static void a_map_by_call_only(void) {
     }
     EXPECT_OK(tern_barrier(f.worker));
     clear_and_expect_heap(&f, map, before);
-    end(&f, map);
+    map_end(&f, map);
     fixture_close(&f);
 }
 
@@ -507,7 +489,7 @@ static void archives_go_in_and_out(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    tern_map *map = make(&f, (tern_map_options){.capacity = 100ul * f.size});
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = 100ul * f.size});
     char name[32];
     double samples[500], *seen = NULL;
     const char *text = NULL;
@@ -537,7 +519,7 @@ static void archives_go_in_and_out(void) {
         EXPECT_OK(tern_reader_close(&reader));
         CU_ASSERT(strcmp(text, name) == 0 && count == 500 && seen[499] == 499.0 * r);
     }
-    end(&f, map);
+    map_end(&f, map);
     fixture_close(&f);
 }
 

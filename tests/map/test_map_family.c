@@ -9,24 +9,6 @@
 static unsigned char key[TERN_MAP_KEY_MAX + 1], value[MAP_VALUE_ROOM + 8],
     found[MAP_VALUE_ROOM + 8];
 
-static bool open_with_segment(fixture *f, size_t bytes) {
-    tern_config config;
-    EXPECT_OK(tern_config_init(&config));
-    config.segment_size = bytes;
-    return fixture_open(f, &config);
-}
-
-static tern_map *make(fixture *f, tern_map_options options) {
-    tern_map *map = NULL;
-    EXPECT_OK(tern_map_create(f->worker, &options, &map));
-    return map;
-}
-
-static void end(fixture *f, tern_map *map) {
-    EXPECT_OK(tern_barrier(f->worker));
-    EXPECT_OK(tern_map_destroy(f->worker, map));
-}
-
 /* Edges with names: a key is the number of its source, and a name of any length. */
 static uint64_t source_of(const void *name, size_t bytes, void *argument) {
     uint32_t source = 0;
@@ -71,9 +53,9 @@ static void keys_lie_with_their_source(void) {
         CU_ASSERT_PTR_NULL(none);
     }
     uint64_t calls = 0, random = fixture_seed(&f, 4), size = 77;
-    tern_map *map = make(&f, (tern_map_options){.capacity = (uint64_t)EDGES * f.size * f.size,
-                                                .key_owner = source_of,
-                                                .key_argument = &calls});
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = (uint64_t)EDGES * f.size * f.size,
+                                                    .key_owner = source_of,
+                                                    .key_argument = &calls});
     size_t before = heap_at_first(&f), bytes = 0;
     for (uint64_t i = 0; i < EDGES; i++) {
         const size_t key_bytes = make_edge(&f, i);
@@ -105,7 +87,7 @@ static void keys_lie_with_their_source(void) {
     CU_ASSERT(total == size && (f.size == 1 || all[0] < total));
     EXPECT_OK(tern_barrier(f.worker));
     clear_and_expect_heap(&f, map, before);
-    end(&f, map);
+    map_end(&f, map);
     fixture_close(&f);
 }
 
@@ -117,10 +99,10 @@ static tern_flags some_way(uint64_t *random) {
 /* Small keys: over shared memory 100,000 of them where 10 were asked for. */
 static void a_map_grows(void) {
     fixture f;
-    if (!open_with_segment(&f, (size_t)64 << 20))
+    if (!map_open(&f, (size_t)64 << 20))
         return;
     const uint64_t all = fixture_all_near(&f) ? 100000 : 150;
-    tern_map *map = make(&f, (tern_map_options){.capacity = 10, .grow = 1});
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = 10, .grow = 1});
     const size_t before = heap_at_first(&f);
     uint64_t random = fixture_seed(&f, 5), wrong = 0, size = 77;
     for (int turn = 0; turn < 2; turn++) {
@@ -141,7 +123,7 @@ static void a_map_grows(void) {
         EXPECT_OK(tern_barrier(f.worker));
     }
     clear_and_expect_heap(&f, map, before);
-    end(&f, map);
+    map_end(&f, map);
     fixture_close(&f);
 }
 
@@ -212,7 +194,7 @@ static void blocks_stay_while_keys_move(void) {
     if (!fixture_open(&f, NULL))
         return;
     const uint64_t keys = fixture_all_near(&f) ? MOST_KEYS : MOST_KEYS / 10;
-    tern_map *map = make(&f, (tern_map_options){.capacity = 1, .grow = 1});
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = 1, .grow = 1});
     const size_t before = heap_at_first(&f);
     uint64_t random = fixture_seed(&f, 6), wrong = 0;
     for (int turn = 0; turn < 2; turn++) {
@@ -233,16 +215,17 @@ static void blocks_stay_while_keys_move(void) {
         /* A rank that begins the next turn may insert into this rank's segment. */
         EXPECT_OK(tern_barrier(f.worker));
     }
-    end(&f, map);
+    map_end(&f, map);
     fixture_close(&f);
 }
 
 /* A segment holds only so much: then inserts are refused, and nothing else changes. */
 static void no_memory_to_grow(void) {
     fixture f;
-    if (!open_with_segment(&f, (size_t)1 << 20))
+    if (!map_open(&f, (size_t)1 << 20))
         return;
-    tern_map *map = make(&f, (tern_map_options){.capacity = 10, .grow = 1, .inline_bytes = 960});
+    tern_map *map =
+        map_make(&f, (tern_map_options){.capacity = 10, .grow = 1, .inline_bytes = 960});
     const size_t before = heap_at_first(&f);
     uint64_t stored = 0, size = 77, all[64], total = 0, number = f.rank;
     tern_status status = TERN_OK;
@@ -261,7 +244,7 @@ static void no_memory_to_grow(void) {
         total += all[r];
     CU_ASSERT_EQUAL(size, total);
     clear_and_expect_heap(&f, map, before);
-    end(&f, map);
+    map_end(&f, map);
     fixture_close(&f);
 }
 
@@ -384,7 +367,7 @@ static void many_match_a_model(void) {
     many *m = many_make();
     if (m == NULL || !fixture_open(&f, NULL))
         return;
-    tern_map *map = make(&f, (tern_map_options){.capacity = 1, .grow = 1});
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = 1, .grow = 1});
     const size_t before = heap_at_first(&f);
     uint64_t random = fixture_seed(&f, 10), wrong = 0, next = 1;
     for (int turn = fixture_times(&f, 160); turn > 0; turn--) {
@@ -419,7 +402,7 @@ static void many_match_a_model(void) {
     CU_ASSERT_EQUAL(wrong, 0);
     EXPECT_OK(tern_barrier(f.worker));
     clear_and_expect_heap(&f, map, before);
-    end(&f, map);
+    map_end(&f, map);
     fixture_close(&f);
     many_free(m);
 }
@@ -433,7 +416,7 @@ static void numbers_are_added_many_at_once(void) {
         return;
     tern_map_item items[WORDS];
     tern_request request[WORDS] = {0};
-    tern_map *map = make(&f, (tern_map_options){.capacity = 10, .grow = 1});
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = 10, .grow = 1});
     const size_t before = heap_at_first(&f);
     uint64_t random = fixture_seed(&f, 11), sum = 0;
     for (int i = 0; i < WORDS; i++) {
@@ -464,7 +447,7 @@ static void numbers_are_added_many_at_once(void) {
     CU_ASSERT_EQUAL(sum, (2 * WORDS + WORDS / 2) * TURNS * f.size);
     EXPECT_OK(tern_barrier(f.worker));
     clear_and_expect_heap(&f, map, before);
-    end(&f, map);
+    map_end(&f, map);
     fixture_close(&f);
 }
 
@@ -472,7 +455,7 @@ static void many_are_checked(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    tern_map *map = make(&f, (tern_map_options){.capacity = 1});
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = 1});
     tern_worker *w = f.worker;
     tern_request request = {0};
     size_t done = 77;
@@ -522,7 +505,7 @@ static void many_are_checked(void) {
     EXPECT_OK(tern_map_size(w, map, &size));
     CU_ASSERT_EQUAL(size, sum + 2);
     free(full);
-    end(&f, map);
+    map_end(&f, map);
     fixture_close(&f);
 }
 

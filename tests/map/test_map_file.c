@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "file_tools.h"
 #include "map_tools.h"
 
 #include "hashtable/file/format.h"
@@ -16,8 +17,6 @@ enum {
 }; /* a number whose value has more bytes than two blocks */
 
 static unsigned char key[MAP_KEY_ROOM], value[GIANT_BYTES];
-static char folder[64], path[96];
-
 typedef struct content {
     uint64_t keys; /* the first numbers */
     bool giant;    /* and GIANT */
@@ -29,26 +28,6 @@ static size_t make_any_value(uint64_t number, uint64_t version) {
         return make_map_value(value, number, version);
     fill_bytes(value, sizeof value, version);
     return sizeof value;
-}
-
-/* Collective: a folder of this test's own, known to all ranks. */
-static void make_folder(void) {
-    if (tern_test_rank() == 0) {
-        snprintf(folder, sizeof folder, "/tmp/tern-test-XXXXXX");
-        CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
-    }
-    MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
-    snprintf(path, sizeof path, "%s/map", folder);
-}
-
-/* Collective: by rank 0, when nobody uses it any more. */
-static void remove_folder(void) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (tern_test_rank() == 0) {
-        (void)unlink(path);
-        /* Not empty: a save left its new file behind. */
-        CU_ASSERT_EQUAL(rmdir(folder), 0);
-    }
 }
 
 static void insert_one(fixture *f, tern_map *map, uint64_t number, uint64_t version) {

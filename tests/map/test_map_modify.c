@@ -8,17 +8,6 @@
 static unsigned char key[TERN_MAP_KEY_MAX + 1], value[MAP_VALUE_ROOM + 8],
     found[MAP_VALUE_ROOM + 8];
 
-static tern_map *make(fixture *f, tern_map_options options) {
-    tern_map *map = NULL;
-    EXPECT_OK(tern_map_create(f->worker, &options, &map));
-    return map;
-}
-
-static void end(fixture *f, tern_map *map) {
-    EXPECT_OK(tern_barrier(f->worker));
-    EXPECT_OK(tern_map_destroy(f->worker, map));
-}
-
 /* A key of that rank's own. */
 static size_t key_of_rank(uint32_t rank, uint64_t number) {
     memcpy(key, &rank, sizeof rank);
@@ -136,7 +125,7 @@ static void modifications_match_a_model(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    tern_map *map = make(&f, (tern_map_options){.capacity = 1, .grow = 1});
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = 1, .grow = 1});
     const size_t before = heap_at_first(&f);
     uint64_t random = fixture_seed(&f, 7), wrong = 0;
     memset(model, 0, sizeof model);
@@ -154,7 +143,7 @@ static void modifications_match_a_model(void) {
     CU_ASSERT_EQUAL(wrong, 0);
     EXPECT_OK(tern_barrier(f.worker));
     clear_and_expect_heap(&f, map, before);
-    end(&f, map);
+    map_end(&f, map);
     fixture_close(&f);
 }
 
@@ -165,7 +154,7 @@ static void everybody_appends(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    tern_map *map = make(&f, (tern_map_options){.capacity = SHARED});
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = SHARED});
     const size_t before = heap_at_first(&f);
     const int times = fixture_times(&f, 900);
     uint64_t random = fixture_seed(&f, 8), appended[SHARED] = {0}, all[64][SHARED], wrong = 0;
@@ -199,7 +188,7 @@ static void everybody_appends(void) {
     }
     EXPECT_OK(tern_barrier(f.worker));
     clear_and_expect_heap(&f, map, before);
-    end(&f, map);
+    map_end(&f, map);
     fixture_close(&f);
 }
 
@@ -233,7 +222,7 @@ static void a_lost_race_begins_again(void) {
     append_late_modifier.call->user = &m;
     if (!fixture_open(&f, NULL))
         return;
-    m.map = make(&f, (tern_map_options){.capacity = 100ul * f.size});
+    m.map = map_make(&f, (tern_map_options){.capacity = 100ul * f.size});
     const size_t heap = heap_at_first(&f), key_bytes = key_of_rank(f.rank, 2);
     fill_bytes(value, 1000, 3);
     for (uint64_t i = 0; i < 12; i++) {
@@ -264,7 +253,7 @@ static void a_lost_race_begins_again(void) {
     }
     EXPECT_OK(tern_barrier(f.worker));
     clear_and_expect_heap(&f, m.map, heap);
-    end(&f, m.map);
+    map_end(&f, m.map);
     fixture_close(&f);
 }
 
@@ -277,7 +266,7 @@ static void words_are_counted(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    tern_map *map = make(&f, (tern_map_options){.capacity = 8, .grow = 1});
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = 8, .grow = 1});
     const size_t heap = heap_at_first(&f);
     uint64_t random = fixture_seed(&f, 9), size = 0, before = 77, count = 0;
     for (const char *at = text; *at != 0; at += strspn(at, " ")) {
@@ -313,7 +302,7 @@ static void words_are_counted(void) {
            tern_map_compare_swap(f.worker, map, "bird", 4, 0, 1, any_via(&random), &before));
     EXPECT_OK(tern_barrier(f.worker));
     clear_and_expect_heap(&f, map, heap);
-    end(&f, map);
+    map_end(&f, map);
     fixture_close(&f);
 }
 
@@ -321,7 +310,7 @@ static void modifications_are_checked(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    tern_map *map = make(&f, (tern_map_options){.capacity = 100});
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = 100});
     tern_worker *w = f.worker;
     const size_t key_bytes = key_of_rank(f.rank, 5);
     uint64_t before = 77;
@@ -356,7 +345,7 @@ static void modifications_are_checked(void) {
         EXPECT_OK(tern_map_find(w, map, key, key_bytes, by, found, sizeof found, &bytes));
         CU_ASSERT(bytes == 7 && memcmp(found, "shorter", 7) == 0);
     }
-    end(&f, map);
+    map_end(&f, map);
     fixture_close(&f);
 }
 
@@ -416,7 +405,7 @@ static void handlers_work_in_place(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    map_of_handler = make(&f, (tern_map_options){.capacity = 1000});
+    map_of_handler = map_make(&f, (tern_map_options){.capacity = 1000});
     const size_t before = heap_at_first(&f);
     const uint32_t next = (f.rank + 1) % f.size;
     uint64_t first = (uint64_t)f.rank << 32, keys[2] = {first, first};
@@ -437,7 +426,7 @@ static void handlers_work_in_place(void) {
     EXPECT_OK(tern_quiesce(f.worker));
     CU_ASSERT_EQUAL(misused, f.size > 1);
     clear_and_expect_heap(&f, map_of_handler, before);
-    end(&f, map_of_handler);
+    map_end(&f, map_of_handler);
     fixture_close(&f);
 }
 

@@ -148,8 +148,8 @@ static void put_if(word &state, word &entry, word &check, int expected, int duri
         cas(state, during, then, but("owner's release", acq_rel));
 }
 
-/* A put of the owner against a rank of its node that locks the bucket: who comes second sees the
- * entry of the first, whole. */
+/* A put of the owner against a rank of its node that locks the bucket: the second of the two sees
+ * the entry of the first, whole. */
 struct owner_puts : rl::test_suite<owner_puts, 2> {
     word state, entry, check;
     plain inside;
