@@ -87,6 +87,7 @@ module tern
         integer(c_int) :: call_only = 0
         integer(c_int) :: grow = 0
         type(c_funptr) :: key_owner = c_null_funptr
+        type(c_funptr) :: key_digest = c_null_funptr
         type(c_ptr) :: key_argument = c_null_ptr
     end type
 

@@ -69,7 +69,9 @@ tern_status tern_block_make(tern_worker *worker, const tern_map *map, const tern
     store_shared(block + tern_block_value_at(d->words), value, value_bytes);
     d->words[1] = d->words[1] >> 32 << 32 | place.rank;
     d->words[2] = place.offset;
-    d->words[3] = XXH3_64bits_withSeed(value, value_bytes, key->seed);
+    const uint64_t seed =
+        map->key_digest == NULL ? key->seed : tern_map_seed(map, key->bytes, key->size);
+    d->words[3] = XXH3_64bits_withSeed(value, value_bytes, seed);
     return TERN_OK;
 }
 
@@ -144,9 +146,9 @@ tern_status tern_block_read(tern_worker *worker, const tern_map *map, const uint
             memcpy(value, copy + at, value_bytes);
     }
     if (status == TERN_OK)
-        *verdict = !map_block_passes(map, d, copy, value)     ? TERN_BLOCK_STALE
-                   : memcmp(copy, key->bytes, key_bytes) != 0 ? TERN_BLOCK_OTHER
-                                                              : TERN_BLOCK_MINE;
+        *verdict = !map_block_passes(map, d, copy, value) ? TERN_BLOCK_STALE
+                   : !tern_map_key_is(map, key, copy)     ? TERN_BLOCK_OTHER
+                                                          : TERN_BLOCK_MINE;
     /* R2: tern_block_make; after words whose check fails, the find reads the descriptor again */
     atomic_thread_fence(memory_order_acquire);
     tern_scratch_free(&room);

@@ -147,7 +147,7 @@ static tern_status tern_map_on_look(tern_call_info *call, const void *message, s
     call->result_bytes = 8 + 8 * words;
     const bool comes = !tern_map_descriptor_is_small(map, d.words) &&
                        bytes - sizeof m == key.size &&
-                       key.size == tern_map_descriptor_key_bytes(d.words) &&
+                       tern_map_descriptor_is_of(map, d.words, &key) &&
                        call->result_bytes + value_bytes <= sizeof *reply &&
                        tern_block_is_near(call->worker, d.words);
     tern_block_verdict verdict = TERN_BLOCK_STALE;

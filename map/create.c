@@ -36,9 +36,17 @@ tern_status tern_map_create(tern_worker *worker, const tern_map_options *options
     status = tern_collective_agree(context, worker, status, name);
     if (status != TERN_OK)
         goto fail;
+    uint64_t agreed[] = {
+        options->capacity,       options->inline_bytes,      (uint64_t)options->call_only,
+        (uint64_t)options->grow, options->key_owner != NULL, options->key_digest != NULL};
+    status = tern_collective_same(context, worker, agreed, sizeof agreed,
+                                  "the options of tern_map_create");
+    if (status != TERN_OK)
+        goto fail;
     m->context = context;
     m->inline_bytes = inline_bytes(options);
     m->key_owner = options->key_owner;
+    m->key_digest = options->key_digest;
     m->key_argument = options->key_argument;
     const tern_hashtable_options table = {
         .key_bytes = TERN_MAP_FINGERPRINT,

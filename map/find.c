@@ -51,7 +51,7 @@ static tern_status judge_descriptor(tern_map_search *s, const tern_map_descripto
     const char *small = tern_map_descriptor_small(d->words);
     const bool is_small = tern_map_descriptor_is_small(s->map, d->words);
     if (!tern_map_descriptor_is_of(s->map, d->words, s->key) ||
-        (is_small && memcmp(small, s->key->bytes, s->key->size) != 0)) {
+        (is_small && !tern_map_key_is(s->map, s->key, small))) {
         *verdict = TERN_BLOCK_OTHER;
         return TERN_OK;
     }
@@ -66,7 +66,7 @@ static tern_status judge_descriptor(tern_map_search *s, const tern_map_descripto
         return status;
     *verdict = TERN_BLOCK_MINE;
     if (bytes > 0)
-        memcpy(s->value, small + s->key->size, bytes);
+        memcpy(s->value, small + tern_map_descriptor_key_bytes(d->words), bytes);
     return TERN_OK;
 }
 

@@ -27,6 +27,9 @@
  * fingerprint tells the owner: handlers and the owner that moves keys do not need the key.
  * 128 bits remain that tell the keys of one number apart.
  *
+ * If the program says which keys are the same, fingerprint and tag are made from its digest of a
+ * key, and the bytes of two keys are not compared.
+ *
  * Check: a hash of the value. Its seed is a hash of the key, seeded with the nonce. The check needs
  * no version. If a find reads a block after it was given back, there are two cases. If the block
  * still has the bytes that the descriptor describes, the map held them when the find read the
@@ -50,6 +53,8 @@ struct tern_map {
     tern_hashtable *table; /* its key_argument is the map */
     size_t inline_bytes;
     uint64_t (*key_owner)(const void *key, size_t bytes, void *argument); /* NULL: by the hash */
+    void (*key_digest)(const void *key, size_t bytes, uint64_t digest[2], void *argument); /* NULL:
+                                                                             the key itself */
     void *key_argument;
 };
 
@@ -59,7 +64,7 @@ typedef struct tern_map_key {
     size_t size;
     uint64_t fingerprint[2];
     uint64_t hash; /* the table's hash of the fingerprint */
-    uint64_t seed; /* the seed of the check; its lower half is the tag */
+    uint64_t seed; /* its lower half is the tag; the seed of the check, if there are no digests */
 } tern_map_key;
 
 typedef struct tern_map_descriptor {
@@ -83,12 +88,19 @@ static inline const char *tern_map_descriptor_small(const uint64_t *d) {
     return (const char *)(d + 1);
 }
 
+/* Of the check of a key's value. */
 static inline uint64_t tern_map_seed(const tern_map *map, const void *key, size_t bytes) {
     return XXH3_64bits_withSeed(key, bytes, ~map->table->nonce);
 }
 
 /* The number by which the table places a fingerprint, if the program has an owner function. */
 uint64_t tern_map_fingerprint_owner(const void *fingerprint, size_t bytes, void *map);
+
+/* Whether the bytes of a key with the fingerprint, length and tag of another are the other's. */
+static inline bool tern_map_key_is(const tern_map *map, const tern_map_key *key,
+                                   const void *bytes) {
+    return map->key_digest != NULL || memcmp(bytes, key->bytes, key->size) == 0;
+}
 
 /* bytes may be NULL if size is 0. */
 void tern_map_key_make(const tern_map *map, const void *bytes, size_t size, tern_map_key *key);
@@ -97,7 +109,8 @@ void tern_map_key_make(const tern_map *map, const void *bytes, size_t size, tern
 void tern_map_descriptor_make(const tern_map *map, const tern_map_key *key, const void *value,
                               size_t value_bytes, tern_map_descriptor *d);
 
-/* Whether a descriptor with the key's fingerprint has the key's length and tag, too. */
+/* Whether a descriptor with the key's fingerprint has the key's tag too, and its length unless the
+ * program says which keys are the same. */
 bool tern_map_descriptor_is_of(const tern_map *map, const uint64_t *d, const tern_map_key *key);
 
 /* An insert of a key, and what came of it. */

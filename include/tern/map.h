@@ -87,6 +87,13 @@ typedef struct tern_map_options {
      * Operations call it at the rank that uses the key, not at the owner. key_argument: passed to
      * it. Both must last as long as the map. */
     uint64_t (*key_owner)(const void *key, size_t key_bytes, void *key_argument);
+    /* Says which keys are the same: keys for which it writes the same 128 bits are one key,
+     * whatever their bytes and lengths [keys of the same bytes]. It is hash and equality in one, as
+     * a hash of so many bits does not give the same for two keys by chance: XXH3_128bits of a form
+     * in which such keys have the same bytes, as words in small letters. The map keeps the bytes
+     * that were last inserted. Handlers at the owner call it too. The rules of key_owner are its
+     * rules otherwise, and keys that are the same must have the same owner. */
+    void (*key_digest)(const void *key, size_t key_bytes, uint64_t digest[2], void *key_argument);
     void *key_argument;
 } tern_map_options;
 

@@ -55,7 +55,7 @@ class QueueOptions(Structure):
 
 class MapOptions(Structure):
     _fields_ = [("capacity", c_uint64), ("inline_bytes", c_size_t), ("call_only", c_int), ("grow", c_int),
-                ("key_owner", c_void_p), ("key_argument", c_void_p)]
+                ("key_owner", c_void_p), ("key_digest", c_void_p), ("key_argument", c_void_p)]
 
 
 class MapItem(Structure):

@@ -50,6 +50,7 @@ int main(void) {
     FIELD(tern_map_options, call_only);
     FIELD(tern_map_options, grow);
     FIELD(tern_map_options, key_owner);
+    FIELD(tern_map_options, key_digest);
     FIELD(tern_map_options, key_argument);
     TYPE(tern_map_item);
     FIELD(tern_map_item, key);

@@ -74,6 +74,7 @@ program layout
     call show('tern_map_options.call_only', between(map, map%call_only))
     call show('tern_map_options.grow', between(map, map%grow))
     call show('tern_map_options.key_owner', between(map, map%key_owner))
+    call show('tern_map_options.key_digest', between(map, map%key_digest))
     call show('tern_map_options.key_argument', between(map, map%key_argument))
     call show('tern_map_item', int(c_sizeof(item), c_int64_t))
     call show('tern_map_item.key', between(item, item%key))

@@ -219,6 +219,117 @@ static void blocks_stay_while_keys_move(void) {
     fixture_close(&f);
 }
 
+/* Keys are the same but for tildes at their end, which none of the numbers below has by itself. */
+enum { SPELLED = 60, TILDES = 70 };
+
+static size_t without_tildes(const void *name, size_t bytes) {
+    while (bytes > 0 && ((const char *)name)[bytes - 1] == '~')
+        bytes--;
+    return bytes;
+}
+
+static void digest_of(const void *name, size_t bytes, uint64_t digest[2], void *argument) {
+    uint64_t state = bytes = without_tildes(name, bytes);
+    digest[0] = digest[1] = 0;
+    for (size_t i = 0; i <= bytes; i++) {
+        state ^= i < bytes ? ((const unsigned char *)name)[i] : 0;
+        digest[0] ^= tern_test_random(&state);
+        digest[1] += tern_test_random(&state);
+    }
+    *(int *)argument = 1;
+}
+
+static size_t spell(uint32_t rank, uint64_t number, uint64_t tildes) {
+    const size_t bytes = key_of_rank(rank, number);
+    memset(key + bytes, '~', tildes);
+    return bytes + tildes;
+}
+
+typedef struct spelling {
+    const fixture *f;
+    uint64_t version[SPELLED], tildes[SPELLED], own, wrong;
+} spelling;
+
+static int check_spelling(const tern_map_item *item, void *argument) {
+    spelling *s = argument;
+    uint64_t number = 0;
+    const size_t bytes = without_tildes(item->key, item->key_bytes);
+    if (memcmp(item->key, &s->f->rank, 4) != 0)
+        return 0;
+    while (number < SPELLED &&
+           (key_of_rank(s->f->rank, number) != bytes || memcmp(key, item->key, bytes) != 0))
+        number++;
+    s->own++;
+    s->wrong += number == SPELLED || item->key_bytes - bytes != s->tildes[number] ||
+                !is_map_value(item->value, item->value_bytes, number, s->version[number]);
+    return 0;
+}
+
+/* One random operation by RMA, by call or in a batch, in any spelling. */
+static uint64_t spelled_step(fixture *f, tern_map *map, spelling *s, uint64_t next,
+                             uint64_t *random) {
+    const uint64_t number = below(random, SPELLED), last = s->version[number],
+                   tildes = below(random, TILDES), what = below(random, 6);
+    const tern_flags way = any_via(random);
+    size_t key_bytes = spell(f->rank, number, tildes), bytes = make_map_value(value, number, next);
+    int existed = 77;
+    if (what == 0) {
+        s->version[number] = 0;
+        return tern_map_erase(f->worker, map, key, key_bytes, way) !=
+               (last == 0 ? TERN_ERR_NOT_FOUND : TERN_OK);
+    }
+    if (what < 4) {
+        const tern_map_item twice[2] = {{key, found, key_bytes - tildes, 1},
+                                        {key, value, key_bytes, bytes}};
+        tern_status status = what == 3
+                                 ? tern_map_insert_many(f->worker, map, twice, 2, way, NULL)
+                                 : (what == 1 ? tern_map_insert_new : tern_map_insert)(
+                                       f->worker, map, key, key_bytes, value, bytes, way, &existed);
+        if (what != 1 || last == 0) {
+            s->version[number] = next;
+            s->tildes[number] = tildes;
+        }
+        return status != TERN_OK || (what != 3 && existed != (last != 0));
+    }
+    tern_status status =
+        tern_map_find(f->worker, map, key, key_bytes, way, found, sizeof found, &bytes);
+    return last == 0 ? status != TERN_ERR_NOT_FOUND
+                     : status != TERN_OK || !is_map_value(found, bytes, number, last);
+}
+
+/* The program says which keys are the same. The map keeps the bytes of the last insert. */
+static void spellings_are_one_key(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = NULL;
+    int called = 0;
+    if (f.size > 1) {
+        const tern_map_options other = {.capacity = 10, .key_digest = f.rank ? digest_of : NULL};
+        EXPECT(TERN_ERR_MISMATCH, tern_map_create(f.worker, &other, &map));
+        EXPECT_DETAIL("tern_map_create");
+        CU_ASSERT_PTR_NULL(map);
+    }
+    map = map_make(&f,
+                   (tern_map_options){
+                       .capacity = 1, .grow = 1, .key_digest = digest_of, .key_argument = &called});
+    const size_t before = heap_at_first(&f);
+    uint64_t random = fixture_seed(&f, 12), there = 0;
+    spelling s = {.f = &f};
+    for (uint64_t i = 1; i <= (uint64_t)fixture_times(&f, 600); i++)
+        s.wrong += spelled_step(&f, map, &s, i, &random);
+    CU_ASSERT(s.wrong == 0 && called == 1);
+    for (uint64_t number = 0; number < SPELLED; number++)
+        there += s.version[number] != 0;
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_map_for_each_anywhere(f.worker, map, check_spelling, &s));
+    CU_ASSERT(s.own == there && s.wrong == 0);
+    EXPECT_OK(tern_barrier(f.worker));
+    clear_and_expect_heap(&f, map, before);
+    map_end(&f, map);
+    fixture_close(&f);
+}
+
 /* A segment holds only so much: then inserts are refused, and nothing else changes. */
 static void no_memory_to_grow(void) {
     fixture f;
@@ -514,6 +625,7 @@ int main(int argc, char **argv) {
         {"keys_lie_with_their_source", keys_lie_with_their_source},
         {"a_map_grows", a_map_grows},
         {"blocks_stay_while_keys_move", blocks_stay_while_keys_move},
+        {"spellings_are_one_key", spellings_are_one_key},
         {"no_memory_to_grow", no_memory_to_grow},
         {"growth_is_0_or_1", growth_is_0_or_1},
         {"many_match_a_model", many_match_a_model},
