@@ -150,6 +150,22 @@ static void add_many(bench *b, void *work, tern_flags flags, uint64_t n) {
     }
 }
 
+/* New values for keys that are there. */
+static void update_many(bench *b, void *work, tern_flags flags, uint64_t n) {
+    hash *h = work;
+    uint64_t keys[BATCH], values[BATCH];
+    while (n > 0) {
+        size_t count = n < BATCH ? (size_t)n : BATCH;
+        for (size_t i = 0; i < count; i++) {
+            values[i] = next_number(h);
+            keys[i] = ceiling_mix(values[i]);
+        }
+        bench_ok(tern_hashtable_insert_many(b->worker, h->table, keys, values, count, flags, NULL),
+                 "tern_hashtable_insert_many");
+        n -= count;
+    }
+}
+
 static void baseline_put_pair(bench *b, hash *h, uint64_t number, tern_flags flags) {
     bench_ok(
         baseline_table_insert(b->worker, h->baseline, ceiling_mix(number), &number, flags, NULL),
@@ -374,6 +390,9 @@ static const row value_rows[] = {
     {"miss", TERN_READ_ONLY, TERN_MODEL_MISS, miss, miss_still, NULL, NULL, false, TERN_READ_WRITE,
      0, NULL},
 };
+static const row update_many_row = {
+    "update_many", TERN_READ_WRITE, TERN_MODEL_OPERATIONS, update_many, NULL, NULL,
+    NULL,          false,           TERN_READ_WRITE,       0,           NULL};
 static const row classic_rows[] = {
     {"insert", TERN_READ_WRITE, TERN_MODEL_OPERATIONS, baseline_insert, pass_new, NULL, NULL, true,
      TERN_WRITE_ONLY, 0, baseline_insert_ns},
@@ -514,7 +533,10 @@ static void measure(bench *b) {
     measure_sizes(b, &costs, h);
     h->exponent = 1;
     measure_rows(b, &costs, h, value_rows + 2, 2, (bench_param){"keys", 0, "zipf"});
+    h->exponent = 1.2;
+    measure_rows(b, &costs, h, &update_many_row, 1, (bench_param){"keys", 0, "zipf1.2"});
     h->exponent = 0;
+    measure_rows(b, &costs, h, &update_many_row, 1, (bench_param){0});
     measure_loads(b, &costs, h);
     h->counter = 1;
     h->exponent = 1;

@@ -136,7 +136,7 @@ static void report(bench *b, const large_case *c, uint64_t keys, const large_res
     if (b->json != NULL)
         fprintf(b->json,
                 "{\"bench\":\"large\",\"case\":\"%s\",\"params\":{\"of\":\"%s\",\"keys\":%llu,"
-                "\"value_bytes\":%zu},"
+                "\"bytes\":%zu},"
                 "\"transport\":\"%s\",\"mpi\":\"%s\",\"ranks\":%d,\"value\":%.6g,\"unit\":\"ns\","
                 "\"find_ns\":%.6g,\"bytes_per_key\":%.6g,\"p50_ns\":%.6g,\"p99_ns\":%.6g,"
                 "\"p999_ns\":%.6g,\"longest_ns\":%.6g}\n",

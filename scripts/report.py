@@ -18,10 +18,10 @@ import sys
 # Title, what it is measured after, and subjects of tern-bench.
 SECTIONS = [
     ("What to use here", "from the components that the same run measured", ["advise"]),
-    ("Notified transfer", "paper 001, Photon", ["notify", "transfer", "put"]),
+    ("Notified transfer", "paper 001, Photon", ["notify", "transfer", "attention", "put"]),
     ("Remote invocation", "paper 000, Seriema", ["call", "update", "apps", "mcts"]),
     ("Arguments without copies", "paper 004, zero-copy serialization in HPX", ["archive", "zerocopy"]),
-    ("RMA or calls", "paper 003, BCL", ["model", "hash", "queue", "attentive", "peers", "batch"]),
+    ("RMA or calls", "paper 003, BCL", ["model", "hash", "queue", "attentive", "peers", "batch", "large"]),
     ("Calls through shared memory", "paper 002", ["mailbox"]),
     ("Networks and collectives", "beside bare libraries and MPI", ["network", "collective"]),
     ("Many ranks", "simulated, docs/scaling.md", ["scale"]),
