@@ -8,7 +8,7 @@
 #include "hashtable/table.h"
 #include "map/map.h"
 
-enum { ALIVE = 4, CAPACITY = 64, FAR_CAPACITY = 16, WARM = 4, LEAST = 60 };
+enum { ALIVE = 4, CAPACITY = 64, FAR_CAPACITY = 16, WARM = 4, LEAST = 60, TURNOVERS = 1000 };
 
 typedef struct churn {
     fixture *f;
@@ -132,7 +132,15 @@ static void expect_first_array(const churn *c, size_t created) {
         CU_ASSERT_EQUAL(memory_in_use(c->f), created);
 }
 
-static void churn_on(churn c, tern_hashtable_options *options, int shm) {
+/* In full, at least as many as fill the table TURNOVERS times. */
+static uint64_t times_of(const fixture *f, uint64_t capacity, int shm) {
+    const uint64_t times = (uint64_t)fixture_times(f, shm) + LEAST;
+    const uint64_t least = tern_test_full() ? TURNOVERS * capacity / f->size : 0;
+    return times > least ? times : least;
+}
+
+/* options: of a table; NULL: on a map, which may grow. */
+static void churn_on(churn c, tern_hashtable_options *options, int grow, int shm) {
     fixture f;
     uint64_t size = 1;
     if (!fixture_open(&f, NULL))
@@ -141,13 +149,13 @@ static void churn_on(churn c, tern_hashtable_options *options, int shm) {
     /* Where every step is a message, few keys fill a small table. */
     const bool near = tern_context_config(f.context)->transport == TERN_TRANSPORT_AUTO;
     const uint64_t capacity = near ? CAPACITY : FAR_CAPACITY;
-    const uint64_t times = (uint64_t)fixture_times(&f, near ? shm : shm / 8) + LEAST;
+    const uint64_t times = times_of(&f, capacity, near ? shm : shm / 8);
     const size_t before = memory_in_use(&f);
     if (options != NULL) {
         options->capacity = capacity;
         EXPECT_OK(tern_hashtable_create(f.worker, options, &c.table));
     } else {
-        const tern_map_options small = {.capacity = capacity, .inline_bytes = 32};
+        const tern_map_options small = {.capacity = capacity, .inline_bytes = 32, .grow = grow};
         EXPECT_OK(tern_map_create(f.worker, &small, &c.map));
     }
     EXPECT_OK(tern_barrier(f.worker));
@@ -163,7 +171,7 @@ static void churn_on(churn c, tern_hashtable_options *options, int shm) {
     else
         EXPECT_OK(tern_hashtable_size(f.worker, c.table, &size));
     CU_ASSERT_EQUAL(size, 0);
-    if (options != NULL && options->grow)
+    if (options != NULL && grow)
         expect_first_array(&c, created);
     if (c.map != NULL)
         EXPECT_OK(tern_map_destroy(f.worker, c.map));
@@ -181,7 +189,7 @@ static tern_hashtable_options options_of(const churn *c, int grow) {
 
 static void on_table(churn c, int grow, int shm) {
     tern_hashtable_options options = options_of(&c, grow);
-    churn_on(c, &options, shm);
+    churn_on(c, &options, grow, shm);
 }
 
 /* Moves the keys of this rank's part so often. */
@@ -289,9 +297,12 @@ static void growing(void) { on_table((churn){.value_bytes = 8, .via = TERN_BY_RM
 static void growing_any_way(void) {
     on_table((churn){.value_bytes = 8, .via = TERN_AUTO}, 1, 1500);
 }
-static void maps(void) { churn_on((churn){.value_bytes = 8, .via = TERN_AUTO}, NULL, 1500); }
+static void maps(void) { churn_on((churn){.value_bytes = 8, .via = TERN_AUTO}, NULL, 0, 1500); }
 static void maps_with_blocks(void) {
-    churn_on((churn){.value_bytes = 200, .via = TERN_BY_RMA}, NULL, 1500);
+    churn_on((churn){.value_bytes = 200, .via = TERN_BY_RMA}, NULL, 0, 1500);
+}
+static void growing_maps(void) {
+    churn_on((churn){.value_bytes = 200, .via = TERN_AUTO}, NULL, 1, 1500);
 }
 
 int main(int argc, char **argv) {
@@ -307,6 +318,7 @@ int main(int argc, char **argv) {
         {"growing_any_way", growing_any_way},
         {"maps", maps},
         {"maps_with_blocks", maps_with_blocks},
+        {"growing_maps", growing_maps},
         {"a_large_clear", a_large_clear},
         {"an_operation_is_halfway", an_operation_is_halfway},
     };
