@@ -38,7 +38,7 @@ typedef enum tern_block_verdict {
 
 /* Reads the block that a descriptor names. [out] value: room for the value's bytes, which the
  * function may write under every verdict. If load/store reaches the block, the value is copied
- * once, and memory is allocated only for keys of more than 512 bytes. Returns the statuses of
+ * once, and memory is allocated only for keys of more than 1,024 bytes. Returns the statuses of
  * tern_get and TERN_ERR_MEMORY. */
 tern_status tern_block_read(tern_worker *worker, const tern_map *map, const uint64_t *d,
                             const tern_map_key *key, void *value, tern_block_verdict *verdict);

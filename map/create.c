@@ -1,9 +1,14 @@
 #include "tern/map.h"
 
 #include "hashtable/growth/growth.h"
+#include "hashtable/near/scratch.h"
 #include "map/block.h"
 #include "src/collective/collective.h"
 #include "tern/call.h"
+
+_Static_assert(8 * (1 + TERN_MAP_FINGERPRINT / 8 + TERN_MAP_WORDS_MAX) <=
+                   sizeof((tern_scratch *)NULL)->small,
+               "a walk over the entries of a map takes no memory");
 
 static tern_status map_check_options(const tern_map_options *o, tern_map **map) {
     if (o == NULL || map == NULL)
@@ -105,31 +110,10 @@ static int free_block(const void *fingerprint, const void *value, void *argument
 }
 
 /* Gives back every block that this rank's part of the table names. Nobody changes the part
- * meanwhile. */
+ * meanwhile. own_only: only those that need no other rank. */
 static tern_status free_blocks(tern_worker *worker, const tern_map *map, bool own_only) {
     freeing f = {worker, map, own_only};
     return tern_hashtable_for_each(worker, map->table, free_block, &f);
-}
-
-/* Gives back the blocks of all ranks, collectively; on return all of them are given back. anyway:
- * after a death, gives back the blocks that need no other rank. No block is given back twice: one
- * descriptor names it, and if the map stays, the descriptor is cleared before anything else can
- * fail. */
-static tern_status free_all(tern_worker *worker, const tern_map *map, bool anyway) {
-    tern_peers_look(&worker->context->peers);
-    tern_status status = tern_barrier(worker);
-    if (status == TERN_OK)
-        status = tern_growth_settle(worker, map->table);
-    if (status != TERN_OK) {
-        if (anyway && status != TERN_ERR_MISMATCH)
-            (void)free_blocks(worker, map, true);
-        return status;
-    }
-    status = free_blocks(worker, map, false);
-    if (status == TERN_OK && !anyway)
-        tern_table_clear_own(worker, map->table);
-    tern_status quiesced = tern_quiesce(worker);
-    return status == TERN_OK ? quiesced : status;
 }
 
 tern_status tern_map_destroy(tern_worker *worker, tern_map *map) {
@@ -139,19 +123,44 @@ tern_status tern_map_destroy(tern_worker *worker, tern_map *map) {
     tern_status status = map_begin(worker, map, "tern_map_destroy");
     if (status != TERN_OK)
         return status;
-    status = free_all(worker, map, true);
+    tern_peers_look(&worker->context->peers);
+    status = tern_barrier(worker);
     if (status == TERN_ERR_MISMATCH)
         return status; /* the other ranks have not called destroy */
+    /* Nothing from here on takes memory. A rank that lacks memory would keep the blocks of other
+     * ranks. So this does not settle the table: an own part at rest names all that it has to. */
+    const bool died = status == TERN_ERR_PEER;
+    tern_status freed = tern_growth_come_to_rest(worker, map->table);
+    if (freed == TERN_OK)
+        freed = free_blocks(worker, map, died);
+    if (!died) {
+        tern_status quiesced = tern_quiesce(worker);
+        freed = freed == TERN_OK ? quiesced : freed;
+    }
     tern_status destroyed = tern_hashtable_destroy(worker, map->table);
     free(map);
+    status = status == TERN_OK ? freed : status;
     return status == TERN_OK ? destroyed : status;
 }
 
 tern_status tern_map_clear(tern_worker *worker, tern_map *map) {
     TERN_COLLECTIVE(worker, "tern_map_clear");
     tern_status status = map_begin(worker, map, "tern_map_clear");
+    if (status != TERN_OK)
+        return status;
+    tern_peers_look(&worker->context->peers);
+    status = tern_barrier(worker);
     if (status == TERN_OK)
-        status = free_all(worker, map, false);
+        status = tern_growth_settle(worker, map->table);
+    if (status != TERN_OK)
+        return status;
+    /* No block is given back twice: one descriptor names it, and the descriptor is cleared before
+     * anything else can fail. */
+    status = free_blocks(worker, map, false);
+    if (status == TERN_OK)
+        tern_table_clear_own(worker, map->table);
+    tern_status quiesced = tern_quiesce(worker);
+    status = status == TERN_OK ? quiesced : status;
     return status == TERN_OK ? tern_barrier(worker) : status;
 }
 

@@ -123,6 +123,10 @@ tern_status tern_growth_moves(const tern_key_search *p, bool *moving);
 /* Waits until no keys are moved in a rank's part. Nobody changes the table meanwhile. */
 tern_status tern_growth_rest(tern_worker *worker, tern_hashtable *table, uint32_t rank);
 
+/* Ends this rank's move, and forgets a wish that would begin another one. Nobody wishes any more.
+ * Takes no memory. */
+tern_status tern_growth_come_to_rest(tern_worker *worker, tern_hashtable *table);
+
 /* Collective, when every operation has returned everywhere: ends all moves, tells everybody, and
  * frees old arrays. */
 tern_status tern_growth_settle(tern_worker *worker, tern_hashtable *table);

@@ -61,9 +61,7 @@ void tern_growth_free(tern_worker *worker, tern_growth *growth) {
     free(growth);
 }
 
-/* Ends this rank's move, and forgets a wish that would begin another one. Nobody wishes any more.
- */
-static tern_status come_to_rest(tern_worker *worker, tern_hashtable *table) {
+tern_status tern_growth_come_to_rest(tern_worker *worker, tern_hashtable *table) {
     tern_ptr place = tern_anchor_place(table, table->rank, offsetof(tern_anchor, wish));
     unsigned char *wish = tern_local(table->context, place);
     tern_wait_state wait = TERN_WAIT_START;
@@ -98,7 +96,7 @@ tern_status tern_growth_settle(tern_worker *worker, tern_hashtable *table) {
     static const char name[] = "a table that grows";
     tern_context *context = table->context;
     tern_growth *growth = table->growth;
-    tern_status status = come_to_rest(worker, table);
+    tern_status status = tern_growth_come_to_rest(worker, table);
     tern_news *all = calloc(table->ranks, sizeof *all);
     if (all == NULL && status == TERN_OK)
         status = tern_fail(TERN_ERR_MEMORY, "no memory for %u ranks", table->ranks);

@@ -1,7 +1,8 @@
 #ifndef TERN_HASHTABLE_NEAR_SCRATCH_H
 #define TERN_HASHTABLE_NEAR_SCRATCH_H
 
-/* Room for an entry while an operation runs: on the stack for all but large ones. */
+/* Room for an entry while an operation runs: on the stack for all but large ones. Those of maps are
+ * not large, so the end of a map takes no memory. */
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include "base/error.h"
 
 typedef struct tern_scratch {
-    uint64_t small[64];
+    uint64_t small[128];
     uint64_t *large;
 } tern_scratch;
 

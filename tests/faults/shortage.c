@@ -119,6 +119,21 @@ static tern_status makes_tables(fixture *f) {
     return status == TERN_OK ? tern_map_destroy(f->worker, map) : status;
 }
 
+/* Only the end of a map lacks memory. Each rank has blocks that the parts of the others name, and
+ * the entries are the largest that a map has. */
+static tern_status ends_maps(fixture *f) {
+    const tern_map_options options = {.capacity = 64, .inline_bytes = TERN_MAP_INLINE_MAX};
+    tern_map *map = NULL;
+    const uint64_t failing = hungry_pause();
+    EXPECT_OK(tern_map_create(f->worker, &options, &map));
+    for (uint64_t i = 0, key = f->rank; i < 8; i++, key += f->size)
+        EXPECT_OK(tern_map_insert(f->worker, map, &key, sizeof key, long_vector, 2000, TERN_BY_RMA,
+                                  NULL));
+    EXPECT_OK(tern_barrier(f->worker));
+    hungry_go_on(failing);
+    return tern_map_destroy(f->worker, map);
+}
+
 static tern_status makes_others(fixture *f) {
     tern_locks *locks = NULL;
     tern_part *part = NULL;
@@ -213,6 +228,7 @@ static void agreeing(void) { starve(agrees, "agreeing"); }
 static void notifying(void) { starve(notifies, "notifying"); }
 static void making_queues(void) { starve(makes_queues, "making_queues"); }
 static void making_tables(void) { starve(makes_tables, "making_tables"); }
+static void ending_maps(void) { starve(ends_maps, "ending_maps"); }
 static void making_others(void) { starve(makes_others, "making_others"); }
 
 static void saving(void) {
@@ -232,9 +248,13 @@ static void saving(void) {
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
-        {"creating", creating},           {"agreeing", agreeing},
-        {"making_queues", making_queues}, {"making_tables", making_tables},
-        {"making_others", making_others}, {"saving", saving},
+        {"creating", creating},
+        {"agreeing", agreeing},
+        {"making_queues", making_queues},
+        {"making_tables", making_tables},
+        {"ending_maps", ending_maps},
+        {"making_others", making_others},
+        {"saving", saving},
         {"notifying", notifying},
     };
     if (tern_config_init(&config) != TERN_OK)
