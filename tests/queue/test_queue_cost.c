@@ -1,9 +1,11 @@
 // tern-test: transports
 
 /* What the operations of the queue cost, in puts, gets and atomics of the caller: the table in
- * tern/queue.h. One rank works, the host serves it. */
+ * tern/queue.h. One rank works, the host serves it. And how often a push to a distributed queue
+ * waits for another node. */
 
 #include "fixture.h"
+#include "tern/distributed_queue.h"
 
 enum { CAPACITY = 64, TIMES = 40 };
 
@@ -231,11 +233,64 @@ static void at_home_and_away(void) {
     fixture_close(&f);
 }
 
+/* A push waits for another node at most twice if the part that it goes to has room. Returns how
+ * often count pushes wait. */
+static uint64_t push_apart(fixture *f, tern_distributed_queue *queue, uint64_t count) {
+    uint64_t all = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        begin(f);
+        EXPECT_OK(tern_distributed_queue_try_push(f->worker, queue, &i, TERN_BY_RMA));
+        CU_ASSERT(trips(f) <= 2);
+        all += trips(f);
+    }
+    return all;
+}
+
+/* One rank fills its own part, and then pushes to the others' parts, none of which gets full. */
+static void distributed(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_distributed_queue *queue = NULL;
+    tern_queue *own = NULL;
+    EXPECT_OK(tern_distributed_queue_create(
+        f.worker, &(tern_queue_options){.item_bytes = 8, .capacity = CAPACITY}, &queue));
+    EXPECT_OK(tern_distributed_queue_part(queue, f.rank, &own));
+    uint32_t far = 0;
+    for (uint32_t r = 0; r < f.size; r++) {
+        tern_transport transport = TERN_SHM;
+        if (r != f.rank)
+            EXPECT_OK(tern_context_transport(f.context, r, &transport));
+        far += transport != TERN_SHM;
+    }
+    for (uint64_t lap = 0; lap < 2; lap++) {
+        if (f.rank == f.size - 1) {
+            CU_ASSERT_EQUAL(push_apart(&f, queue, CAPACITY), 0);
+            const uint64_t waits = push_apart(&f, queue, f.size > 1 ? TIMES : 0);
+            if (far == 0)
+                CU_ASSERT_EQUAL(waits, 0);
+            /* A ticket each, and once a lap what the other rank has popped. */
+            if (far > 0 && far == f.size - 1 && (lap == 0 || f.size == 2))
+                CU_ASSERT_EQUAL(waits, TIMES + lap);
+        }
+        EXPECT_OK(tern_barrier(f.worker));
+        uint64_t items[CAPACITY];
+        size_t popped = 0;
+        const tern_status status =
+            tern_queue_pop_many(f.worker, own, items, CAPACITY, TERN_BY_RMA, &popped);
+        CU_ASSERT(status == TERN_OK || (status == TERN_ERR_EMPTY && f.rank < f.size - 1));
+        EXPECT_OK(tern_barrier(f.worker));
+    }
+    EXPECT_OK(tern_distributed_queue_destroy(f.worker, queue));
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"every_row", every_row},
         {"alone", alone},
         {"at_home_and_away", at_home_and_away},
+        {"distributed", distributed},
     };
-    return tern_test_main(argc, argv, "queue_cost", tests, 3);
+    return tern_test_main(argc, argv, "queue_cost", tests, sizeof tests / sizeof tests[0]);
 }
