@@ -238,10 +238,9 @@ tern_status tern_distributed_queue_pop_timed(tern_worker *worker, tern_distribut
                : status;
 }
 
-tern_status tern_distributed_queue_push_many(tern_worker *worker, tern_distributed_queue *queue,
-                                             const void *items, size_t count, tern_flags flags,
-                                             size_t *pushed) {
-    static const char name[] = "tern_distributed_queue_push_many";
+static tern_status distributed_push(tern_worker *worker, tern_distributed_queue *queue,
+                                    const void *items, size_t count, tern_flags flags,
+                                    size_t *pushed, const char *name) {
     tern_status status = distributed_check(worker, queue, items, pushed, name);
     if (status != TERN_OK)
         return status;
@@ -264,17 +263,29 @@ tern_status tern_distributed_queue_push_many(tern_worker *worker, tern_distribut
     }
     *pushed = all;
     if (status == TERN_ERR_FULL && all == 0)
-        return tern_fail(status, "%s: all parts of the distributed queue were found full", name);
+        return tern_fail(status,
+                         "%s: %s found full, with %llu items each; pop, or create the distributed "
+                         "queue with a greater capacity",
+                         name, spills ? "all parts were" : "the own part was",
+                         (unsigned long long)queue->parts[me].capacity);
     if (status != TERN_OK && status != TERN_ERR_FULL)
         return status;
     tern_error_clear(); /* some parts were full */
     return TERN_OK;
 }
 
+tern_status tern_distributed_queue_push_many(tern_worker *worker, tern_distributed_queue *queue,
+                                             const void *items, size_t count, tern_flags flags,
+                                             size_t *pushed) {
+    return distributed_push(worker, queue, items, count, flags, pushed,
+                            "tern_distributed_queue_push_many");
+}
+
 tern_status tern_distributed_queue_try_push(tern_worker *worker, tern_distributed_queue *queue,
                                             const void *item, tern_flags flags) {
     size_t pushed;
-    return tern_distributed_queue_push_many(worker, queue, item, 1, flags, &pushed);
+    return distributed_push(worker, queue, item, 1, flags, &pushed,
+                            "tern_distributed_queue_try_push");
 }
 
 static tern_status hold_check(const tern_worker *worker, const tern_distributed_queue *queue,

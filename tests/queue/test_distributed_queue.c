@@ -408,6 +408,9 @@ static void what_does_not_fit_goes_elsewhere(void) {
         EXPECT_DETAIL("parts");
         CU_ASSERT_EQUAL(pushed, 0);
         EXPECT(TERN_ERR_FULL, tern_distributed_queue_try_push(f.worker, queue, items, 0));
+        EXPECT_DETAIL("tern_distributed_queue_try_push: all parts");
+        EXPECT(TERN_ERR_FULL, tern_distributed_queue_try_push(f.worker, queue, items, TERN_LOCAL));
+        EXPECT_DETAIL("tern_distributed_queue_try_push: the own part");
     }
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_queue_size(f.worker, part(queue, f.rank), &size));
