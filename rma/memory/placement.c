@@ -28,7 +28,7 @@ size_t tern_placement_find(const tern_placement *placement, int numa) {
 tern_status tern_placement_open(tern_placement *placement) {
     *placement = (tern_placement){.nodes = 1};
     hwloc_topology_t topology;
-    tern_status status = tern_topology_load(&topology, false);
+    tern_status status = tern_topology_load(&topology);
     if (status != TERN_OK)
         return status;
     if (hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE) < 2) {

@@ -9,7 +9,7 @@ bool tern_locality_is_near(const char *mask) {
     hwloc_topology_t topology;
     hwloc_bitmap_t near = hwloc_bitmap_alloc(), mine = hwloc_bitmap_alloc();
     bool is_near = true;
-    if (tern_topology_load(&topology, false) != TERN_OK) {
+    if (tern_topology_load(&topology) != TERN_OK) {
         tern_error_clear();
     } else {
         if (near != NULL && mine != NULL && hwloc_linux_read_path_as_cpumask(mask, near) == 0 &&

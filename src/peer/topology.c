@@ -4,11 +4,9 @@
 
 #include "base/error.h"
 
-tern_status tern_topology_load(hwloc_topology_t *topology, bool devices) {
+tern_status tern_topology_load(hwloc_topology_t *topology) {
     if (hwloc_topology_init(topology) != 0)
         return tern_fail_system("hwloc_topology_init");
-    if (devices)
-        hwloc_topology_set_io_types_filter(*topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
     if (hwloc_topology_load(*topology) != 0) {
         tern_status status = tern_fail_system("hwloc_topology_load");
         hwloc_topology_destroy(*topology);
@@ -37,28 +35,6 @@ int tern_topology_numa_of(hwloc_topology_t topology, hwloc_const_cpuset_t proces
     while ((object = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, object)) != NULL)
         if (object->cpuset != NULL && hwloc_bitmap_isincluded(processors, object->cpuset))
             return (int)object->logical_index;
-    return -1;
-}
-
-int tern_topology_nic(hwloc_topology_t topology) {
-    static const hwloc_obj_osdev_type_t wanted[] = {HWLOC_OBJ_OSDEV_OPENFABRICS,
-                                                    HWLOC_OBJ_OSDEV_NETWORK};
-    for (size_t i = 0; i < 2; i++) {
-        hwloc_obj_t device = NULL;
-        while ((device = hwloc_get_next_osdev(topology, device)) != NULL) {
-            if (device->attr->osdev.type != wanted[i])
-                continue;
-            hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(topology, device);
-            if (near == NULL || near->nodeset == NULL)
-                continue;
-            int os_index = hwloc_bitmap_first(near->nodeset);
-            hwloc_obj_t node =
-                os_index < 0 ? NULL
-                             : hwloc_get_numanode_obj_by_os_index(topology, (unsigned)os_index);
-            if (node != NULL)
-                return (int)node->logical_index;
-        }
-    }
     return -1;
 }
 

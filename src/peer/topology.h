@@ -2,9 +2,8 @@
 #define TERN_SRC_PEER_TOPOLOGY_H
 
 /*
- * Topology: which NUMA nodes a process runs on, which one its network card is near, and which ranks
- * form a node. Placement is computed from what hwloc tells, so that tests feed it synthetic
- * machines.
+ * Topology: which NUMA nodes a process runs on, and which ranks form a node. Placement is computed
+ * from what hwloc tells, so that tests feed it synthetic machines.
  */
 
 #include <hwloc.h>
@@ -22,12 +21,9 @@ size_t tern_topology_numa(hwloc_topology_t topology, hwloc_const_cpuset_t bindin
  * to several; -1: there is none, or no processor. */
 int tern_topology_numa_of(hwloc_topology_t topology, hwloc_const_cpuset_t processors);
 
-/* The NUMA node nearest to the first network card (OpenFabrics first, then network), or -1. */
-int tern_topology_nic(hwloc_topology_t topology);
-
-/* Loads this machine's topology; with its I/O devices, which tern_topology_nic needs, it takes
- * several times as long. The caller destroys it. */
-tern_status tern_topology_load(hwloc_topology_t *topology, bool devices);
+/* Loads this machine's topology, without its I/O devices, which take several times as long. The
+ * caller destroys it. */
+tern_status tern_topology_load(hwloc_topology_t *topology);
 
 /* Numbers the nodes from who shares memory with whom: leader[r] is the lowest rank on r's machine.
  * With virtual_size > 0 each machine is cut into pieces of at most that many ranks in rank order.

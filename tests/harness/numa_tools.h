@@ -11,7 +11,7 @@
 /* How many NUMA nodes there are, and the kernel's number of the one with a logical index; -1. */
 static inline int numa_kernel_number(int index, int *count) {
     hwloc_topology_t topology;
-    if (!EXPECT_OK(tern_topology_load(&topology, false)))
+    if (!EXPECT_OK(tern_topology_load(&topology)))
         return -1;
     hwloc_obj_t node = hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, (unsigned)index);
     int number = node != NULL ? (int)node->os_index : -1;
@@ -37,7 +37,7 @@ static inline bool numa_open_workers(fixture *f, size_t workers) {
 /* Lets the calling thread run on one NUMA node of those that the process has. */
 static inline void numa_run_on(const tern_placement *placement, int numa) {
     hwloc_topology_t topology;
-    if (placement->topology == NULL || !EXPECT_OK(tern_topology_load(&topology, false)))
+    if (placement->topology == NULL || !EXPECT_OK(tern_topology_load(&topology)))
         return;
     hwloc_obj_t node = hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, (unsigned)numa);
     CU_ASSERT_PTR_NOT_NULL_FATAL(node);
