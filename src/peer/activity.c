@@ -5,7 +5,6 @@
 
 #include "src/log.h"
 
-#define STILL_IN UINT64_MAX
 /* A rank that waits in tern reports every 5 ms, if the system lets it run. */
 #define FRESH_NS 1000000000u
 
@@ -13,55 +12,38 @@ static tern_activity *activity_of(const tern_context *context, uint32_t rank) {
     return context->activity != NULL ? context->activity(context, rank) : NULL;
 }
 
-/* name NULL: the one that was reported before stands. False: another thread is just writing. */
-static bool activity_report(tern_context *context, const char *name, uint64_t seen) {
+/* Another thread that is just writing tells as much: then this one writes nothing. A version that
+ * stays odd was written by another rank, and the line is left as it is: it is a hint. */
+static void activity_report(tern_context *context, const char *name, uint64_t now) {
     tern_activity *mine = activity_of(context, context->rank);
     if (mine == NULL)
-        return true;
+        return;
     /* R4; the exchange decides */
     uint64_t version = atomic_load_explicit(&mine->version, memory_order_relaxed);
-    /* R6: report; after what the last writer stored */
+    /* R6: activity_report; after what the last writer stored */
     if (version % 2 == 1 ||
         !atomic_compare_exchange_strong_explicit(&mine->version, &version, version + 1,
                                                  memory_order_acquire, memory_order_relaxed))
-        return false;
+        return;
     /* R2: read_activity; the odd version before the words */
     atomic_thread_fence(memory_order_release);
     uint64_t words[TERN_ACTIVITY_WORDS] = {0};
-    if (name != NULL) {
-        strncpy((char *)words, name, sizeof words - 1);
-        for (size_t i = 0; i < TERN_ACTIVITY_WORDS; i++)
-            /* R2: read_activity */
-            atomic_store_explicit(&mine->name[i], words[i], memory_order_relaxed);
-    }
+    strncpy((char *)words, name, sizeof words - 1);
+    for (size_t i = 0; i < TERN_ACTIVITY_WORDS; i++)
+        /* R2: read_activity */
+        atomic_store_explicit(&mine->name[i], words[i], memory_order_relaxed);
     /* R2: read_activity */
-    atomic_store_explicit(&mine->seen, seen, memory_order_relaxed);
-    /* R1: read_activity, report; the even version after the words */
+    atomic_store_explicit(&mine->seen, now, memory_order_relaxed);
+    /* R1: read_activity, activity_report; the even version after the words */
     atomic_store_explicit(&mine->version, version + 2, memory_order_release);
-    return true;
 }
-
-/* Another thread writes for no longer than a few stores, unless it is not running; and a version
- * that stays odd was written by another rank. Then the line is left as it is: it is a hint. */
-static void report_soon(tern_context *context, const char *name, uint64_t seen) {
-    enum { TRIES = 1000 };
-
-    for (int i = 0; i < TRIES && !activity_report(context, name, seen); i++)
-        tern_relax();
-}
-
-void tern_activity_enter(tern_context *context, const char *name) {
-    report_soon(context, name, STILL_IN);
-}
-
-void tern_activity_leave(tern_context *context) { report_soon(context, NULL, tern_now()); }
 
 /* [out] name, seen. An empty name: nothing has been reported, or it is just being written. */
 static void read_activity(const tern_activity *a, char name[TERN_ACTIVITY_BYTES], uint64_t *seen) {
     uint64_t words[TERN_ACTIVITY_WORDS];
-    /* R1: report */
+    /* R1: activity_report */
     const uint64_t version = atomic_load_explicit(&a->version, memory_order_acquire);
-    /* R2: report; the fence has the words before the second look at the version */
+    /* R2: activity_report; the fence has the words before the second look at the version */
     for (size_t i = 0; i < TERN_ACTIVITY_WORDS; i++)
         words[i] = atomic_load_explicit(&a->name[i], memory_order_relaxed);
     *seen = atomic_load_explicit(&a->seen, memory_order_relaxed);
@@ -72,9 +54,7 @@ static void read_activity(const tern_activity *a, char name[TERN_ACTIVITY_BYTES]
     name[TERN_ACTIVITY_BYTES - 1] = 0;
 }
 
-static bool is_still_in(uint64_t seen, uint64_t now) {
-    return seen == STILL_IN || now < seen + FRESH_NS;
-}
+static bool is_still_in(uint64_t seen, uint64_t now) { return now < seen + FRESH_NS; }
 
 /* What rank has reported. */
 static void activity_describe(const tern_context *context, uint32_t rank, uint64_t now, char *text,
@@ -131,7 +111,7 @@ static void activity_warn(const tern_context *context, const char *function, uin
 void tern_activity_wait(tern_context *context, tern_wait_state *wait, uint32_t rank, uint64_t now) {
     const uint64_t limit = (uint64_t)context->config.stuck_report * 1000000000u;
     const char *function = wait->in != NULL ? wait->in : tern_waits_in;
-    (void)activity_report(context, function, now); /* what the other thread writes is as good */
+    activity_report(context, function, now);
     if (limit == 0 || rank == TERN_NOBODY || wait->warned || now - wait->began < limit)
         return;
     wait->warned = true;

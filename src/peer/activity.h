@@ -4,8 +4,8 @@
 /*
  * Activity: what a rank last reported to be in, one line in its segment, for the stuck report of
  * ranks that wait for it. A wait of tern reports after its first 5 ms and then every 5 ms, so
- * functions that end at once store nothing. A function that waits by other means enters and leaves.
- * Several threads of a process share the line, and the last one to report is what others read.
+ * functions that end at once store nothing. Several threads of a process share the line, and the
+ * last one to report is what others read.
  */
 
 #include <stdatomic.h>
@@ -16,15 +16,10 @@
 enum { TERN_ACTIVITY_WORDS = 6, TERN_ACTIVITY_BYTES = 8 * TERN_ACTIVITY_WORDS };
 
 struct tern_activity {
-    _Alignas(64) _Atomic uint64_t version; /* odd while a thread writes the rest */
-    _Atomic uint64_t seen; /* ns of tern_now when it was in it; UINT64_MAX: until it leaves */
+    _Alignas(64) _Atomic uint64_t version;      /* odd while a thread writes the rest */
+    _Atomic uint64_t seen;                      /* ns of tern_now when it was in it */
     _Atomic uint64_t name[TERN_ACTIVITY_WORDS]; /* padded with zeros; empty: nothing reported yet */
 };
-
-/* This rank is in the function until it leaves. name: up to 47 bytes are told. Any thread; some
- * plain stores. */
-void tern_activity_enter(tern_context *context, const char *name);
-void tern_activity_leave(tern_context *context);
 
 /* Of a wait that has lasted some ms: reports that this rank is in it, and, once a wait, logs a
  * warning when it has lasted for TERN_STUCK_REPORT. */

@@ -19,6 +19,21 @@ static void stay_away(void) {
     nanosleep(&time, NULL);
 }
 
+/* Reports as a wait in the function does. */
+static void report(const fixture *f, const char *function) {
+    tern_wait_state wait = TERN_WAIT_IN(function);
+    tern_activity_wait(f->context, &wait, TERN_NOBODY, tern_now());
+}
+
+/* Away for as long, and reports meanwhile to be in the function. */
+static void stay_in(const fixture *f, const char *function) {
+    const struct timespec time = {0, 100000000};
+    for (int i = 0; i < 10 * SECONDS + 8; i++) {
+        report(f, function);
+        nanosleep(&time, NULL);
+    }
+}
+
 /* Standard error goes into a file meanwhile. */
 typedef struct capture {
     int file, saved;
@@ -98,7 +113,7 @@ static tern_status answer(tern_call_info *call, const void *arguments, size_t by
 }
 TERN_FUNCTION(answer)
 
-/* Rank 0 is in something that it has told of, while the last rank waits for its answer. */
+/* Rank 0 is in something that it reports, while the last rank waits for its answer. */
 static void wait_for_one(void) {
     fixture f;
     if (!set_up(&f, SECONDS))
@@ -115,9 +130,7 @@ static void wait_for_one(void) {
     capture c;
     capture_begin(&c);
     if (f.rank == 0) {
-        tern_activity_enter(f.context, "MPI_Barrier");
-        stay_away();
-        tern_activity_leave(f.context);
+        stay_in(&f, "MPI_Barrier");
     } else if (f.rank == f.size - 1) {
         usleep(200000); /* rank 0 may still be in the barrier, and would answer there */
         status = tern_call_return(f.worker, (tern_worker_id){0, 0}, &answer_function, NULL, 0, NULL,
@@ -146,8 +159,7 @@ static void has_left(void) {
     capture c;
     capture_begin(&c);
     if (f.rank == 0) {
-        tern_activity_enter(f.context, "MPI_Recv");
-        tern_activity_leave(f.context);
+        report(&f, "MPI_Recv");
         stay_away();
     }
     tern_status status = tern_barrier(f.worker);
