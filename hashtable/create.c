@@ -174,8 +174,6 @@ static tern_status table_introduce(tern_worker *worker, tern_hashtable *t, table
 tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_options *options,
                                   tern_hashtable **table) {
     static const char name[] = "tern_hashtable_create";
-    if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
     TERN_COLLECTIVE(worker, name);
     tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)

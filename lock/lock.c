@@ -261,8 +261,6 @@ static void locks_dispose(tern_locks *locks) {
 
 tern_status tern_locks_create(tern_worker *worker, size_t count, tern_locks **locks) {
     static const char name[] = "tern_locks_create";
-    if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
     TERN_COLLECTIVE(worker, name);
     tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)

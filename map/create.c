@@ -27,8 +27,6 @@ static size_t inline_bytes(const tern_map_options *o) {
 
 tern_status tern_map_create(tern_worker *worker, const tern_map_options *options, tern_map **map) {
     static const char name[] = "tern_map_create";
-    if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
     TERN_COLLECTIVE(worker, name);
     tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)

@@ -158,8 +158,6 @@ static tern_status queue_agree(tern_worker *worker, tern_status status, const te
 tern_status tern_queue_create_parts(tern_worker *worker, tern_status before,
                                     const tern_queue_options *options, bool everywhere,
                                     const char *name, tern_queue **parts) {
-    if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
     TERN_COLLECTIVE(worker, name);
     tern_status status = tern_worker_may_wait(worker, name);
     if (status == TERN_OK)

@@ -98,16 +98,14 @@ tern_status tern_fence(tern_worker *worker, uint32_t rank) {
 }
 
 tern_status tern_barrier(tern_worker *worker) {
-    if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_barrier: worker is NULL");
     TERN_COLLECTIVE(worker, "tern_barrier");
     tern_status status = tern_worker_may_wait(worker, "tern_barrier");
-    /* A rank that has given up a barrier arrives at no other: its arrival would count twice. */
-    uint32_t dead = tern_peers_dead(&worker->context->peers);
-    if (status == TERN_OK && dead != TERN_NOBODY)
-        status = tern_peer_fail(dead);
     if (status != TERN_OK)
         return status;
+    /* A rank that has given up a barrier arrives at no other: its arrival would count twice. */
+    uint32_t dead = tern_peers_dead(&worker->context->peers);
+    if (dead != TERN_NOBODY)
+        return tern_peer_fail(dead);
     status = tern_phase_end(worker);
     if (status == TERN_OK)
         status = tern_flush_all(worker);

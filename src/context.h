@@ -177,7 +177,8 @@ static inline bool tern_is_nobody(const tern_worker *worker) {
     return worker->index == TERN_NO_WORKER;
 }
 
-/* TERN_ERR_STATE if the worker runs a handler, where nothing may wait. */
+/* TERN_ERR_STATE if the worker runs a handler, where nothing may wait; TERN_ERR_ARGUMENT if it is
+ * NULL. */
 tern_status tern_worker_may_wait(const tern_worker *worker, const char *function);
 
 /* Tells the layers that the calling thread has taken the worker. */

@@ -13,8 +13,6 @@
 
 tern_status tern_file_arguments(tern_worker *worker, tern_status others, const char *path,
                                 const char *function) {
-    if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", function);
     tern_status status = tern_worker_may_wait(worker, function);
     if (status != TERN_OK)
         return status;

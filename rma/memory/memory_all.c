@@ -47,13 +47,11 @@ static tern_status take_on_all(tern_worker *worker, const tern_memory_request *r
 tern_status tern_alloc_all(tern_worker *worker, size_t bytes, size_t alignment, tern_domain domain,
                            tern_ptr *mine) {
     static const char name[] = "tern_alloc_all";
-    if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
     TERN_COLLECTIVE(worker, name);
-    tern_context *context = worker->context;
     tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;
+    tern_context *context = worker->context;
     uint64_t *gathered = malloc(context->size * sizeof *gathered);
     status = tern_memory_check(name, bytes, alignment, domain);
     if (status == TERN_OK && mine == NULL)
@@ -78,13 +76,11 @@ tern_status tern_alloc_all(tern_worker *worker, size_t bytes, size_t alignment, 
 
 tern_status tern_free_all(tern_worker *worker, tern_ptr p) {
     static const char name[] = "tern_free_all";
-    if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
     TERN_COLLECTIVE(worker, name);
-    tern_context *context = worker->context;
     tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;
+    tern_context *context = worker->context;
     const uint64_t named[] = {p.segment, p.offset};
     status = tern_collective_same(context, worker, named, sizeof named,
                                   "the memory that tern_free_all is given");

@@ -29,8 +29,6 @@ static tern_status descriptor_copy(int fd, int *copy) {
 
 tern_status tern_pass_descriptor(tern_worker *worker, int fd, int *out) {
     static const char name[] = "tern_pass_descriptor";
-    if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
     TERN_COLLECTIVE(worker, name);
     tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)

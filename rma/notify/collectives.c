@@ -25,8 +25,6 @@ static tern_status open_ring(tern_worker *worker, uint32_t rank) {
 
 /* Whether the caller may begin one. */
 static tern_status notified_check(const tern_worker *worker, const char *name) {
-    if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
     tern_status status = tern_worker_may_wait(worker, name);
     return status == TERN_OK ? tern_collective_may_begin(worker->context) : status;
 }

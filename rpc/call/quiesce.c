@@ -92,15 +92,15 @@ static bool answers_are_here(tern_worker *worker) {
 }
 
 tern_status tern_quiesce(tern_worker *worker) {
-    if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_quiesce: worker is NULL");
     TERN_COLLECTIVE(worker, "tern_quiesce");
     tern_status status = tern_worker_may_wait(worker, "tern_quiesce");
+    if (status != TERN_OK)
+        return status;
     tern_context *context = worker->context;
     uint64_t before[SUMS] = {1, 0, 0}; /* no wave looks like this */
     uint32_t alike = 0;
     bool quiet = false;
-    if (status == TERN_OK && tern_call_flush_all(worker) != TERN_OK)
+    if (tern_call_flush_all(worker) != TERN_OK)
         tern_error_clear(); /* progress goes on with it */
     while (status == TERN_OK && !quiet) {
         /* Until nothing happens here, mostly: waves are dearer than polls. */

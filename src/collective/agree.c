@@ -50,8 +50,6 @@ tern_status tern_sum(tern_worker *worker, uint64_t *values, size_t count) {
 
 tern_status tern_spread(tern_worker *worker, uint32_t root, void *data, size_t bytes) {
     static const char name[] = "tern_spread";
-    if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
     TERN_COLLECTIVE(worker, name);
     tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)

@@ -29,8 +29,6 @@ static tern_status part_open(tern_part **part, uint64_t *random) {
 
 tern_status tern_part_create(tern_worker *worker, const char *kind, void *data, tern_part **part) {
     static const char name[] = "tern_part_create";
-    if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
     TERN_COLLECTIVE(worker, name);
     tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)

@@ -79,6 +79,8 @@ tern_status tern_worker_release(tern_worker *worker) {
 }
 
 tern_status tern_worker_may_wait(const tern_worker *worker, const char *function) {
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", function);
     if ((worker->in_handler || worker->in_progress) && tern_is_destroyed(worker->context))
         return tern_destroyed_fail(function);
     if (worker->in_handler || worker->in_progress || borrowing)
