@@ -279,10 +279,8 @@ tern_status tern_hashtable_destroy(tern_worker *worker, tern_hashtable *table) {
     tern_requests_drain(worker, table);
     /* Behind the barrier everybody's puts are complete and nobody calls any more. After a death
      * there is none. */
-    tern_peers *peers = &worker->context->peers;
-    tern_peers_look(peers);
-    uint32_t dead = tern_peers_dead(peers);
-    status = dead == TERN_NOBODY ? tern_barrier(worker) : tern_peer_fail(dead);
+    tern_peers_look(&worker->context->peers);
+    status = tern_barrier(worker);
     if (status == TERN_ERR_MISMATCH)
         return status; /* the others have not come to destroy it */
     tern_object_remove(table->context, &table->object);

@@ -214,10 +214,8 @@ tern_status tern_queue_destroy_parts(tern_worker *worker, tern_queue *parts, siz
         return status;
     /* After the barrier the puts of all ranks are complete and nobody calls any more. After a death
      * there is no barrier. */
-    tern_peers *peers = &worker->context->peers;
-    tern_peers_look(peers);
-    uint32_t dead = tern_peers_dead(peers);
-    status = dead == TERN_NOBODY ? tern_barrier(worker) : tern_peer_fail(dead);
+    tern_peers_look(&worker->context->peers);
+    status = tern_barrier(worker);
     if (status == TERN_ERR_MISMATCH)
         return status; /* the other ranks have not called destroy */
     tern_object_remove(parts->context, &parts->object);
