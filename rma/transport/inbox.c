@@ -3,8 +3,10 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "rma/ring/doorbell.h"
 #include "rma/state.h"
+#include "src/profile/trace.h"
 
 #define TELL (TERN_MESSAGE_WINDOW / 2)
 
@@ -111,13 +113,28 @@ static tern_status send_message(tern_worker *worker, const tern_message *message
 
 static tern_status inbox_send(tern_worker *worker, uint32_t target, const tern_inbox_message *entry,
                               const void *payload) {
-    const tern_message message = {.kind = TERN_MESSAGE_INBOX,
-                                  .origin = worker->id,
-                                  .target = target,
-                                  .offset = entry->what,
-                                  .bytes = entry->bytes,
-                                  .operand = {entry->origin.index, entry->lane}};
+    const tern_message message = {
+        .kind = TERN_MESSAGE_INBOX,
+        .origin = worker->id,
+        .target = target,
+        .offset = entry->what,
+        .bytes = entry->bytes,
+        .operand = {entry->origin.index, entry->lane | (uint64_t)entry->number << 32}};
     return send_message(worker, &message, payload, entry->bytes);
+}
+
+/* A message has no position in a ring that could number its arrow, so it carries a number. */
+static uint32_t inbox_number(tern_worker *worker) {
+    tern_trace *trace = worker->profile != NULL ? worker->profile->trace : NULL;
+    return trace != NULL ? ++trace->messages : 0;
+}
+
+uint64_t tern_inbox_arrow(const tern_context *context, const tern_inbox_message *message,
+                          uint32_t target) {
+    if (message->number == 0)
+        return 0;
+    return tern_arrow(TERN_CHANNELS, tern_worker_number(context, message->origin), target,
+                      message->number);
 }
 
 tern_status tern_inbox_notice(tern_worker *worker, const tern_message *message, const void *payload,
@@ -133,6 +150,7 @@ static tern_status inbox_try_send(tern_worker *worker, uint32_t target,
         return tern_fail(TERN_ERR_AGAIN,
                          "the window of %zu bytes to worker %u is full; let it make progress",
                          TERN_MESSAGE_WINDOW, target);
+    const uint64_t now = entry->number != 0 ? tern_now() : 0;
     tern_status status = TERN_OK;
     if (tern_rank_of(context, target) != context->rank)
         status = inbox_send(worker, target, entry, payload);
@@ -140,6 +158,9 @@ static tern_status inbox_try_send(tern_worker *worker, uint32_t target,
         status = tern_fail(TERN_ERR_MEMORY, "no memory for a message of %u bytes", entry->bytes);
     if (status != TERN_OK)
         give_window(window, inbox_cost(entry->bytes));
+    else if (entry->number != 0)
+        tern_trace_arrow(worker, TERN_TRACE_ARROW_FROM, tern_inbox_arrow(context, entry, target),
+                         now);
     return status;
 }
 
@@ -150,7 +171,8 @@ tern_status tern_inbox_send(tern_worker *worker, uint32_t target, uint32_t what,
                                       .bytes = (uint32_t)bytes,
                                       .lane = worker->in_progress && !tern_is_nobody(worker)
                                                   ? TERN_INBOX_OF_HANDLERS
-                                                  : TERN_INBOX_OF_OTHERS};
+                                                  : TERN_INBOX_OF_OTHERS,
+                                      .number = inbox_number(worker)};
     tern_status status = inbox_try_send(worker, target, &entry, payload);
     if (status != TERN_ERR_AGAIN)
         return status;
@@ -164,7 +186,8 @@ tern_status tern_inbox_send(tern_worker *worker, uint32_t target, uint32_t what,
 
 bool tern_inbox_deliver(tern_context *context, uint32_t source, const tern_message *message,
                         const char *payload, size_t bytes, bool *good) {
-    uint64_t index = message->operand[0], lane = message->operand[1];
+    uint64_t index = message->operand[0];
+    const uint32_t lane = (uint32_t)message->operand[1];
     *good = tern_rank_of(context, message->target) == context->rank && bytes == message->bytes &&
             (index < context->workers || index == TERN_NO_WORKER) && lane < TERN_INBOX_LANES &&
             message->offset <= UINT32_MAX;
@@ -173,7 +196,8 @@ bool tern_inbox_deliver(tern_context *context, uint32_t source, const tern_messa
     const tern_inbox_message entry = {.origin = {source, (uint32_t)index},
                                       .what = (uint32_t)message->offset,
                                       .bytes = (uint32_t)bytes,
-                                      .lane = (tern_inbox_lane)lane};
+                                      .lane = (tern_inbox_lane)lane,
+                                      .number = (uint32_t)(message->operand[1] >> 32)};
     tern_worker *to = context->worker[message->target % context->workers];
     if (!inbox_push(to, &entry, payload))
         return false;

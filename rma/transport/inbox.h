@@ -34,6 +34,7 @@ typedef struct tern_inbox_message {
     uint32_t what;         /* the low half of a record's header: kind and function */
     uint32_t bytes;
     tern_inbox_lane lane;
+    uint32_t number; /* its sender's, who keeps a trace; 0: it keeps none */
     _Alignas(8) char payload[];
 } tern_inbox_message;
 
@@ -61,6 +62,11 @@ static inline bool tern_inbox_stirs(const tern_inbox *inbox) {
  * full, or there is no buffer; messages have been served then. TERN_ERR_PEER, TERN_ERR_MEMORY. */
 tern_status tern_inbox_send(tern_worker *worker, uint32_t target, uint32_t what,
                             const void *payload, size_t bytes);
+
+/* The arrow from the sending of a message to what the worker target does because of it
+ * (src/profile/trace.h); 0: there is none. */
+uint64_t tern_inbox_arrow(const tern_context *context, const tern_inbox_message *message,
+                          uint32_t target);
 
 /* The head of a lane of the worker's inbox, or NULL; it stays there until tern_inbox_end, which
  * frees it. */

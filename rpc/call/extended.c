@@ -476,6 +476,8 @@ bool tern_call_extended_message(tern_worker *worker, const tern_inbox_message *m
         if (t == NULL)
             return false;
         t->head = message;
+        if (__builtin_expect(worker->profile != NULL, 0))
+            t->arrow = tern_inbox_arrow(worker->context, message, worker->id);
         *link = t;
     }
     tern_call_task *t = *link;

@@ -8,6 +8,7 @@
 #include "rpc/call/send.h"
 #include "src/log.h"
 #include "src/mpi/mpi.h"
+#include "src/profile/profile.h"
 #include "src/progress/wait.h"
 
 /* Calls by message: what goes into an inbox, and what is taken out of an inbox and run. A message
@@ -86,13 +87,17 @@ static bool message_run(tern_worker *worker, const tern_inbox_message *entry) {
         return tern_call_extended_message(worker, entry);
     if (id >= tern_rpc_of(worker->context)->count)
         return message_refuse(worker, entry);
-    if (kind == TERN_RECORD_CALL) {
-        tern_call_info call = {.origin = entry->origin};
-        status = tern_function_run(worker, &call, id, entry->payload, entry->bytes, false);
-    } else if (kind == TERN_RECORD_CALL_RETURN && entry->bytes >= sizeof(tern_return_address)) {
+    const bool returns =
+        kind == TERN_RECORD_CALL_RETURN && entry->bytes >= sizeof(tern_return_address);
+    if (kind != TERN_RECORD_CALL && !returns)
+        return message_refuse(worker, entry);
+    if (__builtin_expect(worker->profile != NULL, 0))
+        worker->profile->arrow = tern_inbox_arrow(worker->context, entry, worker->id);
+    if (returns) {
         status = tern_call_answer_one(worker, entry->origin, id, entry->payload, entry->bytes);
     } else {
-        return message_refuse(worker, entry);
+        tern_call_info call = {.origin = entry->origin};
+        status = tern_function_run(worker, &call, id, entry->payload, entry->bytes, false);
     }
     if (status == TERN_ERR_AGAIN)
         return false;

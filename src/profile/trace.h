@@ -6,7 +6,8 @@
  * order of their ends, and stops when there is no room for more. An arrow leads from the operation
  * that wrote a record into a ring to what another worker has done because of that record. Both know
  * the pair's channel, the origin, the target and a position in the ring, so an arrow has a number
- * that no message carries.
+ * that no record carries. A call by message has no position, so its message carries a number that
+ * its origin has counted (rma/transport/inbox.h).
  *
  * Rank 0 writes the file (timeline.c) when the context is destroyed, in its own clock (clock.c).
  */
@@ -26,7 +27,8 @@ typedef struct tern_trace_event {
 
 struct tern_trace {
     size_t count, room;
-    uint64_t dropped; /* had no room */
+    uint64_t dropped;  /* had no room */
+    uint32_t messages; /* the number of the last call by message */
     tern_trace_event event[];
 };
 
@@ -35,7 +37,8 @@ tern_trace *tern_trace_make(size_t room);
 
 void tern_trace_add(tern_trace *trace, const tern_trace_event *event);
 
-/* The number of an arrow. position: in the pair's ring. */
+/* The number of an arrow. channel: TERN_CHANNELS of a message. position: in the pair's ring, or the
+ * message's number. */
 uint64_t tern_arrow(uint32_t channel, uint32_t origin, uint32_t target, uint64_t position);
 
 /* One end of it, for a worker that has a profile: in the operation under way, or at an event that
