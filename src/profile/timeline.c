@@ -228,14 +228,14 @@ static void timeline_print_place(tern_timeline *t, const tern_context *context, 
 static void timeline_print_rank(tern_timeline *t, const tern_context *context, uint32_t rank,
                                 const timeline_line *line, const char *host) {
     timeline_print_place(t, context, "M", rank, 0);
-    timeline_print(t, ",\"name\":\"process_name\",\"args\":{\"name\":\"rank %u\"}}", rank);
+    timeline_print(t, ",\"name\":\"process_name\",\"args\":{\"name\":\"rank %u on %s\"}}", rank,
+                   host);
     timeline_print_place(t, context, "M", rank, 0);
     timeline_print(t, ",\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%u}}", rank);
     timeline_print_place(t, context, "M", rank, 0);
     timeline_print(t,
-                   ",\"name\":\"process_labels\",\"args\":{\"labels\":\"%s, clock within %llu "
-                   "ns\"}}",
-                   host, (unsigned long long)line->number);
+                   ",\"name\":\"process_labels\",\"args\":{\"labels\":\"clock within %llu ns\"}}",
+                   (unsigned long long)line->number);
 }
 
 static void timeline_print_worker(tern_timeline *t, const tern_context *context, uint32_t rank,

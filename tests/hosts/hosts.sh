@@ -2,7 +2,7 @@
 # hosts.sh BUILD TRANSPORT [PRELOAD [PROGRAM [ARGUMENT]...]]: runs programs of BUILD across two hosts
 # made from network namespaces, TCP between them; or PROGRAM alone, one rank on each, showing what it
 # writes (HOSTS_RANKS: of both together; HOSTS_LIMIT: seconds it may take; HOSTS_KEEP_GOING: ranks may
-# die). Status 77 where this machine cannot make them. With HOSTS_TURN, 0 or 1, every other suite is
+# die; HOSTS_AHEAD: seconds by which the second host's clock is ahead). Status 77 where this machine cannot make them. With HOSTS_TURN, 0 or 1, every other suite is
 # left out: those that are run over the other transport, and under the other MPI over this.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
