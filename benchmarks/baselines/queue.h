@@ -59,14 +59,13 @@ tern_status baseline_queue_destroy(tern_worker *worker, baseline_queue *queue);
 
 /** Appends an item.
  *
- * @param promise READ_WRITE or WRITE_ONLY
- * @param via TERN_BY_RMA or TERN_BY_CALL
+ * @param flags TERN_READ_WRITE or TERN_WRITE_ONLY; with TERN_BY_CALL by call, otherwise by RMA
  * @return TERN_OK; TERN_ERR_FULL in a phase; what tern returns */
 tern_status baseline_queue_push(tern_worker *worker, baseline_queue *queue, const void *item,
                                 tern_flags flags);
 /** Takes the oldest item.
  *
- * @param promise READ_WRITE or READ_ONLY
+ * @param flags TERN_READ_WRITE or TERN_READ_ONLY; with TERN_BY_CALL by call, otherwise by RMA
  * @return TERN_OK; TERN_ERR_EMPTY in a phase; what tern returns */
 tern_status baseline_queue_pop(tern_worker *worker, baseline_queue *queue, void *item,
                                tern_flags flags);

@@ -59,15 +59,14 @@ tern_status baseline_table_destroy(tern_worker *worker, baseline_table *table);
 
 /** Stores value under key.
  *
- * @param promise READ_WRITE or WRITE_ONLY
- * @param via TERN_BY_RMA or TERN_BY_CALL
+ * @param flags TERN_READ_WRITE or TERN_WRITE_ONLY; with TERN_BY_CALL by call, otherwise by RMA
  * @param[out] existed 1 if the key was there; may be NULL
  * @return TERN_OK; TERN_ERR_FULL if all buckets of the owner have other keys; what tern returns */
 tern_status baseline_table_insert(tern_worker *worker, baseline_table *table, uint64_t key,
                                   const void *value, tern_flags flags, int *existed);
 /** Finds the value of key.
  *
- * @param promise READ_WRITE or READ_ONLY
+ * @param flags TERN_READ_WRITE or TERN_READ_ONLY; with TERN_BY_CALL by call, otherwise by RMA
  * @return TERN_OK; TERN_ERR_NOT_FOUND; what tern returns */
 tern_status baseline_table_find(tern_worker *worker, baseline_table *table, uint64_t key,
                                 tern_flags flags, void *value);
