@@ -66,7 +66,8 @@ typedef tern_status (*tern_handler)(tern_call_info *call, const void *arguments,
  * The text is the detail of tern_call_return at the caller, behind the number of this rank; of
  * tern_call, where nobody waits, it is logged. It is cut after 1,000 bytes. A handler that returns
  * the error of a function of tern brings that one's detail home. The last text before the return
- * counts. With TERN_OK there is no text, and one with TERN_ERR_AGAIN is dropped. */
+ * counts. With TERN_OK there is no text, and one with TERN_ERR_AGAIN is dropped. Modifiers
+ * (tern/hashtable_modify.h) may use it too, and pass NULL as the call. */
 TERN_NODISCARD TERN_API tern_status tern_call_fail(const tern_call_info *call, tern_status status,
                                                    const char *format, ...)
     __attribute__((format(printf, 3, 4)));

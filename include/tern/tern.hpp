@@ -8,6 +8,7 @@
  * docs/languages.md has a program. Each header can also be included alone.
  */
 
+#include "tern/cpp/bytes.hpp"
 #include "tern/cpp/call.hpp"
 #include "tern/cpp/collective.hpp"
 #include "tern/cpp/context.hpp"
@@ -15,8 +16,10 @@
 #include "tern/cpp/future.hpp"
 #include "tern/cpp/hash_map.hpp"
 #include "tern/cpp/map.hpp"
+#include "tern/cpp/modify.hpp"
 #include "tern/cpp/notify.hpp"
 #include "tern/cpp/object.hpp"
+#include "tern/cpp/part.hpp"
 #include "tern/cpp/pointer.hpp"
 #include "tern/cpp/queue.hpp"
 #include "tern/cpp/result.hpp"

@@ -1,35 +1,35 @@
 // The C++ interface (tern/tern.hpp) on two ranks: owners, typed transfers and atomics,
-// notifications, calls, futures, tables, maps and queues. Compiled twice, with exceptions and
-// without.
+// notifications, calls, futures, tables and queues; maps are in cplusplus_maps.cpp. Compiled twice,
+// with exceptions and without.
 
-#include <tern/tern.hpp>
+#include "cplusplus.hpp"
 
 #include <array>
 #include <cstdio>
 #include <cstring>
-#include <algorithm>
-#include <sstream>
 #include <string>
-#include <string_view>
 #include <vector>
 
-static int failures = 0;
+#include <unistd.h>
 
-static void check(bool holds, const char *text, int line) {
+int failures = 0;
+
+void check(bool holds, const char *file, int line, const char *text) {
     if (holds)
         return;
-    std::fprintf(stderr, "cplusplus.cpp:%d: %s (%s)\n", line, text, tern_error_detail());
+    std::fprintf(stderr, "%s:%d: %s (%s)\n", file, line, text, tern_error_detail());
     failures++;
 }
-#define CHECK(holds) check(holds, #holds, __LINE__)
+
+std::string file_name(const tern::context &context, const tern::worker &worker) {
+    std::int64_t pid = context.rank() == 0 ? getpid() : 0;
+    CHECK(tern::broadcast(worker, 0, &pid).ok());
+    return "cplusplus." + std::to_string(pid);
+}
 
 // ---- what is called ----
 
 static std::int64_t seen = 0;
-
-struct wide {
-    double values[300]; // more than TERN_RESULT_MAX
-};
 
 static void note(tern_call_info &call, std::int64_t value, char sign) {
     seen += sign == '-' ? -value : value;
@@ -240,6 +240,100 @@ static void test_tables(const tern::context &context, const tern::worker &worker
     CHECK(tern::barrier(worker).ok());
     CHECK(counts.value().find({"TERN"}).value() == 10u);
     CHECK(counts.value().size().value() == 2);
+    name mine = {"of rank 0"};
+    mine.text[8] = static_cast<char>('0' + me);
+    auto added = counts.value().add_start(mine, 3).value();
+    CHECK(added.get().value() == 0);
+    CHECK(counts.value().compare_swap(mine, 3, 8).value() == 3u);
+    CHECK(counts.value().compare_swap(mine, 3, 9).value() == 8u);
+    CHECK(!counts.value().compare_swap({"heron"}, 0, 1).value().has_value());
+
+    const std::string path = file_name(context, worker) + ".counts";
+    CHECK(counts.value().save(path.c_str(), "words").ok());
+    tern_hashtable_file file = {};
+    auto same = tern::counter_map<name, any_case_hash, any_case_equal>::load(worker, path.c_str(),
+                                                                             {}, &file);
+    CHECK(same.value().find({"TERN"}).value() == 10u && same.value().size().value() == 4);
+    CHECK(file.keys == 4 && file.note_bytes == 5 && std::memcmp(file.note, "words", 5) == 0);
+    auto wrong = tern::hash_map<int, double>::load(worker, path.c_str());
+    CHECK(wrong.status() == TERN_ERR_ARGUMENT); // the file has other keys
+    CHECK(me != 0 || unlink(path.c_str()) == 0);
+}
+
+static double scale(tern_modify_info &info, double &value, double by) {
+    return value = info.existed ? value * by : by;
+}
+static void forget(tern_modify_info &, double &value, int) noexcept { value = 0; }
+static tern::result<int> no_more(tern_modify_info &, double &value, double most) {
+    if (value >= most)
+        return tern_call_fail(nullptr, TERN_ERR_RANGE, "%g is enough", value);
+    value++;
+    return static_cast<int>(value);
+}
+#if defined(__cpp_exceptions)
+static void spoil(tern_modify_info &, double &value, int) {
+    value = 7;
+    throw std::runtime_error("not this one");
+}
+#endif
+
+// Functions that change values of a table, at both owners.
+static void test_modify(const tern::context &context, const tern::worker &worker) {
+    const int me = static_cast<int>(context.rank());
+    auto map = tern::hash_map<int, double>::create(worker, 100).value();
+    for (int i = 0; i < 20; i++) {
+        const int key = 2 * i + me;
+        CHECK(map.modify<scale>(key, 3).status() == TERN_ERR_NOT_FOUND);
+        CHECK(map.modify<scale>(key, 3, TERN_ABSENT_INSERT).value() == 3.0);
+        CHECK(map.modify<scale>(key, 2.5).value() == 7.5 && map.find(key).value() == 7.5);
+        CHECK(map.modify<no_more>(key, 8).value() == 8);
+        CHECK(map.modify<no_more>(key, 8).status() == TERN_ERR_RANGE);
+        CHECK(std::strstr(tern_error_detail(), "8.5 is enough") != nullptr);
+#if defined(__cpp_exceptions)
+        CHECK(map.modify<spoil>(key, 0).status() == TERN_ERR_STATE);
+        CHECK(std::strstr(tern_error_detail(), "not this one") != nullptr);
+#endif
+        CHECK(map.find(key).value() == 8.5);
+        CHECK(map.modify<forget>(key, 0).ok() && map.find(key).value() == 0.0);
+    }
+    CHECK(tern::barrier(worker).ok());
+    // Both ranks change one value.
+    for (int i = 0; i < 10; i++)
+        CHECK(map.modify<no_more>(-1, 100, TERN_ABSENT_INSERT).ok());
+    const std::string path = file_name(context, worker) + ".table";
+    CHECK(tern::barrier(worker).ok() && map.save(path.c_str()).ok());
+    auto same = tern::hash_map<int, double>::load(worker, path.c_str()).value();
+    CHECK(same.find(-1).value() == 20.0 && same.size().value() == 41);
+    CHECK(me != 0 || unlink(path.c_str()) == 0);
+}
+
+struct shop {
+    int left;
+};
+static int sell(tern_call_info &call, std::uint64_t id, int count) {
+    shop *here = tern::find_part<shop>(call.worker, "shop", id);
+    return here != nullptr ? here->left -= count : -1;
+}
+
+// Memory and objects that all ranks make together.
+static void test_objects(const tern::context &context, const tern::worker &worker) {
+    const std::uint32_t me = context.rank(), other = 1 - me;
+    auto mine = tern::alloc_all<int>(worker, 4).value();
+    CHECK(mine.rank() == me && mine.on(other).on(me) == mine);
+    CHECK(tern::put(worker, mine.on(other) + 1, 40 + static_cast<int>(me)).ok());
+    CHECK(tern::barrier(worker).ok());
+    CHECK(mine.local(context)[1] == 40 + static_cast<int>(other));
+    CHECK(tern::free_all(worker, mine.on(0)).ok());
+
+    shop here = {10 + static_cast<int>(me)};
+    auto part = tern::part::create(worker, "shop", &here).value();
+    auto moved = std::move(part);
+    CHECK(part.get() == nullptr && tern::barrier(worker).ok());
+    const tern_worker_id there = {other, 0};
+    CHECK(tern::call_return<sell>(worker, there, moved.id(), 3).value() ==
+          7 + static_cast<int>(other));
+    CHECK(tern::call_return<sell>(worker, there, moved.id() + 1, 3).value() == -1);
+    CHECK(tern::barrier(worker).ok() && here.left == 7 + static_cast<int>(me));
 }
 
 static void test_queues(const tern::context &context, const tern::worker &worker) {
@@ -327,143 +421,6 @@ static void test_work(const tern::context &context, const tern::worker &worker) 
     CHECK(work.get() == nullptr && moved.on(worker).size().ok());
 }
 
-static void test_maps(const tern::context &context, const tern::worker &worker) {
-    using namespace std::string_literals;
-    using namespace std::string_view_literals;
-    const std::uint32_t me = context.rank();
-    const std::string own = "rank " + std::to_string(me);
-    const std::vector<double> samples(300, 1.5 + me);
-    auto map = tern::map::create(worker, 100).value();
-    CHECK(map.insert(own, samples).value() && !map.insert(own, samples).value());
-    if (me == 0) {
-        CHECK(map.insert("name", "tern").value());
-        CHECK(!map.insert_new("name"sv, "gull"s).value());
-        CHECK(map.insert("", "").value());
-        CHECK(map.insert(tern::bytes_of(7), tern::bytes_of(0.5)).value());
-    }
-    CHECK(map.size().value() == 5);
-    CHECK(map.find("name").value() == "tern");
-    CHECK(map.find("").value() == "");
-    CHECK(!map.find("nam").value().has_value());
-    CHECK(map.find<double>(tern::bytes_of(7)).value() == 0.5);
-    CHECK(map.find<float>(tern::bytes_of(7)).status() == TERN_ERR_RANGE); // 8 bytes, not 4
-    CHECK(map.find<wide>(tern::bytes_of(7)).status() == TERN_ERR_RANGE);
-    auto theirs = map.find<std::vector<double>>("rank " + std::to_string(1 - me)).value();
-    CHECK(theirs == std::vector<double>(300, 2.5 - me));
-    using three = std::array<char, 3>;
-    CHECK(map.find<std::vector<three>>("name").status() == TERN_ERR_RANGE);
-    auto name = map.find_alloc("name").value();
-    CHECK(name.has_value() && name->size() == 4 && name->text() == "tern");
-    CHECK(!map.find_alloc("gull").value().has_value());
-    CHECK(map.find(std::string(TERN_MAP_KEY_MAX + 1, 'x')).status() == TERN_ERR_RANGE);
-    CHECK(tern::barrier(worker).ok());
-
-    std::uint64_t here = 0;
-    std::vector<std::size_t> sizes;
-    CHECK(
-        map.for_each([&](tern::bytes key, tern::bytes) { here += map.owner_of(key) == me; }).ok());
-    CHECK(here == map.local_size().value());
-    CHECK(map.for_each_anywhere([&](tern::bytes key, tern::bytes value) {
-                 sizes.push_back(value.size());
-                 if (key.text() == "name")
-                     CHECK(value.text() == "tern");
-             })
-              .ok());
-    std::sort(sizes.begin(), sizes.end());
-    CHECK(sizes == std::vector<std::size_t>({0, 4, 8, 2400, 2400}));
-    int visits = 0;
-    CHECK(map.for_each_anywhere([&](tern::bytes, tern::bytes) { return ++visits < 2; }).ok());
-    CHECK(visits == 2);
-    CHECK(tern::barrier(worker).ok());
-    CHECK(map.erase(own).value() && !map.erase(own).value());
-    CHECK(map.clear().ok() && map.size().value() == 0);
-}
-
-// Words of any length are counted by a map alone.
-static void test_words(const tern::context &context, const tern::worker &worker) {
-    const std::uint32_t me = context.rank();
-    tern_map_options grow = {};
-    grow.grow = 1;
-    auto counts = tern::map::create(worker, 2, grow).value();
-    std::istringstream text("one for sorrow two for mirth three for the funerals of "
-                            "hippopotomonstrosesquippedaliophobia four for birth");
-    std::string word;
-    for (std::uint32_t i = 0; text >> word; i++) {
-        if (i % 2 == me)
-            CHECK(counts.add(word).ok());
-    }
-    CHECK(counts.size().value() == 12);
-    CHECK(counts.find<std::uint64_t>("for").value() == 4);
-    CHECK(counts.find<std::uint64_t>("hippopotomonstrosesquippedaliophobia").value() == 1);
-    std::uint64_t words = 0;
-    CHECK(counts
-              .for_each_anywhere([&](tern::bytes, tern::bytes number) {
-                  words += *static_cast<const std::uint64_t *>(number.data());
-              })
-              .ok());
-    CHECK(words == 15);
-    CHECK(tern::barrier(worker).ok());
-}
-
-// Numbers, futures and batches of a map.
-static void test_map_numbers(const tern::context &context, const tern::worker &worker) {
-    const std::uint32_t me = context.rank();
-    auto map = tern::map::create(worker, 100).value();
-    const std::string mine = "of rank " + std::to_string(me);
-    CHECK(map.add(mine, 5).value() == 0 && map.add(mine).value() == 5);
-    CHECK(map.compare_swap(mine, 6, 9).value() == 6); // now it is 9
-    CHECK(map.compare_swap(mine, 6, 1).value() == 9);
-    CHECK(!map.compare_swap("nothing", 0, 1).value().has_value());
-    CHECK(map.add_start(mine, 2, TERN_BY_CALL).value().get().value() == 9);
-    CHECK(map.find<std::uint64_t>(mine).value() == 11);
-
-    const std::string text = "text of rank " + std::to_string(me);
-    for (tern_flags flags : {TERN_BY_RMA, TERN_BY_CALL}) {
-        CHECK(map.insert_start(text, "tern", flags).value().get().value() ==
-              (flags == TERN_BY_RMA));
-        CHECK(!map.insert_new_start(text, "gull", flags).value().get().value());
-        auto number = map.find_start<std::uint64_t>(mine, flags).value();
-        auto found = map.find_start(text, 100, flags).value();
-        CHECK(found.get().value() == "tern" && found.get().value() == "tern");
-        CHECK(number.get().value() == 11);
-        auto pairs = map.find_start<std::vector<std::uint16_t>>(text, 2, flags).value();
-        CHECK(pairs.get().value().size() == 2);
-        auto small = map.find_start(text, 3, flags);
-        const tern_status status = small.status(); // of an operation that is done at once
-        CHECK((status == TERN_OK ? std::move(small).value().get().status() : status) ==
-              TERN_ERR_RANGE);
-        CHECK(map.find_start<double>(text, flags).value().get().status() == TERN_ERR_RANGE);
-        using three = std::array<char, 3>;
-        CHECK(map.find_start<std::vector<three>>(text, 2, flags).value().get().status() ==
-              TERN_ERR_RANGE);
-        CHECK(map.find_start<double>("nothing", flags).value().get().status() ==
-              TERN_ERR_NOT_FOUND);
-    }
-    CHECK(map.add(text).status() == TERN_ERR_RANGE); // it is no number
-
-    const std::size_t count = 40; // more than are under way at once
-    std::vector<std::string> keys(count);
-    std::vector<std::uint64_t> numbers(count), back(count);
-    std::vector<tern_map_item> items;
-    std::vector<tern_map_slot> slots;
-    for (std::size_t i = 0; i < count; i++) {
-        keys[i] = "number " + std::to_string(i);
-        numbers[i] = i;
-        items.push_back(tern::map_item(keys[i], tern::bytes_of(numbers[i])));
-        slots.push_back(tern::map_slot(keys[i], &back[i], sizeof back[i]));
-    }
-    items.pop_back(); // one key is not there
-    CHECK(me != 0 || map.insert_many(items.data(), items.size()).ok());
-    CHECK(tern::barrier(worker).ok());
-    CHECK(map.add_many(items.data(), items.size(), 10).ok());
-    CHECK(tern::barrier(worker).ok());
-    CHECK(map.find_many(slots.data(), slots.size()).value() == 39);
-    CHECK(back[0] == 20 && back[38] == 58 && slots[38].found && !slots[39].found);
-    slots[0].room = 4;
-    CHECK(map.find_many(slots.data(), 1).status() == TERN_ERR_RANGE && slots[0].value_bytes == 8);
-    CHECK(tern::barrier(worker).ok());
-}
-
 #if defined(__cpp_exceptions)
 extern "C" {
 #pragma weak __lsan_disable // they are there under AddressSanitizer alone
@@ -521,11 +478,11 @@ static int run() {
     test_transfer(context, worker);
     test_calls(context, worker);
     test_tables(context, worker);
+    test_modify(context, worker);
     test_queues(context, worker);
     test_work(context, worker);
+    test_objects(context, worker);
     test_maps(context, worker);
-    test_words(context, worker);
-    test_map_numbers(context, worker);
 
     tern_config config;
     CHECK(tern_config_init(&config) == TERN_OK);

@@ -67,6 +67,49 @@ template <class T> tern_status return_value(tern_call_info *call, const result<T
     return value.status();
 }
 
+/* Runs function, which returns a status. What it throws becomes the error of the call. */
+template <class Run> tern_status catching(const tern_call_info *call, Run function) {
+#if defined(__cpp_exceptions)
+    try {
+        return function();
+    } catch (const error &e) {
+        return tern_call_fail(call, e.status(), "%s", e.what());
+    } catch (const std::exception &e) {
+        return tern_call_fail(call, TERN_ERR_STATE, "%s", e.what());
+    } catch (...) {
+        return tern_call_fail(call, TERN_ERR_STATE, "the function threw an exception");
+    }
+#else
+    (void)call;
+    return function();
+#endif
+}
+
+/* The compiler's text about a function that has the name of Function in it. */
+template <auto Function> const char *pretty() { return __PRETTY_FUNCTION__; }
+
+/* The compiler's name of a function, out of what pretty gives for it. tern compares names up to a
+ * parenthesis, so that there must be none. */
+inline std::string remote_name(const char *text) {
+    std::string name = text;
+    const std::string mark = "Function = ";
+    name.erase(0, name.find(mark) + mark.size());
+    for (char &c : name)
+        c = c == '(' ? '{' : c == ')' ? '}' : c;
+    return name.substr(0, name.rfind(']'));
+}
+
+/* Registers a handler under the name of a function before main(). */
+struct registration {
+    std::string name;
+    tern_function function;
+    registration(const char *text, tern_handler handler)
+        : name(remote_name(text)), function{name.c_str(), handler, nullptr, 0} {
+        tern_function_declare(&function);
+    }
+    registration(const registration &) = delete;
+};
+
 template <auto Function, class Returned, class... Arguments> struct remote_base {
     using value_type = typename unwrapped<Returned>::type;
 
@@ -88,19 +131,8 @@ template <auto Function, class Returned, class... Arguments> struct remote_base 
         if (size != bytes)
             return tern_call_fail(call, TERN_ERR_MISMATCH, "%zu bytes of arguments came, not %zu",
                                   size, bytes);
-#if defined(__cpp_exceptions)
-        try {
-            return run(call, static_cast<const unsigned char *>(arguments));
-        } catch (const error &e) {
-            return tern_call_fail(call, e.status(), "%s", e.what());
-        } catch (const std::exception &e) {
-            return tern_call_fail(call, TERN_ERR_STATE, "%s", e.what());
-        } catch (...) {
-            return tern_call_fail(call, TERN_ERR_STATE, "the function threw an exception");
-        }
-#else
-        return run(call, static_cast<const unsigned char *>(arguments));
-#endif
+        return catching(call,
+                        [&] { return run(call, static_cast<const unsigned char *>(arguments)); });
     }
 
   private:
@@ -129,30 +161,9 @@ template <class Returned, class... Parameters, auto Function>
 struct remote_signature<Returned (*)(tern_call_info &, Parameters...) noexcept, Function>
     : remote_base<Function, Returned, std::decay_t<Parameters>...> {};
 
-/* The compiler's name of the function, out of that of the function which is given as pretty. tern
- * compares names up to a parenthesis, so that there must be none. */
-inline std::string remote_name(const char *pretty) {
-    std::string name = pretty;
-    const std::string mark = "Function = ";
-    name.erase(0, name.find(mark) + mark.size());
-    for (char &c : name)
-        c = c == '(' ? '{' : c == ')' ? '}' : c;
-    return name.substr(0, name.rfind(']'));
-}
-
 template <auto Function>
 struct remote : remote_signature<std::decay_t<decltype(Function)>, Function> {
-    /* Registers the function before main(), in every program that calls it. */
-    struct registration {
-        std::string name;
-        tern_function function;
-        registration()
-            : name(remote_name(__PRETTY_FUNCTION__)), function{name.c_str(), remote::handler,
-                                                               nullptr, 0} {
-            tern_function_declare(&function);
-        }
-    };
-    static inline registration registered;
+    static inline registration registered{pretty<Function>(), remote::handler};
 };
 
 } // namespace detail

@@ -10,6 +10,12 @@
  *     auto squares = tern::hash_map<int, double>::create(worker, 1000).value();
  *     squares.insert(7, 49.0).value();
  *     std::optional<double> found = squares.find(7).value();
+ *
+ * tern/cpp/modify.hpp shows functions that change values. A table can be saved, and loaded by any
+ * number of ranks:
+ *
+ *     squares.save("squares.tern").value();
+ *     auto same = tern::hash_map<int, double>::load(worker, "squares.tern").value();
  */
 
 #include <cstddef>
@@ -17,9 +23,12 @@
 #include <optional>
 #include <type_traits>
 
+#include "tern/cpp/bytes.hpp"
 #include "tern/cpp/future.hpp"
+#include "tern/cpp/modify.hpp"
 #include "tern/hashtable.h"
 #include "tern/hashtable_batch.h"
+#include "tern/hashtable_file.h"
 #include "tern/hashtable_request.h"
 
 namespace tern {
@@ -85,6 +94,10 @@ template <class Key, class Value> class table_view : public handle<tern_hashtabl
     result<std::uint64_t> local_size() { return this->count(tern_hashtable_local_size); }
     /* Collective: takes all keys out. */
     result<void> clear() { return tern_hashtable_clear(worker_, object_); }
+    /* Collective: saves the table in a file, with a note of at most TERN_NOTE_MAX bytes. */
+    result<void> save(const char *path, bytes note = bytes(nullptr, 0)) {
+        return tern_hashtable_save(worker_, object_, path, note.data(), note.size());
+    }
 
     /* The rank that owns key. */
     std::uint32_t owner_of(const Key &key) const { return tern_hashtable_owner(object_, &key); }
@@ -147,6 +160,23 @@ template <class Key, class Value> class hash_map_view : public detail::table_vie
         return existed == 0;
     }
 
+    /* Runs Function on the value of key (tern_hashtable_modify). Returns what Function returns.
+     * TERN_ERR_NOT_FOUND: there is no such key; with TERN_ABSENT_INSERT it is inserted, and
+     * Function is given a value of zeros. */
+    template <auto Function>
+    auto modify(const Key &key,
+                const typename detail::table_modifier<Function>::argument_type &argument,
+                tern_absent absent = TERN_ABSENT_FAIL, tern_flags flags = 0) {
+        using modifier = detail::table_modifier<Function>;
+        static_assert(std::is_same_v<typename modifier::changed_type, Value>,
+                      "the function changes values of another type than those of the table");
+        return detail::modified<modifier>([&](void *out, std::size_t room) {
+            return tern_hashtable_modify(this->worker_, this->object_, &key, &modifier::made,
+                                         &argument, sizeof argument, absent, flags, out, room,
+                                         nullptr, nullptr);
+        });
+    }
+
     result<future<Value>> insert_start(const Key &key, const Value &value, tern_flags flags = 0) {
         return future<Value>::begin(this->worker_, value, [&](tern_request *request, Value *kept) {
             return tern_hashtable_insert_start(this->worker_, this->object_, &key, kept, flags,
@@ -173,16 +203,33 @@ class hash_map
      * functions of keys are set here. */
     static result<hash_map> create(tern_worker *worker, std::uint64_t capacity,
                                    tern_hashtable_options options = {}) {
-        detail::require_plain<Value>();
-        static_assert(alignof(Value) <= 8, "tern hands out values that are aligned to 8 bytes");
-        detail::set_key<Key, Hash, Equal>(options);
-        options.value_bytes = sizeof(Value);
+        set_types(options);
         options.capacity = capacity;
         tern_hashtable *table = nullptr;
         tern_status status = tern_hashtable_create(worker, &options, &table);
         if (status != TERN_OK)
             return status;
         return hash_map(worker, table);
+    }
+
+    /* Collective: a table of what a file holds. file, if given: what the file says. */
+    static result<hash_map> load(tern_worker *worker, const char *path,
+                                 tern_hashtable_options options = {},
+                                 tern_hashtable_file *file = nullptr) {
+        set_types(options);
+        tern_hashtable *table = nullptr;
+        tern_status status = tern_hashtable_load(worker, path, &options, file, &table);
+        if (status != TERN_OK)
+            return status;
+        return hash_map(worker, table);
+    }
+
+  private:
+    static void set_types(tern_hashtable_options &options) {
+        detail::require_plain<Value>();
+        static_assert(alignof(Value) <= 8, "tern hands out values that are aligned to 8 bytes");
+        detail::set_key<Key, Hash, Equal>(options);
+        options.value_bytes = sizeof(Value);
     }
 };
 
@@ -198,6 +245,34 @@ template <class Key> class counter_map_view : public detail::table_view<Key, std
         if (status != TERN_OK)
             return status;
         return before;
+    }
+
+    /* Makes the counter desired if it is expected. Returns the counter before. Nothing: there is no
+     * such key. */
+    result<std::optional<std::uint64_t>> compare_swap(const Key &key, std::uint64_t expected,
+                                                      std::uint64_t desired, tern_flags flags = 0) {
+        std::uint64_t before = 0;
+        tern_status status = tern_hashtable_compare_swap(this->worker_, this->object_, &key,
+                                                         expected, desired, flags, &before);
+        if (status == TERN_ERR_NOT_FOUND)
+            return std::optional<std::uint64_t>();
+        if (status != TERN_OK)
+            return status;
+        return std::optional<std::uint64_t>(before);
+    }
+
+    /* The future has the counter before. */
+    result<future<std::uint64_t>> add_start(const Key &key, std::uint64_t delta = 1,
+                                            tern_flags flags = 0) {
+        auto start = [&](tern_request *request, std::uint64_t *) {
+            return tern_hashtable_add_start(this->worker_, this->object_, &key, delta, flags,
+                                            request);
+        };
+        auto end = [](const tern_request *request, std::uint64_t *before) -> tern_status {
+            *before = tern_request_result(request);
+            return TERN_OK;
+        };
+        return future<std::uint64_t>::begin(this->worker_, 0, start, end);
     }
 
     /* Adds delta to the counters of count keys. */
@@ -222,6 +297,18 @@ class counter_map
         options.capacity = capacity;
         tern_hashtable *table = nullptr;
         tern_status status = tern_hashtable_create(worker, &options, &table);
+        if (status != TERN_OK)
+            return status;
+        return counter_map(worker, table);
+    }
+
+    static result<counter_map> load(tern_worker *worker, const char *path,
+                                    tern_hashtable_options options = {},
+                                    tern_hashtable_file *file = nullptr) {
+        detail::set_key<Key, Hash, Equal>(options);
+        options.counter = 1;
+        tern_hashtable *table = nullptr;
+        tern_status status = tern_hashtable_load(worker, path, &options, file, &table);
         if (status != TERN_OK)
             return status;
         return counter_map(worker, table);

@@ -16,6 +16,12 @@
  * Values that are a std::uint64_t can be counted with:
  *
  *     map.add("words").value();
+ *
+ * tern/cpp/modify.hpp shows functions that change values. A map can be saved, and loaded by any
+ * number of ranks:
+ *
+ *     map.save("names.tern").value();
+ *     auto same = tern::map::load(worker, "names.tern").value();
  */
 
 #include <cstddef>
@@ -29,50 +35,15 @@
 #include <type_traits>
 #include <utility>
 
+#include "tern/cpp/bytes.hpp"
 #include "tern/cpp/future.hpp"
+#include "tern/cpp/modify.hpp"
 #include "tern/map.h"
 #include "tern/map_batch.h"
+#include "tern/map_file.h"
 #include "tern/map_request.h"
 
 namespace tern {
-
-namespace detail {
-
-/* Types with data() and size() of plain elements: std::string, std::string_view, std::vector. */
-template <class T, class = void> struct is_array : std::false_type {};
-template <class T>
-struct is_array<T, std::void_t<decltype(sizeof(*std::declval<const T &>().data())),
-                               decltype(std::declval<const T &>().size())>> : std::true_type {};
-
-} // namespace detail
-
-/* A key or a value: a view of bytes that belong to somebody else. It is made of a text, or of any
- * type with data() and size() whose elements are plain. */
-class bytes {
-  public:
-    constexpr bytes(const void *data, std::size_t size) noexcept : data_(data), size_(size) {}
-    bytes(const char *text) noexcept : bytes(text, std::strlen(text)) {}
-    template <class Array, std::enable_if_t<detail::is_array<Array>::value, int> = 0>
-    bytes(const Array &array) noexcept : bytes(array.data(), array.size() * sizeof(*array.data())) {
-        detail::require_plain<std::decay_t<decltype(*array.data())>>();
-    }
-
-    const void *data() const noexcept { return data_; }
-    std::size_t size() const noexcept { return size_; }
-
-    /* The bytes as a text. */
-    std::string_view text() const noexcept { return {static_cast<const char *>(data_), size_}; }
-
-  private:
-    const void *data_;
-    std::size_t size_;
-};
-
-/* The bytes of one plain value. Equal keys must have equal bytes, so a key has no padding. */
-template <class T> bytes bytes_of(const T &value) noexcept {
-    detail::require_plain<T>();
-    return bytes(&value, sizeof(T));
-}
 
 /* A key with its value, for batches. Their bytes must last as long as the item. */
 inline tern_map_item map_item(bytes key, bytes value = bytes(nullptr, 0)) noexcept {
@@ -170,6 +141,19 @@ class map_view : public detail::handle<tern_map> {
         return std::optional<std::uint64_t>(before);
     }
 
+    /* Runs Function on the value of key (tern_map_modify). Returns what Function returns.
+     * TERN_ERR_NOT_FOUND: there is no such key; with TERN_ABSENT_INSERT it is inserted. */
+    template <auto Function>
+    auto modify(bytes key, bytes argument = bytes(nullptr, 0),
+                tern_absent absent = TERN_ABSENT_FAIL, tern_flags flags = 0) {
+        using modifier = detail::map_modifier<Function>;
+        return detail::modified<modifier>([&](void *out, std::size_t room) {
+            return tern_map_modify(worker_, object_, key.data(), key.size(), &modifier::made,
+                                   argument.data(), argument.size(), absent, flags, out, room,
+                                   nullptr, nullptr);
+        });
+    }
+
     /* The future says whether the key is new. Key and value are copied. */
     result<future<bool>> insert_start(bytes key, bytes value, tern_flags flags = 0) {
         return insert_start_by(tern_map_insert_start, key, value, flags);
@@ -256,6 +240,10 @@ class map_view : public detail::handle<tern_map> {
     result<std::uint64_t> local_size() { return this->count(tern_map_local_size); }
     /* Collective: takes all keys out. */
     result<void> clear() { return tern_map_clear(worker_, object_); }
+    /* Collective: saves the map in a file, with a note of at most TERN_NOTE_MAX bytes. */
+    result<void> save(const char *path, bytes note = bytes(nullptr, 0)) {
+        return tern_map_save(worker_, object_, path, note.data(), note.size());
+    }
 
     /* The rank that owns key. */
     std::uint32_t owner_of(bytes key) const {
@@ -341,6 +329,16 @@ class map : public detail::owner<map_view, tern_map, tern_map_destroy> {
         if (status != TERN_OK)
             return status;
         return map(worker, created);
+    }
+
+    /* Collective: a map of what a file holds. file, if given: what the file says. */
+    static result<map> load(tern_worker *worker, const char *path, tern_map_options options = {},
+                            tern_map_file *file = nullptr) {
+        tern_map *loaded = nullptr;
+        tern_status status = tern_map_load(worker, path, &options, file, &loaded);
+        if (status != TERN_OK)
+            return status;
+        return map(worker, loaded);
     }
 };
 

@@ -20,6 +20,8 @@ template <class T> struct pointer {
     explicit pointer(tern_ptr p) : place(p) {}
 
     std::uint32_t rank() const { return place.rank; }
+    /* The same place in the segment of another rank; of alloc_all, that rank's piece. */
+    pointer on(std::uint32_t rank) const { return pointer(tern_ptr_on(place, rank)); }
     explicit operator bool() const { return place.offset != 0; }
 
     pointer operator+(std::ptrdiff_t n) const {
@@ -63,6 +65,24 @@ result<pointer<T>> alloc_on(tern_worker *worker, std::uint32_t rank, std::size_t
 
 template <class T> result<void> free(tern_worker *worker, pointer<T> p) {
     return tern_free(worker, p.place);
+}
+
+/* Collective: allocates count elements in the segment of each rank, at the same place. Returns this
+ * rank's piece. */
+template <class T>
+result<pointer<T>> alloc_all(tern_worker *worker, std::size_t count,
+                             tern_domain domain = TERN_DOMAIN_GLOBAL) {
+    detail::require_plain<T>();
+    pointer<T> p;
+    tern_status status = tern_alloc_all(worker, count * sizeof(T), 0, domain, &p.place);
+    if (status != TERN_OK)
+        return status;
+    return p;
+}
+
+/* Collective: frees what alloc_all gave; p is any rank's piece. */
+template <class T> result<void> free_all(tern_worker *worker, pointer<T> p) {
+    return tern_free_all(worker, p.place);
 }
 
 } // namespace tern
