@@ -36,6 +36,9 @@ module tern
     type, bind(C) :: tern_map
         type(c_ptr) :: c = c_null_ptr
     end type
+    type, bind(C) :: tern_part
+        type(c_ptr) :: c = c_null_ptr
+    end type
 
     type, bind(C) :: tern_worker_id
         integer(c_int32_t) :: rank = 0
@@ -137,6 +140,64 @@ module tern
         integer(c_int32_t) :: id = 0
     end type
 
+    ! What a function that changes a value of a table is given beside the value.
+    type, bind(C) :: tern_modify_info
+        type(tern_worker) :: worker
+        type(tern_worker_id) :: origin
+        type(c_ptr) :: key = c_null_ptr
+        type(c_ptr) :: argument = c_null_ptr
+        integer(c_size_t) :: argument_bytes = 0
+        integer(c_int) :: existed = 0
+        type(c_ptr) :: result = c_null_ptr
+        integer(c_size_t) :: result_bytes = 0
+        type(c_ptr) :: user = c_null_ptr ! of this module
+    end type
+
+    ! What a function that changes a value of a map is given.
+    type, bind(C) :: tern_map_modify_info
+        type(tern_worker) :: worker
+        type(tern_worker_id) :: origin
+        type(c_ptr) :: key = c_null_ptr
+        integer(c_size_t) :: key_bytes = 0
+        type(c_ptr) :: value = c_null_ptr
+        integer(c_size_t) :: value_bytes = 0
+        type(c_ptr) :: argument = c_null_ptr
+        integer(c_size_t) :: argument_bytes = 0
+        integer(c_int) :: existed = 0
+        type(c_ptr) :: result = c_null_ptr
+        integer(c_size_t) :: result_bytes = 0
+        type(c_ptr) :: user = c_null_ptr ! of this module
+    end type
+
+    ! Functions that change values. Made by tern_modifier_register and tern_map_modifier_register.
+    type, bind(C) :: tern_modifier
+        type(c_funptr) :: function = c_null_funptr
+        type(c_ptr) :: call = c_null_ptr
+        integer(c_int) :: any_thread = 0
+    end type
+    type, bind(C) :: tern_map_modifier
+        type(c_funptr) :: function = c_null_funptr
+        type(c_ptr) :: call = c_null_ptr
+        integer(c_int) :: any_thread = 0
+    end type
+
+    ! What a file says about its table, or its map.
+    type, bind(C) :: tern_hashtable_file
+        integer(c_size_t) :: key_bytes = 0
+        integer(c_size_t) :: value_bytes = 0
+        integer(c_int) :: counter = 0
+        integer(c_int64_t) :: keys = 0
+        integer(c_size_t) :: note_bytes = 0
+        character(kind=c_char) :: note(257) = c_null_char
+    end type
+    type, bind(C) :: tern_map_file
+        integer(c_int64_t) :: keys = 0
+        integer(c_int64_t) :: key_bytes = 0
+        integer(c_int64_t) :: value_bytes = 0
+        integer(c_size_t) :: note_bytes = 0
+        character(kind=c_char) :: note(257) = c_null_char
+    end type
+
     ! ---- constants ----
 
     enum, bind(C)
@@ -158,6 +219,9 @@ module tern
     enum, bind(C)
         enumerator :: TERN_UINT64 = 0, TERN_INT64, TERN_DOUBLE
     end enum
+    enum, bind(C)
+        enumerator :: TERN_ABSENT_FAIL = 0, TERN_ABSENT_INSERT
+    end enum
     ! Flags of operations, combined by ior.
     integer(c_int32_t), parameter :: TERN_READ_WRITE = 0, TERN_WRITE_ONLY = 1, &
         TERN_READ_ONLY = 2, TERN_LOCAL = 4, TERN_AUTO = 0, TERN_BY_RMA = 8, TERN_BY_CALL = 16
@@ -166,6 +230,9 @@ module tern
     integer(c_int), parameter :: TERN_NUMA_ANY = -1
     integer(c_int), parameter :: TERN_RESULT_MAX = 1024 ! bytes that call%result has room for
     integer(c_int), parameter :: TERN_MAP_KEY_MAX = 65536 ! bytes of the largest keys of maps
+    integer(c_int), parameter :: TERN_MODIFY_RESULT_MAX = 1016 ! bytes that info%result has room for
+    integer(c_int), parameter :: TERN_MAP_MODIFY_RESULT_MAX = 1000 ! the same of a map
+    integer(c_int), parameter :: TERN_NOTE_MAX = 256 ! bytes of the longest note of a file
 
     ! A function that other ranks call. arguments is the address of bytes bytes; what it returns is
     ! the status of the call. It may not wait. Its result goes to where call%result points
@@ -178,14 +245,36 @@ module tern
             integer(c_size_t), value :: bytes
             integer(c_int) :: tern_handler
         end function
+        ! A function that changes the value of a table at this address. It returns TERN_OK, or an
+        ! error, and then nothing is changed. It may neither wait nor use the table.
+        function tern_modify_function(info, value) bind(C)
+            import :: c_int, c_ptr, tern_modify_info
+            type(tern_modify_info), intent(inout) :: info
+            type(c_ptr), value :: value
+            integer(c_int) :: tern_modify_function
+        end function
+        ! The same for a map: it changes what info%value points to, and its size by
+        ! tern_map_resize. It may run again, and has no effect but on the value and the result.
+        function tern_map_modify_function(info) bind(C)
+            import :: c_int, tern_map_modify_info
+            type(tern_map_modify_info), intent(inout) :: info
+            integer(c_int) :: tern_map_modify_function
+        end function
     end interface
 
     include 'transfer.inc'
     include 'request.inc'
     include 'objects.inc'
+    include 'queue.inc'
     include 'map.inc'
+    include 'modify.inc'
+
+    private :: tern_run_modifier, tern_run_map_modifier
 
 contains
+
+    include 'register.inc'
+    include 'file.inc'
 
     ! Collective over comm. options: such as "TERN_WORKERS=2 TERN_SEGMENT_SIZE=1G".
     function tern_context_create(comm, context, options) result(status)
@@ -207,33 +296,6 @@ contains
         else
             status = create(int(comm%MPI_VAL, c_int), c_null_char, context)
         end if
-    end function
-
-    ! Registers handler under name for contexts that are created later. function must live as long
-    ! as the program: give it the attribute save.
-    function tern_function_register(function, name, handler) result(status)
-        type(tern_function), intent(inout), target :: function
-        character(len=*), intent(in) :: name
-        procedure(tern_handler) :: handler
-        integer(c_int) :: status
-        character(kind=c_char), pointer :: text(:)
-        integer :: i
-        interface
-            function register(function) bind(C, name='tern_function_register')
-                import :: c_int, tern_function
-                type(tern_function), intent(inout) :: function
-                integer(c_int) :: register
-            end function
-        end interface
-        allocate (text(len(name) + 1)) ! for the rest of the program, as the function
-        do i = 1, len(name)
-            text(i) = name(i:i)
-        end do
-        text(len(name) + 1) = c_null_char
-        function%name = c_loc(text)
-        function%handler = c_funloc(handler)
-        status = register(function)
-        if (status /= TERN_OK) deallocate (text)
     end function
 
     ! The meaning of a status in a few words.

@@ -23,8 +23,9 @@ from .call import Function, function
 from .context import Context, Event
 from .hashtable import HashTable
 from .map import Map
+from .modify import modifier
 from .queue import DistributedQueue, Done, Empty, Full, Queue
 
 __all__ = ["AUTO", "BY_CALL", "BY_RMA", "DOMAIN_GLOBAL", "DOMAIN_NODE", "DOMAIN_OWNER", "READ_ONLY",
            "READ_WRITE", "WRITE_ONLY", "Context", "DistributedQueue", "Done", "Empty", "Error", "Event",
-           "Full", "Function", "HashTable", "Map", "Pointer", "Queue", "function"]
+           "Full", "Function", "HashTable", "Map", "Pointer", "Queue", "function", "modifier"]

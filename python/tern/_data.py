@@ -39,6 +39,7 @@ class Codec:
     it comes back as bytes, without the zeros that fill it up."""
 
     def __init__(self, form):
+        self.form = form
         self._struct = struct.Struct(form if form[:1] in "@=<>!" else "=" + form)
         self.bytes = self._struct.size
         self._single = len(self._struct.unpack(bytes(self.bytes))) == 1

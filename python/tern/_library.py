@@ -22,6 +22,9 @@ PROBE_LOCAL, PROBE_REMOTE = 1, 2
 NUMA_ANY = -1
 RESULT_MAX = 1024
 MAP_KEY_MAX = 65536
+ABSENT_FAIL, ABSENT_INSERT = 0, 1
+REDUCE_SUM, REDUCE_MIN, REDUCE_MAX = range(3)
+UINT64, INT64, DOUBLE = range(3)
 
 
 class Pointer(Structure):
@@ -31,6 +34,10 @@ class Pointer(Structure):
 
     def __add__(self, distance):
         return Pointer(self.rank, self.segment, self.domain, self.offset + distance)
+
+    def on(self, rank):
+        """The same place in the segment of another rank; of Context.alloc_all, that rank's piece."""
+        return Pointer(rank, self.segment, self.domain, self.offset)
 
     def __eq__(self, other):
         return isinstance(other, Pointer) and bytes(self) == bytes(other)
@@ -67,6 +74,16 @@ class MapSlot(Structure):
                 ("value_bytes", c_size_t), ("found", c_int)]
 
 
+class HashTableFile(Structure):
+    _fields_ = [("key_bytes", c_size_t), ("value_bytes", c_size_t), ("counter", c_int), ("keys", c_uint64),
+                ("note_bytes", c_size_t), ("note", c_uint8 * 257)]
+
+
+class MapFile(Structure):
+    _fields_ = [("keys", c_uint64), ("key_bytes", c_uint64), ("value_bytes", c_uint64),
+                ("note_bytes", c_size_t), ("note", c_uint8 * 257)]
+
+
 class WorkerId(Structure):
     _fields_ = [("rank", c_uint32), ("index", c_uint32)]
 
@@ -87,6 +104,31 @@ HANDLER = ctypes.CFUNCTYPE(c_int, POINTER(CallInfo), c_void_p, c_size_t)
 
 class Function(Structure):
     _fields_ = [("name", c_char_p), ("handler", HANDLER), ("user", c_void_p), ("id", c_uint32)]
+
+
+class ModifyInfo(Structure):
+    _fields_ = [("worker", c_void_p), ("origin", WorkerId), ("key", c_void_p), ("argument", c_void_p),
+                ("argument_bytes", c_size_t), ("existed", c_int), ("result", c_void_p),
+                ("result_bytes", c_size_t), ("user", c_void_p)]
+
+
+class MapModifyInfo(Structure):
+    _fields_ = [("worker", c_void_p), ("origin", WorkerId), ("key", c_void_p), ("key_bytes", c_size_t),
+                ("value", c_void_p), ("value_bytes", c_size_t), ("argument", c_void_p),
+                ("argument_bytes", c_size_t), ("existed", c_int), ("result", c_void_p),
+                ("result_bytes", c_size_t), ("user", c_void_p)]
+
+
+MODIFY = ctypes.CFUNCTYPE(c_int, POINTER(ModifyInfo), c_void_p)
+MAP_MODIFY = ctypes.CFUNCTYPE(c_int, POINTER(MapModifyInfo))
+
+
+class Modifier(Structure):
+    _fields_ = [("function", MODIFY), ("call", POINTER(Function)), ("any_thread", c_int)]
+
+
+class MapModifier(Structure):
+    _fields_ = [("function", MAP_MODIFY), ("call", POINTER(Function)), ("any_thread", c_int)]
 
 
 class Error(Exception):
@@ -144,6 +186,9 @@ library.tern_map_owner.argtypes = [_O, _D, _N]
 library.tern_map_owner.restype = c_uint32
 # What a handler calls; the handler returns the status.
 library.tern_call_fail.argtypes = [POINTER(CallInfo), c_int, c_char_p, c_char_p]
+# These return a status to C.
+library.tern_hashtable_run_modifier.argtypes = [POINTER(CallInfo), c_void_p, c_size_t, MODIFY]
+library.tern_map_run_modifier.argtypes = [POINTER(CallInfo), c_void_p, c_size_t, MAP_MODIFY]
 # That of malloc, for what tern gives away.
 free = ctypes.CDLL(None).free
 free.argtypes, free.restype = [c_void_p], None
@@ -154,6 +199,8 @@ _declare("tern_worker_adopt", c_void_p, c_uint32, POINTER(c_void_p))
 _declare("tern_alloc", _W, _N, _N, c_int, POINTER(Pointer))
 _declare("tern_alloc_on", _W, c_uint32, c_int, _N, _N, c_int, POINTER(Pointer))
 _declare("tern_free", _W, _P)
+_declare("tern_alloc_all", _W, _N, _N, c_int, POINTER(Pointer))
+_declare("tern_free_all", _W, _P)
 _declare("tern_put", _W, _P, _D, _N)
 _declare("tern_get", _W, _D, _P, _N)
 for _name in "tern_flush", "tern_fence":
@@ -167,6 +214,7 @@ for _width, _word in ("", c_uint64), ("32", c_uint32):
     _declare(f"tern_atomic_load{_width}", _W, _P, POINTER(_word))
     _declare(f"tern_atomic_store{_width}", _W, _P, _word)
 _declare("tern_notify_broadcast", _W, c_uint32, _D, _N)
+_declare("tern_notify_allreduce", _W, c_int, c_int, _D, _N)
 _declare("tern_put_notify", _W, WorkerId, _P, _D, _N, c_uint64, _D, _N, c_int)
 _declare("tern_get_notify", _W, WorkerId, _D, _P, _N, c_uint64, _D, _N, c_int)
 for _name in "tern_probe", "tern_event_wait":
@@ -183,6 +231,7 @@ for _name in "insert", "insert_new":
     _declare(f"tern_hashtable_{_name}", _W, _O, _D, _D, c_uint32, POINTER(c_int))
 _declare("tern_hashtable_erase", _W, _O, _D, c_uint32)
 _declare("tern_hashtable_add", _W, _O, _D, c_uint64, c_uint32, POINTER(c_uint64))
+_declare("tern_hashtable_compare_swap", _W, _O, _D, c_uint64, c_uint64, c_uint32, POINTER(c_uint64))
 _declare("tern_hashtable_find", _W, _O, _D, c_uint32, _D)
 _declare("tern_hashtable_add_many", _W, _O, _D, _N, c_uint64, c_uint32, POINTER(c_size_t))
 _declare("tern_hashtable_insert_many", _W, _O, _D, _D, _N, c_uint32, POINTER(c_size_t))
@@ -192,6 +241,11 @@ for _name in "for_each", "for_each_anywhere":
 for _name in "size", "local_size":
     _declare(f"tern_hashtable_{_name}", _W, _O, POINTER(c_uint64))
 _declare("tern_hashtable_clear", _W, _O)
+_declare("tern_hashtable_save", _W, _O, c_char_p, _D, _N)
+_declare("tern_hashtable_load", _W, c_char_p, POINTER(HashTableOptions), POINTER(HashTableFile),
+         POINTER(c_void_p))
+_declare("tern_hashtable_modify", _W, _O, _D, POINTER(Modifier), _D, _N, c_int, c_uint32, _D, _N,
+         POINTER(c_size_t), POINTER(c_int))
 
 _declare("tern_map_create", _W, POINTER(MapOptions), POINTER(c_void_p))
 _declare("tern_map_destroy", _W, _O)
@@ -209,6 +263,11 @@ for _name in "for_each", "for_each_anywhere":
 for _name in "size", "local_size":
     _declare(f"tern_map_{_name}", _W, _O, POINTER(c_uint64))
 _declare("tern_map_clear", _W, _O)
+_declare("tern_map_save", _W, _O, c_char_p, _D, _N)
+_declare("tern_map_load", _W, c_char_p, POINTER(MapOptions), POINTER(MapFile), POINTER(c_void_p))
+_declare("tern_map_modify", _W, _O, _D, _N, POINTER(MapModifier), _D, _N, c_int, c_uint32, _D, _N,
+         POINTER(c_size_t), POINTER(c_int))
+_declare("tern_map_resize", POINTER(MapModifyInfo), _N)
 
 for _kind in "queue", "distributed_queue":
     _declare(f"tern_{_kind}_create", _W, POINTER(QueueOptions), POINTER(c_void_p))

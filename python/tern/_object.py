@@ -1,9 +1,11 @@
 """What tables, maps and queues have in common."""
 
 import ctypes
+import os
 from contextlib import contextmanager
 from ctypes import byref
 
+from ._data import as_bytes
 from ._library import ERR_NOT_FOUND, Error
 
 
@@ -52,7 +54,21 @@ def absent(key):
 
 
 class Keyed(Object):
-    """What is used like a dict; it has find, insert and erase."""
+    """What is used like a dict; it has find, insert and erase. path: of the file that it begins with, of
+    which load fills file, a structure; the note of that file becomes the attribute note."""
+
+    def __init__(self, context, create, destroy, options, load, path, file):
+        def begin(worker, options, made):
+            if path is None:
+                create(worker, options, made)
+            else:
+                load(worker, os.fsencode(path), options, byref(file), made)
+        super().__init__(context, begin, destroy, options)
+        self.note = bytes(file.note[:file.note_bytes])
+
+    def _save(self, function, path, note):
+        note = as_bytes(note)
+        function(self._worker, self._object, os.fsencode(path), note, len(note))
 
     def __getitem__(self, key):
         return self.find(key)

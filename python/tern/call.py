@@ -7,6 +7,15 @@ import pickle
 from ._library import ERR_AGAIN, ERR_STATE, HANDLER, RESULT_MAX, Error, library
 from ._library import Function as _Function
 
+def failure(call, error):
+    """What a handler returns for an exception. ctypes would print an exception and return 0, so none may
+    leave."""
+    status = error.status if isinstance(error, Error) else ERR_STATE
+    # tern would run the call again for it, and the function has run.
+    status = ERR_STATE if status == ERR_AGAIN else status
+    return library.tern_call_fail(call, status, b"%s", f"{type(error).__name__}: {error}".encode())
+
+
 _registered = []  # tern keeps their addresses until the process ends
 
 
@@ -25,7 +34,6 @@ class Function:
         return self._function(*arguments, **named)
 
     def _handler(self, call, arguments, size):
-        # ctypes would print an exception and return 0, so none may leave.
         try:
             positional, named = pickle.loads(ctypes.string_at(arguments, size))
             result = pickle.dumps(self._function(*positional, **named))
@@ -35,10 +43,7 @@ class Function:
             call.contents.result_bytes = len(result)
             return 0
         except BaseException as error:
-            status = error.status if isinstance(error, Error) else ERR_STATE
-            # tern would run the call again for it, and the function has run.
-            status = ERR_STATE if status == ERR_AGAIN else status
-            return library.tern_call_fail(call, status, b"%s", f"{type(error).__name__}: {error}".encode())
+            return failure(call, error)
 
     def _send(self, worker, target, *arguments):
         data = pickle.dumps(arguments)

@@ -7,13 +7,14 @@ from collections import namedtuple
 from ctypes import byref
 
 from ._data import as_bytes, buffer
-from ._library import (DOMAIN_GLOBAL, ERR_EMPTY, NUMA_ANY, PROBE_LOCAL, PROBE_REMOTE, Error, Pointer,
-                       RawEvent, WorkerId, library)
+from ._library import (DOMAIN_GLOBAL, DOUBLE, ERR_EMPTY, INT64, NUMA_ANY, PROBE_LOCAL, PROBE_REMOTE,
+                       REDUCE_MAX, REDUCE_MIN, REDUCE_SUM, UINT64, Error, Pointer, RawEvent, WorkerId, library)
 
 Event = namedtuple("Event", "rank cid size is_get")
 Event.__doc__ = """What put_notify, get_notify or notify of another rank tells this one: rank is that rank, cid
 the bytes that it passed, size the bytes of data, and is_get is true for get_notify."""
 
+_REDUCTIONS = {"sum": REDUCE_SUM, "min": REDUCE_MIN, "max": REDUCE_MAX}
 _THREAD_SERIALIZED = 2  # of MPI_Init_thread, with MPICH and Open MPI
 
 
@@ -94,6 +95,17 @@ class Context:
 
     def free(self, pointer):
         library.tern_free(self.worker, pointer)
+
+    def alloc_all(self, size, alignment=0, domain=DOMAIN_GLOBAL):
+        """Collective: size bytes in the memory of each rank. A Pointer to those of this rank; on(rank) of
+        it is a pointer to those of another."""
+        pointer = Pointer()
+        library.tern_alloc_all(self.worker, size, alignment, domain, byref(pointer))
+        return pointer
+
+    def free_all(self, pointer):
+        """Collective: frees what alloc_all gave; pointer is any rank's."""
+        library.tern_free_all(self.worker, pointer)
 
     def local(self, pointer, size):
         """A memoryview of memory that this process reaches by load and store, else None."""
@@ -233,6 +245,17 @@ class Context:
         with buffer(data, writable=True) as (address, size):
             library.tern_notify_broadcast(self.worker, root, address, size)
         return data
+
+    def allreduce(self, values, operation="sum"):
+        """Collective: the sum, "min" or "max" over all ranks, element by element, comes to the writable
+        buffer values, whose elements are numbers of 8 bytes. Returns values."""
+        with memoryview(values) as view:
+            number = {"d": DOUBLE, "q": INT64, "l": INT64, "Q": UINT64, "L": UINT64}.get(view.format.lstrip("@=<"))
+        if number is None:
+            raise TypeError("the elements are no numbers of 8 bytes")
+        with buffer(values, writable=True) as (address, size):
+            library.tern_notify_allreduce(self.worker, number, _REDUCTIONS[operation], address, size // 8)
+        return values
 
     def progress(self):
         """Serves other ranks. A rank that computes for long calls it now and then."""

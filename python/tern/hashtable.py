@@ -4,8 +4,9 @@ import ctypes
 from ctypes import byref
 
 from ._data import Codec, buffer
-from ._library import VISIT, HashTableOptions, library
+from ._library import VISIT, HashTableFile, HashTableOptions, library
 from ._object import Keyed, absent
+from .modify import absence, pack
 
 
 class HashTable(Keyed):
@@ -16,14 +17,21 @@ class HashTable(Keyed):
 
     key, value: formats of the module struct (tern._data.Codec). counter: the table has counters in
     place of values, for add. capacity: keys of the whole table; it grows beyond that unless grow is
-    False. flags, of any operation: tern.WRITE_ONLY and others (include/tern/flags.h)."""
+    False. flags, of any operation: tern.WRITE_ONLY and others (include/tern/flags.h). path: a file that
+    save wrote, with the same formats, whose keys the table begins with; note is then that of the file."""
 
-    def __init__(self, context, key, value=None, counter=False, capacity=1024, grow=True, call_only=False):
+    def __init__(self, context, key, value=None, counter=False, capacity=1024, grow=True, call_only=False,
+                 path=None):
         self._key = Codec(key)
         self._value = Codec("Q" if counter else value if value is not None else "0s")
         options = HashTableOptions(key_bytes=self._key.bytes, counter=counter, capacity=capacity, grow=grow,
                                    value_bytes=0 if counter else self._value.bytes, call_only=call_only)
-        super().__init__(context, library.tern_hashtable_create, library.tern_hashtable_destroy, options)
+        super().__init__(context, library.tern_hashtable_create, library.tern_hashtable_destroy, options,
+                         library.tern_hashtable_load, path, HashTableFile())
+
+    def save(self, path, note=b""):
+        """Collective: stores the table in a file, with a note of up to 256 bytes or text."""
+        self._save(library.tern_hashtable_save, path, note)
 
     def insert(self, key, value, flags=0):
         """Stores value under key. Returns whether the key is new."""
@@ -45,6 +53,24 @@ class HashTable(Keyed):
         library.tern_hashtable_add(self._worker, self._object, self._key.encode(key), delta, flags,
                                    byref(before))
         return before.value
+
+    def compare_swap(self, key, expected, desired, flags=0):
+        """Makes the counter of key desired if it is expected. Returns the counter before. KeyError: there
+        is no such key."""
+        before = ctypes.c_uint64()
+        with absent(key):
+            library.tern_hashtable_compare_swap(self._worker, self._object, self._key.encode(key), expected,
+                                                desired, flags, byref(before))
+        return before.value
+
+    def modify(self, key, modifier, *arguments, insert=False, flags=0):
+        """Has the owner of key make its value modifier(value, *arguments) (tern.modifier). insert: a key
+        that is not there is inserted, and value is None. KeyError: there is no such key."""
+        data = pack(self._value.form, arguments)
+        with absent(key):
+            library.tern_hashtable_modify(self._worker, self._object, self._key.encode(key),
+                                          byref(modifier._of_tables), data, len(data), absence(insert),
+                                          flags, None, 0, None, None)
 
     def find(self, key, flags=0):
         """The value or counter of key. KeyError: there is no such key."""

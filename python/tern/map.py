@@ -4,8 +4,9 @@ import ctypes
 from ctypes import byref
 
 from ._data import as_bytes, buffer
-from ._library import ERR_RANGE, MAP_KEY_MAX, MAP_VISIT, Error, MapItem, MapOptions, MapSlot, free, library
+from ._library import ERR_RANGE, MAP_KEY_MAX, MAP_VISIT, Error, MapFile, MapItem, MapOptions, MapSlot, free, library
 from ._object import Keyed, absent
+from .modify import absence, pack
 
 
 def _address(data):
@@ -32,11 +33,17 @@ class Map(Keyed):
 
     Keys and values are text, which becomes UTF-8, or buffers; they come back as bytes. capacity: keys
     of the whole map; it grows beyond that unless grow is False. inline_bytes: a key and value of at
-    most so many bytes together lie in the table itself. flags, of any operation: as of HashTable."""
+    most so many bytes together lie in the table itself. flags, of any operation: as of HashTable. path: a
+    file that save wrote, whose keys the map begins with; note is then that of the file."""
 
-    def __init__(self, context, capacity=1024, grow=True, inline_bytes=0, call_only=False):
+    def __init__(self, context, capacity=1024, grow=True, inline_bytes=0, call_only=False, path=None):
         options = MapOptions(capacity=capacity, grow=grow, inline_bytes=inline_bytes, call_only=call_only)
-        super().__init__(context, library.tern_map_create, library.tern_map_destroy, options)
+        super().__init__(context, library.tern_map_create, library.tern_map_destroy, options,
+                         library.tern_map_load, path, MapFile())
+
+    def save(self, path, note=b""):
+        """Collective: stores the map in a file, with a note of up to 256 bytes or text."""
+        self._save(library.tern_map_save, path, note)
 
     def insert(self, key, value, flags=0):
         """Stores value under key. Returns whether the key is new."""
@@ -83,6 +90,14 @@ class Map(Keyed):
             library.tern_map_compare_swap(self._worker, self._object, data, len(data), expected, desired,
                                           flags, byref(before))
         return before.value
+
+    def modify(self, key, modifier, *arguments, insert=False, flags=0):
+        """Makes the value of key modifier(value, *arguments) (tern.modifier). The value is bytes. insert: a
+        key that is not there is inserted, and value is None. KeyError: there is no such key."""
+        name, data = as_bytes(key), pack(None, arguments)
+        with absent(key):
+            library.tern_map_modify(self._worker, self._object, name, len(name), byref(modifier._of_maps), data,
+                                    len(data), absence(insert), flags, None, 0, None, None)
 
     def owner(self, key):
         """The rank that owns key."""

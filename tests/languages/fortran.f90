@@ -1,78 +1,25 @@
 ! The module tern on two ranks: transfers of scalars and arrays, atomics, notifications, calls,
-! requests, tables, maps and queues.
-
-module called
-    use, intrinsic :: iso_c_binding
-    use tern
-    implicit none
-    integer(c_int64_t) :: noted = 0
-contains
-    function note(call, arguments, bytes) bind(C) result(status)
-        type(tern_call_info), intent(inout) :: call
-        type(c_ptr), value :: arguments
-        integer(c_size_t), value :: bytes
-        integer(c_int) :: status
-        integer(c_int64_t), pointer :: values(:)
-        call c_f_pointer(arguments, values, [bytes/8])
-        noted = noted + sum(values) + 1000*call%origin%rank
-        status = TERN_OK
-    end function
-
-    function mean(call, arguments, bytes) bind(C) result(status)
-        type(tern_call_info), intent(inout) :: call
-        type(c_ptr), value :: arguments
-        integer(c_size_t), value :: bytes
-        integer(c_int) :: status
-        real(c_double), pointer :: values(:), answer
-        if (bytes == 0) then
-            status = TERN_ERR_ARGUMENT
-            return
-        end if
-        call c_f_pointer(arguments, values, [bytes/8])
-        call c_f_pointer(call%result, answer)
-        answer = sum(values)/size(values)
-        call%result_bytes = 8
-        status = TERN_OK
-    end function
-
-    function visit(key, value, argument) bind(C) result(stop)
-        type(c_ptr), value :: key, value, argument
-        integer(c_int) :: stop
-        integer(c_int64_t), pointer :: total
-        real(c_double), pointer :: found
-        call c_f_pointer(argument, total)
-        call c_f_pointer(value, found)
-        if (c_associated(key)) total = total + nint(found)
-        stop = 0
-    end function
-
-    function visit_map(item, argument) bind(C) result(stop)
-        type(tern_map_item), intent(in) :: item
-        type(c_ptr), value :: argument
-        integer(c_int) :: stop
-        integer(c_int64_t), pointer :: total
-        call c_f_pointer(argument, total)
-        if (c_associated(item%key)) total = total + item%value_bytes
-        stop = merge(1, 0, item%key_bytes == 99) ! there is none of this size
-    end function
-end module
+! requests, tables, maps and queues. fortran_called.f90 has what it calls, fortran_changes.f90 the
+! tests of values that functions change, of files, and of memory and parts of all ranks.
 
 program test_fortran
     use, intrinsic :: iso_c_binding
     use mpi_f08
     use tern
+    use checks
     use called
+    use changes
     implicit none
     type(tern_context) :: context
     type(tern_worker) :: worker
     type(tern_function), save :: note_function, mean_function, twin
-    integer :: failures = 0
     integer(c_int32_t) :: me, other
     integer(c_int) :: status
 
     call MPI_Init()
     call check(tern_function_register(note_function, 'note', note) == TERN_OK, 'register')
     call check(tern_function_register(mean_function, 'mean', mean) == TERN_OK, 'register')
+    call register_changes()
     call check(tern_function_register(twin, 'mean', note) == TERN_ERR_EXISTS, 'register twice')
     call check(tern_context_create(MPI_COMM_WORLD, context, 'TERN_WORKERS=none') /= TERN_OK, &
             'options')
@@ -92,21 +39,16 @@ program test_fortran
     call map_numbers()
     call map_requests()
     call work()
+    call test_batches(worker, me)
+    call test_changes(worker, me)
+    call test_files(worker, me)
+    call test_objects(context, worker, me)
     call check(tern_worker_release(worker) == TERN_OK, 'release')
     call tern_check(tern_context_destroy(context))
     call MPI_Finalize()
     if (failures > 0) error stop 1
 
 contains
-
-    subroutine check(holds, what)
-        use, intrinsic :: iso_fortran_env, only: error_unit
-        logical, intent(in) :: holds
-        character(len=*), intent(in) :: what
-        if (holds) return
-        failures = failures + 1
-        write (error_unit, '(4a)') 'fortran.f90: ', what, ': ', tern_error_detail()
-    end subroutine
 
     subroutine transfers()
         type(tern_ptr) :: mine, theirs, both(0:1)

@@ -34,6 +34,12 @@ program layout
     type(tern_request), target :: request
     type(tern_call_info), target :: info
     type(tern_function), target :: called
+    type(tern_modify_info), target :: change
+    type(tern_map_modify_info), target :: map_change
+    type(tern_modifier), target :: modifier
+    type(tern_map_modifier), target :: map_modifier
+    type(tern_hashtable_file), target :: file
+    type(tern_map_file), target :: map_file
 
     call show('tern_worker_id', int(c_sizeof(id), c_int64_t))
     call show('tern_worker_id.rank', between(id, id%rank))
@@ -104,6 +110,50 @@ program layout
     call show('tern_function.handler', between(called, called%handler))
     call show('tern_function.user', between(called, called%user))
     call show('tern_function.id', between(called, called%id))
+    call show('tern_modify_info', int(c_sizeof(change), c_int64_t))
+    call show('tern_modify_info.worker', between(change, change%worker))
+    call show('tern_modify_info.origin', between(change, change%origin))
+    call show('tern_modify_info.key', between(change, change%key))
+    call show('tern_modify_info.argument', between(change, change%argument))
+    call show('tern_modify_info.argument_bytes', between(change, change%argument_bytes))
+    call show('tern_modify_info.existed', between(change, change%existed))
+    call show('tern_modify_info.result', between(change, change%result))
+    call show('tern_modify_info.result_bytes', between(change, change%result_bytes))
+    call show('tern_modify_info.user', between(change, change%user))
+    call show('tern_map_modify_info', int(c_sizeof(map_change), c_int64_t))
+    call show('tern_map_modify_info.worker', between(map_change, map_change%worker))
+    call show('tern_map_modify_info.origin', between(map_change, map_change%origin))
+    call show('tern_map_modify_info.key', between(map_change, map_change%key))
+    call show('tern_map_modify_info.key_bytes', between(map_change, map_change%key_bytes))
+    call show('tern_map_modify_info.value', between(map_change, map_change%value))
+    call show('tern_map_modify_info.value_bytes', between(map_change, map_change%value_bytes))
+    call show('tern_map_modify_info.argument', between(map_change, map_change%argument))
+    call show('tern_map_modify_info.argument_bytes', between(map_change, map_change%argument_bytes))
+    call show('tern_map_modify_info.existed', between(map_change, map_change%existed))
+    call show('tern_map_modify_info.result', between(map_change, map_change%result))
+    call show('tern_map_modify_info.result_bytes', between(map_change, map_change%result_bytes))
+    call show('tern_map_modify_info.user', between(map_change, map_change%user))
+    call show('tern_modifier', int(c_sizeof(modifier), c_int64_t))
+    call show('tern_modifier.function', between(modifier, modifier%function))
+    call show('tern_modifier.call', between(modifier, modifier%call))
+    call show('tern_modifier.any_thread', between(modifier, modifier%any_thread))
+    call show('tern_map_modifier', int(c_sizeof(map_modifier), c_int64_t))
+    call show('tern_map_modifier.function', between(map_modifier, map_modifier%function))
+    call show('tern_map_modifier.call', between(map_modifier, map_modifier%call))
+    call show('tern_map_modifier.any_thread', between(map_modifier, map_modifier%any_thread))
+    call show('tern_hashtable_file', int(c_sizeof(file), c_int64_t))
+    call show('tern_hashtable_file.key_bytes', between(file, file%key_bytes))
+    call show('tern_hashtable_file.value_bytes', between(file, file%value_bytes))
+    call show('tern_hashtable_file.counter', between(file, file%counter))
+    call show('tern_hashtable_file.keys', between(file, file%keys))
+    call show('tern_hashtable_file.note_bytes', between(file, file%note_bytes))
+    call show('tern_hashtable_file.note', between(file, file%note(1)))
+    call show('tern_map_file', int(c_sizeof(map_file), c_int64_t))
+    call show('tern_map_file.keys', between(map_file, map_file%keys))
+    call show('tern_map_file.key_bytes', between(map_file, map_file%key_bytes))
+    call show('tern_map_file.value_bytes', between(map_file, map_file%value_bytes))
+    call show('tern_map_file.note_bytes', between(map_file, map_file%note_bytes))
+    call show('tern_map_file.note', between(map_file, map_file%note(1)))
     call show('TERN_ERR_ARGUMENT', int(TERN_ERR_ARGUMENT, c_int64_t))
     call show('TERN_ERR_CONFIG', int(TERN_ERR_CONFIG, c_int64_t))
     call show('TERN_ERR_RANGE', int(TERN_ERR_RANGE, c_int64_t))
@@ -150,4 +200,9 @@ program layout
     call show('TERN_NUMA_ANY', int(TERN_NUMA_ANY, c_int64_t))
     call show('TERN_RESULT_MAX', int(TERN_RESULT_MAX, c_int64_t))
     call show('TERN_MAP_KEY_MAX', int(TERN_MAP_KEY_MAX, c_int64_t))
+    call show('TERN_ABSENT_FAIL', int(TERN_ABSENT_FAIL, c_int64_t))
+    call show('TERN_ABSENT_INSERT', int(TERN_ABSENT_INSERT, c_int64_t))
+    call show('TERN_MODIFY_RESULT_MAX', int(TERN_MODIFY_RESULT_MAX, c_int64_t))
+    call show('TERN_MAP_MODIFY_RESULT_MAX', int(TERN_MAP_MODIFY_RESULT_MAX, c_int64_t))
+    call show('TERN_NOTE_MAX', int(TERN_NOTE_MAX, c_int64_t))
 end program layout

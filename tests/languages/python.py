@@ -2,6 +2,7 @@
 starts MPI. NumPy is used where it is."""
 
 import array
+import os
 import queue
 import struct
 import sys
@@ -204,6 +205,96 @@ def tables(context):
     context.barrier()  # the context closes the table
 
 
+@tern.modifier
+def scale(value, by):
+    return by if value is None else value * by
+
+
+@tern.modifier
+def append(value, more):
+    return (value or b"") + more
+
+
+@tern.modifier
+def refuse(value):
+    raise ValueError("it stays")
+
+
+def changes(context):
+    me = context.rank
+    table = tern.HashTable(context, key="i", value="d", capacity=100)
+    for key in range(me, 20, 2):  # of both owners
+        raises(KeyError, table.modify, key, scale, 2.0)
+        table.modify(key, scale, 2.0, insert=True)
+        table.modify(key, scale, 4.0)
+        error = raises(tern.Error, table.modify, key, refuse)
+        assert error.name == "ERR_STATE" and "ValueError: it stays" in str(error)
+        raises(tern.Error, table.modify, key, scale, "x")  # no number comes of it
+        assert table[key] == 8.0
+    assert scale(3, 2) == 6
+    context.barrier()
+
+    names = tern.Map(context, capacity=10)
+    mine = f"rank {me}"
+    raises(KeyError, names.modify, mine, append, b"te")
+    names.modify(mine, append, b"te", insert=True)
+    for flags in tern.BY_RMA, tern.BY_CALL:
+        names.modify(mine, append, b"rn", flags=flags)
+        error = raises(tern.Error, names.modify, mine, refuse, flags=flags)
+        assert error.name == "ERR_STATE" and "ValueError: it stays" in str(error)
+    assert names[mine] == b"ternrn"
+    for _ in range(20):
+        names.modify("both", append, mine.encode(), insert=True)
+    context.barrier()
+    assert len(names["both"]) == 240
+    context.barrier()
+
+
+def files(context):
+    me = context.rank
+    pid = context.broadcast(0, array.array("q", [os.getpid()]))[0]
+    path = f"python.{pid}"
+    counts = tern.HashTable(context, key="8s", counter=True, capacity=10)
+    counts.add("tern", 5 + me)
+    mine = f"rank {me}"
+    assert counts.add(mine, 3) == 0
+    assert counts.compare_swap(mine, 3, 8) == 3 and counts.compare_swap(mine, 3, 9) == 8
+    raises(KeyError, counts.compare_swap, "gull", 0, 1)
+    counts.save(path, "words")
+    counts.close()
+    with tern.HashTable(context, key="8s", counter=True, path=path) as same:
+        assert same.note == b"words" and same["tern"] == 11 and same[mine] == 8 and same.size() == 3
+    error = raises(tern.Error, tern.HashTable, context, key="q", value="d", path=path)
+    assert error.name == "ERR_ARGUMENT"  # the file has other keys
+    assert raises(tern.Error, tern.Map, context, path=path).name == "ERR_ARGUMENT"
+
+    names = tern.Map(context)
+    names[mine] = bytes(me + 1)
+    names.save(path)
+    names.close()
+    with tern.Map(context, path=path) as same:
+        assert same.note == b"" and same.size() == 2 and same[f"rank {1 - me}"] == bytes(2 - me)
+    if me == 0:
+        os.unlink(path)
+    context.barrier()
+    assert raises(tern.Error, tern.Map, context, path=path).name == "ERR_NOT_FOUND"
+
+
+def shared_memory(context):
+    me, other = context.rank, 1 - context.rank
+    mine = context.alloc_all(64)
+    assert mine.rank == me and mine.on(other).rank == other and mine.on(me) == mine
+    context.put(mine.on(other), b"hello from %d" % me)
+    context.barrier()
+    assert bytes(context.local(mine, 12)) == b"hello from %d" % other
+    context.free_all(mine.on(0))
+    numbers = context.allreduce(array.array("d", [0.5, me]))
+    assert list(numbers) == [1.0, 1.0]
+    assert list(context.allreduce(array.array("q", [-me]), "min")) == [-1]
+    assert list(context.allreduce(array.array("Q", [me]), "max")) == [1]
+    raises(TypeError, context.allreduce, array.array("i", [1, 2]))
+
+
 def queues(context):
     line = tern.Queue(context, item="iq", capacity=4, host=1)
     line.push((context.rank, -1))
@@ -332,7 +423,10 @@ def main():
         memory(context)
         notifications(context)
         calls(context)
+        shared_memory(context)
         tables(context)
+        changes(context)
+        files(context)
         maps(context)
         map_numbers(context)
         queues(context)
