@@ -125,6 +125,10 @@ function settle(next_line,    start, text) {
         print ""
         return
     }
+    if (in_detail && next_line !~ /^(template <.*> )?class / && next_line !~ /^template <.*>$/) {
+        print comment_text(text)
+        return
+    }
     if (next_line ~ /^ *$/ || next_line ~ /^ *#(if|el|endif|include|undef)/ ||
         comment[1] ~ /Not for applications/ || next_line ~ /^TERN_ATOMIC/) {
         text = comment_text(text)
@@ -185,6 +189,11 @@ function header(    text) {
     }
     settled = pending
     settle(text)
+    # What classes for programs derive from is shown; the rest of the namespace is not.
+    if (text ~ /^namespace (tern::)?detail /) in_namespace = in_detail = 1
+    else if (text ~ /namespace (tern::)?detail$/) in_namespace = in_detail = 0
+    else if (in_namespace && text ~ /^(template <.*> )?class [^;]*$/) in_detail = 0
+    else if (in_namespace && text ~ /^};/) in_detail = 1
     if (text ~ /^TERN_ATOMICS\(/) {
         split(text, words, /[(,) ]+/)
         atomics(words[2], words[3])
@@ -193,7 +202,8 @@ function header(    text) {
     # A further declaration of the same paragraph.
     if (!settled && doc != "" && text ~ /^TERN_(NODISCARD|API|INLINE)/) print doc
     if (text ~ /^ *$/) doc = ""
-    if (text ~ /^(typedef )?(struct|enum|union)[^;]*\{$/ || text ~ /^enum \{/) aggregate = 1
+    if (page ~ /[.]hpp$/ || text ~ /^(typedef )?(struct|enum|union)[^;]*\{$/ || text ~ /^enum \{/)
+        aggregate = 1
     if (text ~ /^}/) aggregate = 0
     if (!aggregate && text ~ /[)] \{$/ && text !~ /^ /) body = 1
     else if (!aggregate && text ~ /^ .*[)] \{$/) body = 1

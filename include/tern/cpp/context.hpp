@@ -52,6 +52,7 @@ class worker {
     tern_worker *worker_;
 };
 
+/* A context, whose destructor is collective. */
 class context {
   public:
     /* Collective over comm; see tern_context_create. */

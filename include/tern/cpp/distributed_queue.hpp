@@ -23,6 +23,7 @@
 
 namespace tern {
 
+/* A distributed queue as one thread uses it. */
 template <class T> class distributed_queue_view : public detail::handle<tern_distributed_queue> {
   public:
     using handle::handle;
@@ -100,6 +101,7 @@ template <class T> class distributed_queue_view : public detail::handle<tern_dis
     result<std::uint64_t> size() { return this->count(tern_distributed_queue_size); }
 };
 
+/* A distributed queue. create is collective. */
 template <class T>
 class distributed_queue : public detail::owner<distributed_queue_view<T>, tern_distributed_queue,
                                                tern_distributed_queue_destroy> {

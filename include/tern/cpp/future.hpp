@@ -22,6 +22,7 @@
 
 namespace tern {
 
+/* An operation that is under way. */
 template <class T> class [[nodiscard]] future {
   public:
     future(future &&) noexcept = default;

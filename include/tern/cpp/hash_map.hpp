@@ -51,6 +51,7 @@ template <class Key, class Value> class table_view : public handle<tern_hashtabl
         return status == TERN_OK;
     }
 
+    /* Nothing: there is no such key. */
     result<std::optional<Value>> find(const Key &key, tern_flags flags = 0) {
         Value value;
         tern_status status = tern_hashtable_find(worker_, object_, &key, flags, &value);
@@ -136,6 +137,7 @@ template <class Key, class Hash, class Equal> void set_key(tern_hashtable_option
 
 } // namespace detail
 
+/* A table of values as one thread uses it. */
 template <class Key, class Value> class hash_map_view : public detail::table_view<Key, Value> {
   public:
     using detail::table_view<Key, Value>::table_view;
@@ -177,6 +179,7 @@ template <class Key, class Value> class hash_map_view : public detail::table_vie
         });
     }
 
+    /* The future has the value that is stored, which is copied. */
     result<future<Value>> insert_start(const Key &key, const Value &value, tern_flags flags = 0) {
         return future<Value>::begin(this->worker_, value, [&](tern_request *request, Value *kept) {
             return tern_hashtable_insert_start(this->worker_, this->object_, &key, kept, flags,
@@ -233,6 +236,7 @@ class hash_map
     }
 };
 
+/* A table of counters as one thread uses it. */
 template <class Key> class counter_map_view : public detail::table_view<Key, std::uint64_t> {
   public:
     using detail::table_view<Key, std::uint64_t>::table_view;

@@ -73,6 +73,7 @@ class map_value {
     std::size_t size_;
 };
 
+/* A map as one thread uses it. */
 class map_view : public detail::handle<tern_map> {
   public:
     using handle::handle;
@@ -316,6 +317,7 @@ class map_view : public detail::handle<tern_map> {
     }
 };
 
+/* A map. create and load are collective. */
 class map : public detail::owner<map_view, tern_map, tern_map_destroy> {
   public:
     using owner::owner;

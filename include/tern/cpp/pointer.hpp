@@ -63,6 +63,7 @@ result<pointer<T>> alloc_on(tern_worker *worker, std::uint32_t rank, std::size_t
     return p;
 }
 
+/* Frees memory of any rank. */
 template <class T> result<void> free(tern_worker *worker, pointer<T> p) {
     return tern_free(worker, p.place);
 }

@@ -26,6 +26,7 @@ result<std::optional<T>> taken(tern_status status, tern_status nothing, const T 
 
 } // namespace detail
 
+/* A queue as one thread uses it. */
 template <class T> class queue_view : public detail::handle<tern_queue> {
   public:
     using handle::handle;
@@ -81,6 +82,7 @@ template <class T> class queue_view : public detail::handle<tern_queue> {
     result<std::uint64_t> size() { return this->count(tern_queue_size); }
 };
 
+/* A queue. create is collective. */
 template <class T>
 class queue : public detail::owner<queue_view<T>, tern_queue, tern_queue_destroy> {
   public:
