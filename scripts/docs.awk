@@ -2,7 +2,8 @@
 #
 # A page: its headings get the anchors that GitHub gives them, made unique by the page's path, and links to
 # other pages become references to these. An entry of an index (docs/**/README.md), which begins with a
-# link, makes the page a part of that index. Links to files that the site does not have become text.
+# link, makes the page a part of that index. Links to files that the site does not have become text. Pictures in
+# mermaid's language become elements that its script draws, if TERN_PICTURES is set, and text otherwise.
 #
 # A header: a comment in front of a declaration, and one behind a member or a constant, becomes a comment of
 # Doxygen's. So does the first of the file, which is about all of it. Comments that are not for
@@ -75,8 +76,25 @@ function markdown(    text, title, copy) {
     text = kept $0
     kept = ""
     copy = text
-    if (!fence && text !~ /^(    |```)/ && gsub(/`/, "", copy) % 2 == 1) {
+    if (!fence && !picture && text !~ /^(    |```)/ && gsub(/`/, "", copy) % 2 == 1) {
         kept = text " "
+        return
+    }
+    if (picture) {
+        if (text ~ /^```/) {
+            picture = 0
+            print "</pre>\n@endhtmlonly"
+            return
+        }
+        gsub(/&/, "\\&amp;", text)
+        gsub(/</, "\\&lt;", text)
+        gsub(/>/, "\\&gt;", text)
+        print text
+        return
+    }
+    if (text ~ /^```mermaid/ && ENVIRON["TERN_PICTURES"] != "") {
+        picture = pictures = 1
+        print "@htmlonly\n<pre class=\"mermaid\">"
         return
     }
     if (text ~ /^ *```/) {
@@ -233,5 +251,8 @@ page ~ /[.]md$/ { markdown(); next }
 { header() }
 END {
     if (kept != "") print kept
+    if (pictures)
+        print "\n@htmlonly\n<script src=\"mermaid.min.js\"></script>\n" \
+            "<script>mermaid.initialize({theme: \"neutral\"})</script>\n@endhtmlonly"
     if (page !~ /[.]md$/) settle("")
 }
