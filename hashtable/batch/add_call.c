@@ -70,8 +70,8 @@ static tern_status adds_here(tern_scatter *scatter, tern_scatter_piece *piece) {
     return status;
 }
 
-static const tern_scatter_ops add_ops = {&tern_hashtable_on_add_many_function, false, adds_here,
-                                         adds_take};
+static const tern_scatter_ops add_ops = {&tern_hashtable_on_add_many_function, false,
+                                         TERN_RESULT_MAX, adds_here, adds_take};
 
 static tern_status add_combined(tern_worker *worker, tern_hashtable *table, const tern_items *items,
                                 uint64_t delta, bool local_in_place, size_t *added) {

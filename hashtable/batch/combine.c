@@ -6,34 +6,35 @@
  * look at a key takes 10 ns, a third of what its add takes. */
 enum { LOOKED_AT = 128, SLOTS = 2 * TERN_COMBINE_KEYS };
 
-static const char *key_of(const tern_items *items, size_t item) {
-    return items->keys + item * items->key_step;
-}
-
-size_t tern_batch_combine(const tern_hashtable *table, const tern_items *items, size_t count,
+size_t tern_batch_combine(const char *keys, size_t step, size_t key_bytes, size_t count,
                           tern_combined *combined) {
     uint16_t slots[SLOTS] = {0}; /* 1 more than an index into combined; 0: free */
-    size_t keys = 0;
+    size_t different = 0;
     for (size_t i = 0; i < count; i++) {
-        const char *key = key_of(items, i);
-        size_t at = XXH3_64bits(key, table->key_bytes) % SLOTS;
+        const char *key = keys + i * step;
+        size_t at = XXH3_64bits(key, key_bytes) % SLOTS;
         while (slots[at] != 0 &&
-               memcmp(key_of(items, combined[slots[at] - 1].item), key, table->key_bytes) != 0)
+               memcmp(keys + combined[slots[at] - 1].item * step, key, key_bytes) != 0)
             at = (at + 1) % SLOTS;
         if (slots[at] == 0) {
-            combined[keys] = (tern_combined){.count = 0};
-            slots[at] = (uint16_t)++keys;
+            combined[different] = (tern_combined){.count = 0};
+            slots[at] = (uint16_t)++different;
         }
         combined[slots[at] - 1].item = (uint32_t)i;
         combined[slots[at] - 1].count++;
     }
-    return keys;
+    return different;
 }
 
 /* A combined item has a word more, so half of the items should go: of keys by Zipf's law a quarter
  * goes in the first 128 when half or more goes in 1,024. */
-bool tern_batch_combines(const tern_hashtable *table, const tern_items *items) {
+bool tern_batch_repeats(const char *keys, size_t step, size_t key_bytes, size_t count) {
     tern_combined combined[LOOKED_AT];
-    return items->count >= LOOKED_AT && tern_combined_fits(table) &&
-           tern_batch_combine(table, items, LOOKED_AT, combined) <= LOOKED_AT / 4 * 3;
+    return count >= LOOKED_AT &&
+           tern_batch_combine(keys, step, key_bytes, LOOKED_AT, combined) <= LOOKED_AT / 4 * 3;
+}
+
+bool tern_batch_combines(const tern_hashtable *table, const tern_items *items) {
+    return tern_combined_fits(table) &&
+           tern_batch_repeats(items->keys, items->key_step, table->key_bytes, items->count);
 }

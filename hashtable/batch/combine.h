@@ -16,12 +16,15 @@ typedef struct tern_combined {
     uint32_t count; /* of items with this key */
 } tern_combined;
 
-/* Combines the first count items, at most TERN_COMBINE_KEYS. [out] combined: in the order in which
- * keys occur first; room for count. Returns how many they are. */
-size_t tern_batch_combine(const tern_hashtable *table, const tern_items *items, size_t count,
+/* Combines the first count keys, at most TERN_COMBINE_KEYS, each of key_bytes and the second one
+ * step bytes after the first. [out] combined: in the order in which keys occur first; room for
+ * count. Returns how many they are. */
+size_t tern_batch_combine(const char *keys, size_t step, size_t key_bytes, size_t count,
                           tern_combined *combined);
 
 /* Whether it pays for a batch: what its first keys say. */
+bool tern_batch_repeats(const char *keys, size_t step, size_t key_bytes, size_t count);
+/* The same for a batch of a table, if a ring takes its combined items. */
 bool tern_batch_combines(const tern_hashtable *table, const tern_items *items);
 
 #endif

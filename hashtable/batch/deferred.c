@@ -2,29 +2,30 @@
 
 #include <stdlib.h>
 
-void tern_deferred_take(const tern_call_info *call, tern_hashtable *table, size_t *done,
-                        size_t *stored) {
-    *done = *stored = 0;
+bool tern_deferred_take(const tern_call_info *call, tern_hashtable *table, void *state,
+                        size_t bytes) {
     for (tern_deferred **at = &table->deferred[call->worker->index]; *at != NULL;
          at = &(*at)->next) {
         tern_deferred *p = *at;
         if (p->origin.rank != call->origin.rank || p->origin.index != call->origin.index)
             continue;
-        *done = p->done;
-        *stored = p->stored;
+        memcpy(state, p->state, bytes);
         *at = p->next;
         free(p);
-        return;
+        return true;
     }
+    return false;
 }
 
-bool tern_deferred_put(const tern_call_info *call, tern_hashtable *table, size_t done,
-                       size_t stored) {
+bool tern_deferred_put(const tern_call_info *call, tern_hashtable *table, const void *state,
+                       size_t bytes) {
     tern_deferred **list = &table->deferred[call->worker->index];
-    tern_deferred *p = malloc(sizeof *p);
+    tern_deferred *p = malloc(sizeof *p + bytes);
     if (p == NULL)
         return false;
-    *p = (tern_deferred){*list, call->origin, done, stored};
+    p->next = *list;
+    p->origin = call->origin;
+    memcpy(p->state, state, bytes);
     *list = p;
     return true;
 }

@@ -2,9 +2,9 @@
 #define TERN_HASHTABLE_BATCH_DEFERRED_H
 
 /*
- * Deferred: how far batches of inserts got here that met a bucket that another rank is just
+ * Deferred: how far batches of changes got here that met a bucket that another rank is just
  * writing. Such a call is left at the head of its ring (TERN_ERR_AGAIN), so that the batches behind
- * it wait and inserts of one key keep their order; when it runs again it goes on from there, and
+ * it wait and changes of one key keep their order; when it runs again it goes on from there, and
  * changes nothing twice. One origin has one at most, and its calls come to one worker, which has a
  * list of its own.
  */
@@ -15,15 +15,16 @@
 typedef struct tern_deferred {
     struct tern_deferred *next;
     tern_worker_id origin;
-    size_t done, stored;
+    uint64_t state[];
 } tern_deferred;
 
-/* Takes what is deferred of a call's origin out; 0 and 0 if nothing is. */
-void tern_deferred_take(const tern_call_info *call, tern_hashtable *table, size_t *done,
-                        size_t *stored);
+/* Takes what is deferred of a call's origin out: a state of so many bytes. False, and the state as
+ * it was: nothing is. */
+bool tern_deferred_take(const tern_call_info *call, tern_hashtable *table, void *state,
+                        size_t bytes);
 /* False: no memory. */
-bool tern_deferred_put(const tern_call_info *call, tern_hashtable *table, size_t done,
-                       size_t stored);
+bool tern_deferred_put(const tern_call_info *call, tern_hashtable *table, const void *state,
+                       size_t bytes);
 /* Frees the lists, and what was left in them by origins that have died. */
 void tern_deferred_free(tern_hashtable *table);
 

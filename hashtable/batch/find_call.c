@@ -209,8 +209,8 @@ static tern_status finds_here(tern_scatter *scatter, tern_scatter_piece *piece) 
     return TERN_OK;
 }
 
-static const tern_scatter_ops find_ops = {&tern_hashtable_on_find_many_function, true, finds_here,
-                                          finds_take};
+static const tern_scatter_ops find_ops = {&tern_hashtable_on_find_many_function, true,
+                                          TERN_RESULT_MAX, finds_here, finds_take};
 
 tern_status tern_call_find_many(tern_worker *worker, tern_hashtable *table, const char *keys,
                                 size_t count, bool local_in_place, char *values,

@@ -60,26 +60,29 @@ static void inserts_answer(tern_call_info *call, tern_status status, size_t done
 static tern_status tern_hashtable_on_insert_many(tern_call_info *call, const void *message,
                                                  size_t bytes) {
     tern_hashtable *table;
-    size_t count, done, stored, more = 0, kept = 0;
+    size_t count, more = 0, kept = 0;
+    struct {
+        size_t done, stored;
+    } all = {0, 0};
     const tern_piece_head *head = message;
     const uint64_t each = bytes < sizeof *head ? 0 : head->word;
     tern_status status = tern_piece_read(call, message, bytes, kind_of(each), &table, &count);
     if (status != TERN_OK)
         return status;
     const uint64_t *words = (const uint64_t *)(const void *)(head + 1);
-    tern_deferred_take(call, table, &done, &stored);
-    if (done > count)
+    (void)tern_deferred_take(call, table, &all, sizeof all);
+    if (all.done > count)
         return tern_fail(TERN_ERR_ARGUMENT, "a batch of inserts has changed");
-    tern_items items = inserts_skip(items_of(table, words, count, each), done);
+    tern_items items = inserts_skip(items_of(table, words, count, each), all.done);
     status = tern_run_insert(call->worker, table, &items, &more, &kept);
-    done += more;
-    stored += kept;
+    all.done += more;
+    all.stored += kept;
     if (status == TERN_ERR_AGAIN) {
-        if (done == 0 || tern_deferred_put(call, table, done, stored))
+        if (all.done == 0 || tern_deferred_put(call, table, &all, sizeof all))
             return status;
         status = tern_fail(TERN_ERR_MEMORY, "no memory to park a batch of inserts");
     }
-    inserts_answer(call, status, done, stored);
+    inserts_answer(call, status, all.done, all.stored);
     return TERN_OK;
 }
 TERN_FUNCTION(tern_hashtable_on_insert_many)
@@ -118,7 +121,7 @@ static tern_status inserts_here(tern_scatter *scatter, tern_scatter_piece *piece
 }
 
 static const tern_scatter_ops insert_ops = {&tern_hashtable_on_insert_many_function, false,
-                                            inserts_here, inserts_take};
+                                            TERN_RESULT_MAX, inserts_here, inserts_take};
 
 static size_t piece_of_one(const tern_hashtable *table, tern_item_kind kind) {
     return sizeof(tern_piece_head) + 8 * tern_item_words(table, kind);
@@ -161,7 +164,8 @@ tern_status tern_insert_batch_gather(tern_insert_batch *batch, const void *key, 
     const tern_hashtable *table = batch->scatter.table;
     *owner = tern_hash_owner(table, tern_hash_of_bytes(table, key));
     uint64_t *words;
-    tern_status status = tern_scatter_item(&batch->scatter, *owner, count, &words);
+    tern_status status =
+        tern_scatter_item(&batch->scatter, *owner, count, batch->scatter.item_words, &words);
     if (status != TERN_OK)
         return status;
     const bool counts = tern_shape_counts(table->shape);
@@ -196,7 +200,8 @@ static tern_status gather_combined(tern_insert_batch *batch, tern_items items) {
     tern_status status = TERN_OK;
     while (items.count > 0 && status == TERN_OK) {
         const size_t count = items.count < TERN_COMBINE_KEYS ? items.count : TERN_COMBINE_KEYS;
-        const size_t keys = tern_batch_combine(batch->scatter.table, &items, count, combined);
+        const size_t keys = tern_batch_combine(items.keys, items.key_step,
+                                               batch->scatter.table->key_bytes, count, combined);
         for (size_t i = 0; i < keys && status == TERN_OK; i++)
             status = gather(batch, &items, combined[i].item, combined[i].count);
         items = inserts_skip(items, count);

@@ -6,6 +6,25 @@
 
 static size_t scatter_smaller(size_t a, size_t b) { return a < b ? a : b; }
 
+/* words, items: of a piece. */
+static tern_status scatter_begin(tern_scatter *scatter, tern_worker *worker, tern_hashtable *table,
+                                 const tern_scatter_ops *ops, size_t words, size_t items,
+                                 uint32_t limit) {
+    *scatter = (tern_scatter){.worker = worker,
+                              .table = table,
+                              .ops = ops,
+                              .piece_words = (uint32_t)words,
+                              .piece_items = (uint32_t)items,
+                              .limit = limit,
+                              .answer = malloc(ops->answer_bytes),
+                              .open = calloc(table->ranks, sizeof *scatter->open)};
+    if (scatter->open != NULL && scatter->answer != NULL)
+        return TERN_OK;
+    free(scatter->open);
+    free(scatter->answer);
+    return tern_fail(TERN_ERR_MEMORY, "no memory for a batch to %u ranks", table->ranks);
+}
+
 tern_status tern_scatter_begin(tern_scatter *scatter, tern_worker *worker, tern_hashtable *table,
                                const tern_scatter_ops *ops, size_t item_words, size_t answer_bytes,
                                size_t expected, uint32_t limit) {
@@ -17,19 +36,22 @@ tern_status tern_scatter_begin(tern_scatter *scatter, tern_worker *worker, tern_
     if (answer_bytes > 0)
         items =
             scatter_smaller(items, scatter_smaller(answer_room, TERN_PIECE_BYTES) / answer_bytes);
-    *scatter = (tern_scatter){.worker = worker,
-                              .table = table,
-                              .ops = ops,
-                              .item_words = (uint32_t)item_words,
-                              .piece_items = items > 0 ? (uint32_t)items : 1,
-                              .limit = limit,
-                              .open = calloc(table->ranks, sizeof *scatter->open)};
-    if (scatter->open == NULL)
-        return tern_fail(TERN_ERR_MEMORY, "no memory for a batch to %u ranks", table->ranks);
-    return TERN_OK;
+    items = items > 0 ? items : 1;
+    tern_status status =
+        scatter_begin(scatter, worker, table, ops, items * item_words, items, limit);
+    scatter->item_words = (uint32_t)item_words;
+    return status;
 }
 
-static tern_status scatter_note(tern_scatter *s, tern_status status) {
+tern_status tern_scatter_begin_sizes(tern_scatter *scatter, tern_worker *worker,
+                                     tern_hashtable *table, const tern_scatter_ops *ops,
+                                     size_t expected, uint32_t limit) {
+    const size_t room = tern_call_room(table->context) - sizeof(tern_piece_head);
+    return scatter_begin(scatter, worker, table, ops, scatter_smaller(room, TERN_PIECE_BYTES) / 8,
+                         scatter_smaller(TERN_PIECE_ITEMS, expected), limit);
+}
+
+tern_status tern_scatter_note(tern_scatter *s, tern_status status) {
     if (status == TERN_OK || status == TERN_ERR_AGAIN || s->failed != TERN_OK)
         return status;
     s->failed = status;
@@ -53,9 +75,11 @@ static tern_status scatter_start(tern_scatter *s, tern_scatter_piece *piece);
 
 /* The rest of a piece, of which the owner has gone through done. */
 static tern_status start_rest(tern_scatter *s, tern_scatter_piece *piece, uint32_t done) {
+    const uint32_t first = piece->at[done];
     piece->count -= done;
-    memmove(piece->words, piece->words + done * s->item_words,
-            8 * (size_t)piece->count * s->item_words);
+    for (uint32_t i = 0; i <= piece->count; i++)
+        piece->at[i] = piece->at[i + done] - first;
+    memmove(piece->words, piece->words + first, 8 * (size_t)piece->at[piece->count]);
     memmove(piece->number, piece->number + done, piece->count * sizeof *piece->number);
     return scatter_start(s, piece);
 }
@@ -63,13 +87,13 @@ static tern_status start_rest(tern_scatter *s, tern_scatter_piece *piece, uint32
 /* Waits for the oldest piece. On an error it is given up. */
 static tern_status scatter_finish_oldest(tern_scatter *s) {
     tern_scatter_piece *piece = s->first;
-    uint64_t reply[TERN_RESULT_MAX / 8];
     size_t bytes;
     uint32_t done = 0;
     /* It stays in the list meanwhile, where what comes with the reply finds it. */
-    tern_status status = tern_answer_wait(s->worker, &piece->answer, reply, sizeof reply, &bytes);
+    tern_status status =
+        tern_answer_wait(s->worker, &piece->answer, s->answer, s->ops->answer_bytes, &bytes);
     if (status == TERN_OK)
-        status = s->ops->take(s, piece, reply, bytes, &done);
+        status = s->ops->take(s, piece, s->answer, bytes, &done);
     if (status == TERN_OK && (done == 0 || done > piece->count))
         status =
             tern_fail(TERN_ERR_SYSTEM, "rank %u's reply to a batch makes no sense", piece->owner);
@@ -87,7 +111,7 @@ static tern_status scatter_finish_oldest(tern_scatter *s) {
             tern_fail(TERN_ERR_MEMORY,
                       "the rest of a batch to rank %u found all %d calls of the worker under way",
                       piece->owner, TERN_CALL_REQUESTS);
-    return scatter_note(s, status);
+    return tern_scatter_note(s, status);
 }
 
 static tern_status scatter_start(tern_scatter *s, tern_scatter_piece *piece) {
@@ -100,7 +124,7 @@ static tern_status scatter_start(tern_scatter *s, tern_scatter_piece *piece) {
     for (;;) {
         status = tern_answer_ask(
             s->worker, tern_table_worker(s->table, piece->owner), s->ops->function, &piece->head,
-            sizeof piece->head + 8 * (size_t)piece->count * s->item_words, &piece->answer);
+            sizeof piece->head + 8 * (size_t)piece->at[piece->count], &piece->answer);
         /* The program has the other requests: ours are the ones to wait for. */
         if (status != TERN_ERR_AGAIN || s->first == NULL)
             break;
@@ -131,11 +155,11 @@ static tern_status scatter_dispatch(tern_scatter *s, uint32_t owner) {
     tern_status status;
     s->open[owner] = NULL;
     if (scatter_in_place(s, owner)) {
-        status = scatter_note(s, s->ops->here(s, piece));
+        status = tern_scatter_note(s, s->ops->here(s, piece));
         put_away(s, piece);
     } else if ((status = scatter_start(s, piece)) == TERN_ERR_AGAIN) {
         s->open[owner] = piece;
-    } else if (scatter_note(s, status) != TERN_OK) {
+    } else if (tern_scatter_note(s, status) != TERN_OK) {
         put_away(s, piece);
     }
     while (status == TERN_OK && s->under_way >= s->limit)
@@ -146,22 +170,25 @@ static tern_status scatter_dispatch(tern_scatter *s, uint32_t owner) {
 
 static tern_status scatter_open_piece(tern_scatter *s, uint32_t owner) {
     tern_scatter_piece *piece = s->unused;
-    size_t words = (size_t)s->piece_items * s->item_words;
+    const size_t words = s->piece_words, items = s->piece_items;
     if (piece != NULL)
         s->unused = piece->next;
     else
-        piece = malloc(sizeof *piece + 8 * words + s->piece_items * sizeof *piece->number);
+        piece = malloc(sizeof *piece + 8 * words + items * sizeof *piece->number +
+                       (items + 1) * sizeof *piece->at);
     if (piece == NULL)
-        return scatter_note(
+        return tern_scatter_note(
             s, tern_fail(TERN_ERR_MEMORY, "no memory for a batch of %u keys", s->piece_items));
     *piece = (tern_scatter_piece){.owner = owner,
                                   .number = (size_t *)(void *)(piece->words + words),
+                                  .at = (uint32_t *)(void *)(piece->words + words + items),
                                   .head = {tern_table_head_to(s->table), s->word}};
+    piece->at[0] = 0;
     s->open[owner] = piece;
     return TERN_OK;
 }
 
-tern_status tern_scatter_item(tern_scatter *scatter, uint32_t owner, size_t number,
+tern_status tern_scatter_item(tern_scatter *scatter, uint32_t owner, size_t number, size_t size,
                               uint64_t **words) {
     if (__builtin_expect(scatter->open[owner] == NULL, 0)) {
         tern_status status = scatter_open_piece(scatter, owner);
@@ -169,12 +196,14 @@ tern_status tern_scatter_item(tern_scatter *scatter, uint32_t owner, size_t numb
             return status;
     }
     tern_scatter_piece *piece = scatter->open[owner];
-    if (__builtin_expect(piece->count == scatter->piece_items, 0)) {
+    const uint32_t at = piece->at[piece->count];
+    if (__builtin_expect(at + size > scatter->piece_words, 0)) {
         tern_status status = scatter_dispatch(scatter, owner);
-        return status == TERN_OK ? tern_scatter_item(scatter, owner, number, words) : status;
+        return status == TERN_OK ? tern_scatter_item(scatter, owner, number, size, words) : status;
     }
     piece->number[piece->count] = number;
-    *words = piece->words + (size_t)piece->count * scatter->item_words;
+    piece->at[piece->count + 1] = at + (uint32_t)size;
+    *words = piece->words + at;
     return TERN_OK;
 }
 
@@ -184,11 +213,14 @@ tern_status tern_scatter_written(tern_scatter *scatter, uint32_t owner) {
     return scatter_dispatch(scatter, owner);
 }
 
+tern_status tern_scatter_send_to(tern_scatter *scatter, uint32_t owner) {
+    return scatter->open[owner] != NULL ? scatter_dispatch(scatter, owner) : TERN_OK;
+}
+
 tern_status tern_scatter_send(tern_scatter *scatter) {
     tern_status first = TERN_OK;
     for (uint32_t owner = 0; owner < scatter->table->ranks; owner++) {
-        tern_status status =
-            scatter->open[owner] != NULL ? scatter_dispatch(scatter, owner) : TERN_OK;
+        tern_status status = tern_scatter_send_to(scatter, owner);
         first = first == TERN_OK || status == TERN_ERR_AGAIN ? status : first;
     }
     return first;
@@ -200,7 +232,7 @@ tern_status tern_scatter_keys(tern_scatter *scatter, const char *keys, size_t co
         const char *key = keys + i * table->key_bytes;
         const uint32_t owner = tern_hash_owner(table, tern_hash_of_bytes(table, key));
         uint64_t *words;
-        tern_status status = tern_scatter_item(scatter, owner, i, &words);
+        tern_status status = tern_scatter_item(scatter, owner, i, scatter->item_words, &words);
         if (status != TERN_OK)
             return status;
         if (table->key_bytes == 8)
@@ -231,6 +263,7 @@ void tern_scatter_end(tern_scatter *scatter) {
     for (uint32_t owner = 0; owner < scatter->table->ranks; owner++)
         free(scatter->open[owner]);
     free(scatter->open);
+    free(scatter->answer);
 }
 
 tern_status tern_piece_read(tern_call_info *call, const void *message, size_t bytes,

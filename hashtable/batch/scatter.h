@@ -27,6 +27,7 @@ typedef struct tern_scatter_piece {
     uint32_t count;
     bool landed;    /* what came with a call of its own is there */
     size_t *number; /* of each item in the batch, behind the words */
+    uint32_t *at;   /* where each item begins, and behind the last one the next, behind number */
     tern_piece_head head;
     uint64_t words[];
 } tern_scatter_piece;
@@ -36,7 +37,8 @@ typedef struct tern_scatter tern_scatter;
 /* What is done with pieces. */
 typedef struct tern_scatter_ops {
     const tern_function *function;
-    bool numbered; /* each sending of a piece has a number */
+    bool numbered;       /* each sending of a piece has a number */
+    size_t answer_bytes; /* of the largest answer */
     /* Does a piece in place. */
     tern_status (*here)(tern_scatter *scatter, tern_scatter_piece *piece);
     /* Takes a reply. [out] done: items gone through, at least 1 unless there is an error. */
@@ -48,14 +50,15 @@ struct tern_scatter {
     tern_worker *worker;
     tern_hashtable *table;
     const tern_scatter_ops *ops;
-    uint32_t item_words;
-    uint32_t piece_items;
+    uint32_t item_words; /* of items of one size */
+    uint32_t piece_words, piece_items;
     uint32_t limit; /* of pieces under way; the oldest is waited for as soon as it is reached */
     uint32_t under_way;
     uint64_t word;       /* of the pieces' heads, where these are not numbered */
     bool local_in_place; /* parts of this node are like the own one: nothing is called there */
     tern_status failed;  /* the first error, and its detail: what comes later may overwrite that */
     char text[240];
+    void *answer; /* room for one */
     tern_scatter_piece *unused;
     tern_scatter_piece *first, *last; /* under way, the oldest first */
     tern_scatter_piece **open;        /* by owner; NULL: none begun */
@@ -67,10 +70,16 @@ tern_status tern_scatter_begin(tern_scatter *scatter, tern_worker *worker, tern_
                                const tern_scatter_ops *ops, size_t item_words, size_t answer_bytes,
                                size_t expected, uint32_t limit);
 
-/* [out] words: where an item of owner is to be written; tern_scatter_written comes next. On an
- * error nothing is changed. TERN_ERR_MEMORY; TERN_ERR_AGAIN: a piece is full and waits for a
- * reply cell. */
-tern_status tern_scatter_item(tern_scatter *scatter, uint32_t owner, size_t number,
+/* The same for items of different sizes. TERN_ERR_MEMORY. */
+tern_status tern_scatter_begin_sizes(tern_scatter *scatter, tern_worker *worker,
+                                     tern_hashtable *table, const tern_scatter_ops *ops,
+                                     size_t expected, uint32_t limit);
+
+/* [out] words: where an item of owner, of size words, is to be written; tern_scatter_written comes
+ * next. A piece that has too little room left is sent first. On an error the item is not taken.
+ * TERN_ERR_MEMORY; TERN_ERR_AGAIN: a piece is full and waits for a reply cell; errors of pieces
+ * that have been given up. size: at most piece_words. */
+tern_status tern_scatter_item(tern_scatter *scatter, uint32_t owner, size_t number, size_t size,
                               uint64_t **words);
 /* The item is written: sends its piece if that is full, and makes progress then. An error is that
  * of a piece, which has been given up. */
@@ -80,13 +89,20 @@ tern_status tern_scatter_written(tern_scatter *scatter, uint32_t owner);
  * sends what is begun. Ends with the first error, as of the above. */
 tern_status tern_scatter_keys(tern_scatter *scatter, const char *keys, size_t count);
 
+/* Sends what is begun for one owner. */
+tern_status tern_scatter_send_to(tern_scatter *scatter, uint32_t owner);
+
 /* Sends what is begun. Waits for every reply. Both do all they can; their errors are also those of
  * tern_scatter_failure, but for TERN_ERR_AGAIN of the first, as above, which comes before others.
  */
 tern_status tern_scatter_send(tern_scatter *scatter);
 tern_status tern_scatter_wait(tern_scatter *scatter);
 
-/* The first error since the last such call, with its detail; TERN_ERR_AGAIN is none. */
+/* Keeps an error, unless there is an earlier one, and returns it. TERN_OK and TERN_ERR_AGAIN are
+ * none. */
+tern_status tern_scatter_note(tern_scatter *scatter, tern_status status);
+
+/* The first error since the last such call, with its detail. */
 tern_status tern_scatter_failure(tern_scatter *scatter);
 
 /* Nothing may be under way. */
