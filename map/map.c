@@ -19,6 +19,15 @@ tern_status tern_map_check(const tern_worker *worker, const tern_map *map, const
     return status;
 }
 
+tern_status tern_map_check_value(const void *value, size_t value_bytes, const char *name) {
+    if (value == NULL && value_bytes > 0)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", name);
+    if (value_bytes > TERN_MAP_VALUE_MAX)
+        return tern_fail(TERN_ERR_RANGE, "%s: a value of %zu bytes; the largest have %u", name,
+                         value_bytes, TERN_MAP_VALUE_MAX);
+    return TERN_OK;
+}
+
 tern_flags tern_map_way(const tern_map *map, uint32_t owner, tern_flags flags) {
     const tern_flags via = tern_flags_way(flags);
     if (via != TERN_AUTO)
@@ -71,11 +80,8 @@ static tern_status map_insert(tern_worker *worker, tern_map *map, const void *ke
                               const void *value, size_t value_bytes, bool only_new,
                               tern_flags flags, int *existed, const char *name) {
     tern_status status = tern_map_check(worker, map, key, key_bytes, flags, TERN_READ_ONLY, name);
-    if (status == TERN_OK && value == NULL && value_bytes > 0)
-        status = tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", name);
-    if (status == TERN_OK && value_bytes > TERN_MAP_VALUE_MAX)
-        status = tern_fail(TERN_ERR_RANGE, "%s: a value of %zu bytes; the largest have %u", name,
-                           value_bytes, TERN_MAP_VALUE_MAX);
+    if (status == TERN_OK)
+        status = tern_map_check_value(value, value_bytes, name);
     if (status != TERN_OK)
         return status;
     tern_map_key k;

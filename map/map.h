@@ -152,6 +152,9 @@ tern_status tern_map_check(const tern_worker *worker, const tern_map *map, const
                            size_t key_bytes, tern_flags flags, tern_flags excluded,
                            const char *name);
 
+/* Checks a value that is to be stored. */
+tern_status tern_map_check_value(const void *value, size_t value_bytes, const char *name);
+
 /* The way of an operation that is not measured. By load and store a call saves nothing, and waits
  * for the owner. */
 tern_flags tern_map_way(const tern_map *map, uint32_t owner, tern_flags flags);

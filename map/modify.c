@@ -134,6 +134,17 @@ static tern_status modification_try(modification *m, bool *lost) {
     return status == TERN_OK ? modification_put(m, m->info.existed ? &s->d : NULL, lost) : status;
 }
 
+/* What a handler does at the owner. */
+static tern_status modification_once(modification *m) {
+    bool lost;
+    m->search.near_only = true;
+    tern_status status = modification_try(m, &lost);
+    free(m->search.allocated);
+    return status == TERN_OK && lost
+               ? tern_fail(TERN_ERR_AGAIN, "another operation has just changed the value")
+               : status;
+}
+
 /* A message: this, the key in whole words, the argument. */
 typedef struct modify_head {
     tern_map_head head;
@@ -174,19 +185,14 @@ tern_status tern_map_run_modifier(tern_call_info *call, const void *message, siz
     modification work;
     modification_begin(&work, call->worker, map, &key, function,
                        m.absent != 0 ? TERN_ABSENT_INSERT : TERN_ABSENT_FAIL);
-    work.search.near_only = true;
     work.info.origin = call->origin;
     work.info.argument = (const char *)key.bytes + key_bytes;
     work.info.argument_bytes = argument_bytes;
     work.info.result = reply + 1;
     work.info.user = call->user;
-    bool lost;
-    status = modification_try(&work, &lost);
-    free(work.search.allocated);
+    status = modification_once(&work);
     if (status != TERN_OK)
         return status;
-    if (lost)
-        return tern_fail(TERN_ERR_AGAIN, "another operation has just changed the value");
     *reply = (modify_reply){work.search.is_far       ? OUTCOME_FAR
                             : work.info.existed != 0 ? OUTCOME_EXISTED
                                                      : OUTCOME_NEW,
@@ -195,16 +201,35 @@ tern_status tern_map_run_modifier(tern_call_info *call, const void *message, siz
     return TERN_OK;
 }
 
+static void modification_of(tern_map_modify_request *r, modification *m) {
+    modification_begin(m, r->worker, r->map, r->key, r->modifier->function, r->absent);
+    m->info.origin = tern_worker_self(r->worker);
+    m->info.argument = r->argument;
+    m->info.argument_bytes = r->argument_bytes;
+    m->info.result = r->result;
+    m->info.user = r->modifier->call->user;
+}
+
+static void modification_tell(const modification *m, tern_map_modify_request *r) {
+    r->old = m->old;
+    r->existed = m->info.existed != 0;
+    r->got = m->info.result_bytes;
+}
+
+tern_status tern_map_modify_once(tern_map_modify_request *r, bool *far) {
+    modification work;
+    modification_of(r, &work);
+    tern_status status = modification_once(&work);
+    *far = work.search.is_far;
+    modification_tell(&work, r);
+    return status;
+}
+
 tern_status tern_map_modify_here(tern_map_modify_request *r, bool by_call) {
     modification work;
-    modification_begin(&work, r->worker, r->map, r->key, r->modifier->function, r->absent);
+    modification_of(r, &work);
     work.search.by_call = by_call;
     work.own_only = work.search.near_only = tern_map_in_handler(r->worker);
-    work.info.origin = tern_worker_self(r->worker);
-    work.info.argument = r->argument;
-    work.info.argument_bytes = r->argument_bytes;
-    work.info.result = r->result;
-    work.info.user = r->modifier->call->user;
     bool lost;
     tern_status status;
     while ((status = modification_try(&work, &lost)) == TERN_OK && lost) {
@@ -215,9 +240,7 @@ tern_status tern_map_modify_here(tern_map_modify_request *r, bool by_call) {
     if (status == TERN_OK && work.search.is_far)
         return tern_fail(TERN_ERR_STATE,
                          "the value lies on another node, and a handler cannot wait for it");
-    r->old = work.old;
-    r->existed = work.info.existed != 0;
-    r->got = work.info.result_bytes;
+    modification_tell(&work, r);
     return status;
 }
 

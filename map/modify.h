@@ -39,6 +39,10 @@ static inline void tern_map_modify_begin(tern_worker *worker, const tern_map *ma
 /* The calling worker runs the modifier; it finds and puts by call, or by RMA. */
 tern_status tern_map_modify_here(tern_map_modify_request *r, bool by_call);
 
+/* The owner runs the modifier in a handler. It tries once: TERN_ERR_AGAIN. [out] far: it does not
+ * reach the block, and nothing was done. */
+tern_status tern_map_modify_once(tern_map_modify_request *r, bool *far);
+
 /* Whether a ring takes the message to the owner. */
 bool tern_map_modify_fits(const tern_map *map, size_t key_bytes, size_t argument_bytes);
 /* The owner runs the modifier: makes the call, and reads its answer. [out] far: the owner does not

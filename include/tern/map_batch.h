@@ -2,9 +2,17 @@
 #define TERN_MAP_BATCH_H
 
 /*
- * Many keys of a map (tern/map.h) in one operation. By call the calls of up to 32 keys are under
- * way at once. By RMA the keys are done one after the other, which is fastest where load/store
- * reaches them. TERN_AUTO goes by RMA there, otherwise by call.
+ * Many keys of a map (tern/map.h) in one operation. By call the keys of one owner travel together:
+ * up to 512 of them in a message of at most 16 KiB, or of what a ring takes at a time, and what
+ * became of them comes back in one answer. An item takes 32 bytes beside its key and value. An
+ * answer to finds has up to 16 KiB; if the values of a message have more, the rest of the keys are
+ * sent again. A key and a value that fit no message have a call of their own. By RMA the keys are
+ * done one after the other, which is fastest where load/store reaches them. TERN_AUTO goes by RMA
+ * there, otherwise by call.
+ *
+ * By call equal keys of inserts and adds travel together, so that a few keys which are most of a
+ * batch cost next to nothing: if a quarter of the batch's first 128 keys are repetitions, all
+ * repetitions within each 512 keys are one item.
  *
  * Each key is an operation of its own, which takes effect between the beginning and the end of the
  * batch; of several values of one key the last one stays. Other ranks are served meanwhile. Not in
@@ -28,7 +36,7 @@ extern "C" {
  *     arguments have been checked; may be NULL
  * @return TERN_OK; TERN_ERR_FULL if some keys found no room, and the others are stored;
  *     TERN_ERR_RANGE if a key or a value is too large; otherwise the statuses of tern_map_insert,
- *     of the first item that failed, and then items behind it may not be stored
+ *     of an item that failed, and then others may not be stored
  *
  * Blocking: as tern_map_insert. */
 TERN_NODISCARD TERN_API tern_status tern_map_insert_many(tern_worker *worker, tern_map *map,
@@ -64,7 +72,7 @@ typedef struct tern_map_slot {
  * @param flags a promise and a way, or 0 (tern/flags.h)
  * @param[out] present number of keys that are there; may be NULL
  * @return TERN_OK; TERN_ERR_RANGE if a value has more bytes than its room: its slot says how many,
- *     and the other values are there; otherwise the statuses of tern_map_find, of the first key
+ *     and the other values are there; otherwise the statuses of tern_map_find, of a key
  *     that failed, and then what was written to the slots is not defined
  *
  * Blocking: as tern_map_find. */

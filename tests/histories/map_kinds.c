@@ -99,6 +99,51 @@ static tern_status run_find(tern_worker *worker, const history_target *target,
     return status;
 }
 
+/* Batches do not tell whether a key was there. */
+static bool step_store(history_state *state, const history_operation *o) {
+    state->word[0] = 1;
+    state->word[1] = o->argument[0];
+    return o->status == TERN_OK;
+}
+
+static size_t run_insert_many(tern_worker *worker, const history_target *target,
+                              history_operation *o, size_t count) {
+    char key[HISTORY_MANY][64] = {0}, value[HISTORY_MANY][HISTORY_BYTES] = {0};
+    tern_map_item item[HISTORY_MANY] = {0};
+    for (size_t i = 0; i < count; i++) {
+        const size_t bytes = size_of(o[i].argument[0]);
+        history_fill(value[i], bytes, o[i].object, o[i].argument[0]);
+        item[i] = (tern_map_item){key[i], value[i], make_key(key[i], o[i].object), bytes};
+    }
+    tern_status status = tern_map_insert_many(worker, target->map, item, count, o->flags, NULL);
+    for (size_t i = 0; i < count; i++)
+        o[i].status = status;
+    return count;
+}
+
+/* In no order, unlike inserts of one key. */
+static size_t run_find_many(tern_worker *worker, const history_target *target, history_operation *o,
+                            size_t count) {
+    char key[HISTORY_MANY][64] = {0}, value[HISTORY_MANY][HISTORY_BYTES] = {0};
+    tern_map_slot slot[HISTORY_MANY] = {0};
+    for (size_t i = 0; i < count; i++)
+        slot[i] =
+            (tern_map_slot){key[i], make_key(key[i], o[i].object), value[i], sizeof value[i], 0, 0};
+    tern_status status = tern_map_find_many(worker, target->map, slot, count, o->flags, NULL);
+    for (size_t i = 0; i < count; i++) {
+        o[i].chain = 0;
+        o[i].status = status != TERN_OK || slot[i].found ? status : TERN_ERR_NOT_FOUND;
+        if (status != TERN_OK || !slot[i].found)
+            continue;
+        o[i].result = slot[i].value_bytes >= 8
+                          ? history_number(value[i], slot[i].value_bytes, o[i].object)
+                          : UINT64_MAX;
+        if (slot[i].value_bytes != size_of(o[i].result))
+            o[i].result = UINT64_MAX;
+    }
+    return count;
+}
+
 static const history_kind map_kinds[] = {
     {"insert", run_insert, history_step_insert, .in_writes = true},
     {"modify", run_modify, step_modify, .in_writes = true},
@@ -106,6 +151,8 @@ static const history_kind map_kinds[] = {
     {"erase", run_erase, history_step_erase, .in_writes = true},
     {"find", run_find, history_step_find, .in_reads = true},
     {"find", run_find, history_step_find, .in_reads = true},
+    {"insert_many", NULL, step_store, .in_writes = true, .run_many = run_insert_many},
+    {"find_many", NULL, history_step_find, .in_reads = true, .run_many = run_find_many},
 };
 
 const history_kinds history_of_maps = {map_kinds, sizeof map_kinds / sizeof *map_kinds};

@@ -5,6 +5,7 @@
 
 #include "map_tools.h"
 
+#include "hashtable/call.h"
 #include "map/map.h"
 
 typedef struct cost {
@@ -214,9 +215,94 @@ static void by_load_and_store(void) {
     fixture_close(&f);
 }
 
+enum { MANY = 1000, PIECE_WORDS = 2048, HEAD_WORDS = 4 };
+
+static tern_map_item items[MANY];
+static tern_map_slot slots[MANY];
+
+/* Messages for MANY items of words each, of which an answer takes some. */
+static uint64_t pieces(const fixture *f, uint64_t words, uint64_t answered) {
+    const uint64_t ring = (tern_call_room(f->context) - 16) / 8;
+    const uint64_t each = (ring < PIECE_WORDS ? ring : PIECE_WORDS) / words;
+    uint64_t messages = 0;
+    for (uint64_t left = MANY, items_of; left > 0; left -= items_of) {
+        items_of = left < each ? left : each;
+        messages += (items_of + answered - 1) / answered;
+    }
+    return messages;
+}
+
+/* Calls of this rank since begin. */
+static uint64_t calls_made(const fixture *f) {
+    tern_stats after;
+    tern_stats_get(f->worker, &after);
+    return after.calls_sent - before.calls_sent;
+}
+
+static void insert_many(fixture *f, tern_map *map, size_t bytes, uint64_t wanted) {
+    size_t stored = 0;
+    for (size_t i = 0; i < MANY; i++)
+        items[i].value_bytes = bytes;
+    begin(f);
+    EXPECT_OK(tern_map_insert_many(f->worker, map, items, MANY, call, &stored));
+    CU_ASSERT(stored == MANY && calls_made(f) == wanted);
+}
+
+static void find_many(fixture *f, tern_map *map, size_t bytes, uint64_t wanted) {
+    static unsigned char found[MANY][LARGE];
+    size_t present = 0;
+    for (size_t i = 0; i < MANY; i++)
+        slots[i] = (tern_map_slot){items[i].key, 8, found[i], LARGE, 77, 0};
+    begin(f);
+    EXPECT_OK(tern_map_find_many(f->worker, map, slots, MANY, call, &present));
+    CU_ASSERT(present == MANY && calls_made(f) == wanted && slots[7].value_bytes == bytes);
+}
+
+/* Keys of one owner travel together. */
+static void many_at_once(void) {
+    static uint64_t keys[MANY];
+    static tern_map_item same[MANY];
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = NULL;
+    const tern_map_options options = {.capacity = CAPACITY};
+    EXPECT_OK(tern_map_create(f.worker, &options, &map));
+    for (size_t i = 0, next = 0; f.rank == 0 && f.size > 1 && i < MANY; i++, next++) {
+        while (tern_map_owner(map, &next, 8) != f.size - 1)
+            next++;
+        keys[i] = next;
+        items[i] = (tern_map_item){&keys[i], value, 8, 0};
+        same[i] = (tern_map_item){&keys[i / 500], value, 8, 8};
+    }
+    if (f.rank == 0 && f.size > 1) {
+        size_t done = 0;
+        insert_many(&f, map, 8, pieces(&f, HEAD_WORDS + 2, MANY));
+        find_many(&f, map, 8, pieces(&f, HEAD_WORDS + 1, MANY));
+        begin(&f);
+        EXPECT_OK(tern_map_add_many(f.worker, map, items, MANY, 1, call, &done));
+        CU_ASSERT(done == MANY && calls_made(&f) == pieces(&f, HEAD_WORDS + 2, MANY));
+        insert_many(&f, map, LARGE, pieces(&f, HEAD_WORDS + 1 + (LARGE + 7) / 8, MANY));
+        find_many(&f, map, LARGE, pieces(&f, HEAD_WORDS + 1, PIECE_WORDS / (1 + (LARGE + 7) / 8)));
+        begin(&f);
+        EXPECT_OK(tern_map_insert_many(f.worker, map, same, MANY, call, &done));
+        CU_ASSERT(done == MANY && calls_made(&f) == 1);
+        begin(&f);
+        EXPECT_OK(tern_map_add_many(f.worker, map, same, MANY, 1, call, &done));
+        CU_ASSERT(done == MANY && calls_made(&f) == 1);
+        uint64_t number = 0;
+        EXPECT_OK(tern_map_find(f.worker, map, &keys[1], 8, call, &number, 8, NULL));
+        CU_ASSERT_EQUAL(number, 500);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_map_destroy(f.worker, map));
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"over_a_network", over_a_network},
+        {"many_at_once", many_at_once},
         {"by_load_and_store", by_load_and_store},
     };
     return tern_test_main(argc, argv, "map_cost", tests, sizeof tests / sizeof tests[0]);

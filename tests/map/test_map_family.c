@@ -562,6 +562,71 @@ static void numbers_are_added_many_at_once(void) {
     fixture_close(&f);
 }
 
+/* Items with keys of this rank's own, all with one value. */
+static void own_items(const fixture *f, tern_map_item *items, uint64_t *keys, size_t count,
+                      size_t bytes) {
+    static uint64_t next;
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = next++ << 8 | f->rank;
+        items[i] = (tern_map_item){&keys[i], value, 8, bytes};
+    }
+}
+
+/* Values lie in blocks of the rank that inserted them by RMA. Owners replace many of them at once,
+ * and say so; each block is given back. */
+static void batches_replace_blocks(void) {
+    enum { COUNT = 80 };
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = 64 * COUNT});
+    const size_t before = heap_at_first(&f);
+    tern_map_item items[COUNT];
+    uint64_t keys[COUNT];
+    size_t stored = 0;
+    own_items(&f, items, keys, COUNT, 100);
+    EXPECT_OK(tern_map_insert_many(f.worker, map, items, COUNT, TERN_BY_RMA, &stored));
+    CU_ASSERT_EQUAL(stored, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        items[i].value_bytes = 200 + i;
+    EXPECT_OK(tern_map_insert_many(f.worker, map, items, COUNT, TERN_BY_CALL, &stored));
+    CU_ASSERT_EQUAL(stored, COUNT);
+    EXPECT_OK(tern_barrier(f.worker));
+    clear_and_expect_heap(&f, map, before);
+    map_end(&f, map);
+    fixture_close(&f);
+}
+
+/* Owners that have no memory for a block pass its key over, and say why. */
+static void batches_fill_the_memory(void) {
+    enum { COUNT = 40 };
+    fixture f;
+    if (!map_open(&f, (size_t)1 << 20))
+        return;
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = 4000});
+    const size_t before = heap_at_first(&f);
+    tern_map_item items[COUNT];
+    uint64_t keys[COUNT], all[64], sum = 0, total = 0, size = 77;
+    tern_status status = TERN_OK;
+    for (int turn = 0; status == TERN_OK && turn < 100; turn++) {
+        size_t stored = 77;
+        own_items(&f, items, keys, COUNT, 4000);
+        status = tern_map_insert_many(f.worker, map, items, COUNT, TERN_BY_CALL, &stored);
+        CU_ASSERT(status == TERN_OK ? stored == COUNT : stored < COUNT);
+        sum += stored;
+    }
+    EXPECT(TERN_ERR_MEMORY, status);
+    EXPECT_DETAIL("TERN_SEGMENT_SIZE");
+    EXPECT_OK(tern_map_size(f.worker, map, &size));
+    fixture_share(&f, &sum, sizeof sum, all);
+    for (uint32_t r = 0; r < f.size; r++)
+        total += all[r];
+    CU_ASSERT_EQUAL(size, total);
+    clear_and_expect_heap(&f, map, before);
+    map_end(&f, map);
+    fixture_close(&f);
+}
+
 static void many_are_checked(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
@@ -630,6 +695,8 @@ int main(int argc, char **argv) {
         {"growth_is_0_or_1", growth_is_0_or_1},
         {"many_match_a_model", many_match_a_model},
         {"numbers_are_added_many_at_once", numbers_are_added_many_at_once},
+        {"batches_replace_blocks", batches_replace_blocks},
+        {"batches_fill_the_memory", batches_fill_the_memory},
         {"many_are_checked", many_are_checked},
     };
     return tern_test_main(argc, argv, "map_family", tests, sizeof tests / sizeof tests[0]);

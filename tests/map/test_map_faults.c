@@ -27,6 +27,33 @@ static void finds_are_told(fixture *f, tern_map *map, tern_flags via) {
     }
 }
 
+/* Batches that need the dead rank are told, and what they have for others is done. */
+static void batches_are_told(fixture *f, tern_map *map) {
+    uint64_t keys[2 * KEYS];
+    tern_map_item items[2 * KEYS];
+    tern_map_slot slots[2 * KEYS];
+    size_t count = 0, of_dead = 0, done = 77;
+    for (uint64_t number = 1000 * (f->rank + 1); count < 2 * KEYS; number++) {
+        const uint32_t owner = tern_map_owner(map, &number, 8);
+        if (owner == f->size - 1 ? of_dead < KEYS : count - of_dead < KEYS) {
+            of_dead += owner == f->size - 1;
+            keys[count] = number;
+            items[count] = (tern_map_item){&keys[count], value, 8, 8};
+            slots[count] = (tern_map_slot){&keys[count], 8, found, 8, 0, 0};
+            count++;
+        }
+    }
+    const double start = MPI_Wtime();
+    EXPECT(TERN_ERR_PEER, tern_map_insert_many(f->worker, map, items, count, TERN_BY_CALL, &done));
+    EXPECT_DETAIL("has died");
+    CU_ASSERT_EQUAL(done, KEYS);
+    EXPECT(TERN_ERR_PEER, tern_map_find_many(f->worker, map, slots, count, TERN_BY_CALL, NULL));
+    for (size_t i = 0; i < count; i++)
+        if (tern_map_owner(map, &keys[i], 8) != f->size - 1)
+            EXPECT_OK(tern_map_erase(f->worker, map, &keys[i], 8, TERN_BY_CALL));
+    CU_ASSERT(MPI_Wtime() - start < 30);
+}
+
 static void a_rank_dies_with_blocks(void) {
     fixture f;
     if (!survivors_open(&f, (uint32_t)tern_test_size() - 1))
@@ -41,6 +68,8 @@ static void a_rank_dies_with_blocks(void) {
     fixture_lose(&f, play.victim);
     finds_are_told(&f, map, TERN_BY_RMA);
     finds_are_told(&f, map, TERN_BY_CALL);
+    meet_survivors(&f);
+    batches_are_told(&f, map);
     meet_survivors(&f);
     /* Each survivor replaces and erases keys, among them the dead rank's, whose blocks are gone. */
     for (uint64_t i = f.rank; i < (uint64_t)f.size * KEYS; i += f.size - 1) {

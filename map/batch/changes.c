@@ -1,0 +1,171 @@
+#include "map/batch/changes.h"
+
+#include "map/block.h"
+#include "map/call.h"
+#include "map/modify.h"
+#include "tern/map_request.h"
+
+/* Notes what has come of a change. */
+static void changes_note(tern_map_changes *c, size_t keys, tern_status status) {
+    c->stored += status == TERN_OK ? keys : 0;
+    c->refused += status == TERN_ERR_FULL ? keys : 0;
+    if (status == TERN_ERR_FULL)
+        tern_error_clear();
+    else
+        tern_ignore(tern_scatter_note(&c->scatter, status));
+}
+
+/* Adds in a call of its own, for an owner that does not reach the number. */
+static tern_status changes_add_far(tern_map_changes *c, const uint64_t *words) {
+    tern_map_item_head head;
+    uint64_t delta;
+    memcpy(&head, words, sizeof head);
+    const uint64_t *key = words + sizeof head / 8;
+    memcpy(&delta, key + tern_map_words(head.key_bytes), sizeof delta);
+    return tern_map_add(c->scatter.worker, c->map, key, head.key_bytes, delta, TERN_BY_CALL, NULL);
+}
+
+static bool answer_makes_sense(const tern_scatter_piece *piece, const tern_map_changes_answer *a,
+                               size_t bytes) {
+    return bytes >= sizeof *a && a->blocks <= piece->count && a->status < TERN_STATUS_COUNT &&
+           bytes == tern_map_answer_bytes(piece->count, a->blocks);
+}
+
+/* Takes the answer to a piece. */
+static tern_status changes_take(tern_scatter *scatter, tern_scatter_piece *piece, const void *reply,
+                                size_t bytes, uint32_t *done) {
+    tern_map_changes *c = (tern_map_changes *)(void *)scatter;
+    const tern_map_changes_answer *a = reply;
+    if (!answer_makes_sense(piece, a, bytes))
+        return TERN_OK;
+    for (size_t i = 0; i < piece->count; i++) {
+        if (a->outcome[i] == TERN_MAP_FAR)
+            changes_note(c, piece->number[i], changes_add_far(c, piece->words + piece->at[i]));
+        c->stored += a->outcome[i] == TERN_MAP_STORED ? piece->number[i] : 0;
+        c->refused += a->outcome[i] == TERN_MAP_REFUSED ? piece->number[i] : 0;
+    }
+    const char *blocks = (const char *)a->outcome + 8 * tern_map_words(piece->count);
+    for (size_t i = 0; i < a->blocks; i++) {
+        tern_ptr block;
+        memcpy(&block, blocks + i * sizeof block, sizeof block);
+        tern_block_free(scatter->worker, c->map, block);
+    }
+    *done = piece->count;
+    return a->status == TERN_OK ? TERN_OK
+                                : tern_fail((tern_status)a->status, "rank %u: %.*s", piece->owner,
+                                            (int)sizeof a->text - 1, a->text);
+}
+
+TERN_FUNCTION(tern_map_on_changes)
+
+/* Keys of this rank are in no piece. */
+static const tern_scatter_ops changes_ops = {&tern_map_on_changes_function, false,
+                                             TERN_MAP_ANSWER_MAX, NULL, changes_take};
+
+tern_status tern_map_changes_begin(tern_map_changes *changes, tern_worker *worker, tern_map *map,
+                                   size_t expected, uint32_t limit) {
+    *changes = (tern_map_changes){.map = map};
+    return tern_scatter_begin_sizes(&changes->scatter, worker, map->table, &changes_ops, expected,
+                                    limit);
+}
+
+static tern_status change_insert(tern_worker *worker, tern_map *map, const tern_map_change *change,
+                                 uint32_t owner, tern_flags promise) {
+    tern_map_insertion in;
+    tern_map_insertion_begin(change->key, change->value, promise, &in);
+    tern_map_descriptor_make(map, change->key, change->value, change->value_bytes, &in.d);
+    tern_status status = tern_map_insertion_do(worker, map, owner, false, &in);
+    tern_block_free(worker, map, in.old);
+    return status;
+}
+
+static tern_status change_add(tern_worker *worker, tern_map *map, const tern_map_change *change) {
+    tern_map_modify_request r;
+    tern_map_modify_begin(worker, map, change->key, tern_map_adding, &change->delta,
+                          sizeof change->delta, TERN_ABSENT_INSERT, &r);
+    tern_status status = tern_map_modify_here(&r, false);
+    if (status == TERN_OK)
+        tern_block_free(worker, map, r.old);
+    return status;
+}
+
+void tern_map_change_here(tern_map_changes *changes, const tern_map_change *change,
+                          tern_flags promise) {
+    tern_worker *worker = changes->scatter.worker;
+    tern_map *map = changes->map;
+    const uint32_t owner = tern_hash_owner(map->table, change->key->hash);
+    changes_note(changes, change->count,
+                 change->adds ? change_add(worker, map, change)
+                              : change_insert(worker, map, change, owner, promise));
+}
+
+static void changes_end_large(tern_map_changes *c) {
+    const size_t oldest = c->ended++ % TERN_LARGE_UNDER_WAY;
+    changes_note(c, c->keys[oldest], tern_wait(c->scatter.worker, &c->large[oldest]));
+}
+
+static tern_status change_start(tern_map_changes *c, const tern_map_change *change,
+                                tern_flags promise, tern_request *request) {
+    const tern_map_key *key = change->key;
+    const tern_flags flags = promise | TERN_BY_CALL;
+    return change->adds ? tern_map_add_start(c->scatter.worker, c->map, key->bytes, key->size,
+                                             change->delta, flags, request)
+                        : tern_map_insert_start(c->scatter.worker, c->map, key->bytes, key->size,
+                                                change->value, change->value_bytes, flags, request);
+}
+
+/* Where the program holds most of the calls that a worker may have under way, what is under way
+ * ends first. */
+static tern_status changes_start_large(tern_map_changes *c, const tern_map_change *change,
+                                       uint32_t owner, tern_flags promise) {
+    const size_t next = c->begun % TERN_LARGE_UNDER_WAY;
+    tern_status status = tern_scatter_send_to(&c->scatter, owner);
+    if (status != TERN_OK)
+        return status;
+    if (c->begun - c->ended == TERN_LARGE_UNDER_WAY)
+        changes_end_large(c);
+    status = change_start(c, change, promise, &c->large[next]);
+    if (status == TERN_ERR_AGAIN) {
+        tern_ignore(tern_scatter_wait(&c->scatter));
+        while (c->ended < c->begun)
+            changes_end_large(c);
+        status = change_start(c, change, promise, &c->large[next]);
+    }
+    if (status == TERN_OK)
+        c->keys[c->begun++ % TERN_LARGE_UNDER_WAY] = change->count;
+    return status;
+}
+
+tern_status tern_map_changes_take(tern_map_changes *changes, const tern_map_change *change,
+                                  tern_flags flags) {
+    const tern_map_key *key = change->key;
+    const tern_map *map = changes->map;
+    const uint32_t owner = tern_hash_owner(map->table, key->hash);
+    if (owner == map->context->rank || tern_map_way(map, owner, flags) == TERN_BY_RMA) {
+        tern_map_change_here(changes, change, tern_flags_promise(flags));
+        return TERN_OK;
+    }
+    const size_t value_bytes = change->adds ? sizeof change->delta : change->value_bytes;
+    const size_t size = tern_map_item_words(key->size, value_bytes);
+    if (size > changes->scatter.piece_words)
+        return changes_start_large(changes, change, owner, tern_flags_promise(flags));
+    uint64_t *words;
+    tern_status status = tern_scatter_item(&changes->scatter, owner, change->count, size, &words);
+    if (status != TERN_OK)
+        return status;
+    tern_map_item_write(words, key, change->adds ? TERN_MAP_ADDS : (uint32_t)value_bytes,
+                        change->adds ? &change->delta : change->value, value_bytes);
+    if (tern_scatter_written(&changes->scatter, owner) != TERN_OK)
+        tern_error_clear(); /* it is noted */
+    return TERN_OK;
+}
+
+tern_status tern_map_changes_finish(tern_map_changes *changes) {
+    const tern_status status = tern_scatter_send(&changes->scatter);
+    tern_ignore(tern_scatter_wait(&changes->scatter));
+    while (changes->ended < changes->begun)
+        changes_end_large(changes);
+    return status == TERN_ERR_AGAIN ? status : TERN_OK;
+}
+
+void tern_map_changes_end(tern_map_changes *changes) { tern_scatter_end(&changes->scatter); }

@@ -1,0 +1,153 @@
+#include "map/batch/changes.h"
+
+#include <stdio.h>
+
+#include "hashtable/batch/deferred.h"
+#include "hashtable/near/probe.h"
+#include "map/block.h"
+#include "map/call.h"
+#include "map/modify.h"
+#include "src/log.h"
+
+/*
+ * The owner goes through all items of a piece. One that fails is passed over, and the answer says
+ * so. If a bucket is being written by another rank, the call stays at the head of its ring, and
+ * what has been done is kept until it runs again (hashtable/batch/deferred.h).
+ */
+
+typedef struct changes_state {
+    size_t done;
+    size_t blocks; /* of other ranks that were replaced */
+    size_t room;   /* for so many of them in the answer */
+    tern_status status;
+    char text[sizeof((tern_map_changes_answer *)0)->text];
+    unsigned char outcome[TERN_PIECE_ITEMS];
+    tern_ptr block[TERN_PIECE_ITEMS];
+} changes_state;
+
+/* Blocks for which a result needs no memory of the segment. */
+static size_t blocks_at_hand(void) {
+    return (TERN_RESULT_MAX - tern_map_answer_bytes(TERN_PIECE_ITEMS, 0)) / sizeof(tern_ptr);
+}
+
+/* Makes room in the answer for one more block, before a block is replaced. */
+static tern_status changes_make_room(tern_call_info *call, changes_state *s) {
+    if (__builtin_expect(s->blocks < s->room, 1))
+        return TERN_OK;
+    tern_status status = tern_call_result(call, TERN_MAP_ANSWER_MAX);
+    if (status == TERN_OK)
+        s->room = TERN_PIECE_ITEMS;
+    return status;
+}
+
+static tern_status changes_insert(tern_worker *worker, const tern_map *map, const tern_map_key *key,
+                                  const void *value, size_t value_bytes, tern_ptr *old) {
+    tern_map_insertion in;
+    tern_map_insertion_begin(key, value, TERN_WRITE_ONLY, &in);
+    tern_map_descriptor_make(map, key, value, value_bytes, &in.d);
+    tern_status status = tern_map_insertion_do(worker, map, map->context->rank, false, &in);
+    *old = in.old;
+    return status;
+}
+
+static tern_status changes_add(tern_worker *worker, const tern_map *map, const tern_map_key *key,
+                               uint64_t delta, tern_ptr *old, bool *far) {
+    tern_map_modify_request r;
+    tern_map_modify_begin(worker, map, key, tern_map_adding, &delta, sizeof delta,
+                          TERN_ABSENT_INSERT, &r);
+    tern_status status = tern_map_modify_once(&r, far);
+    *old = r.old;
+    return status;
+}
+
+/* Does one item. TERN_ERR_AGAIN: it was not done, and the rest has to wait. */
+static tern_status changes_one(tern_call_info *call, const tern_map *map, changes_state *s,
+                               const tern_map_key *key, uint32_t bytes, const void *value) {
+    tern_ptr old = TERN_NULL;
+    bool far = false;
+    tern_status status = changes_make_room(call, s);
+    if (status == TERN_OK && bytes == TERN_MAP_ADDS) {
+        uint64_t delta;
+        memcpy(&delta, value, sizeof delta);
+        status = changes_add(call->worker, map, key, delta, &old, &far);
+    } else if (status == TERN_OK) {
+        status = changes_insert(call->worker, map, key, value, bytes, &old);
+    }
+    if (status == TERN_ERR_AGAIN)
+        return status;
+    s->outcome[s->done++] = status == TERN_ERR_FULL ? TERN_MAP_REFUSED
+                            : status != TERN_OK     ? TERN_MAP_FAILED
+                            : far                   ? TERN_MAP_FAR
+                                                    : TERN_MAP_STORED;
+    if (status != TERN_OK && status != TERN_ERR_FULL && s->status == TERN_OK) {
+        s->status = status;
+        snprintf(s->text, sizeof s->text, "%s", tern_error_detail());
+    }
+    if (status != TERN_OK)
+        return TERN_OK;
+    old = tern_map_free_own(call->worker, map, old);
+    if (!tern_ptr_is_null(old))
+        s->block[s->blocks++] = old;
+    return TERN_OK;
+}
+
+static void changes_answer(tern_call_info *call, const changes_state *s) {
+    const size_t blocks = s->blocks < s->room ? s->blocks : s->room;
+    if (blocks < s->blocks)
+        tern_log(TERN_LOG_WARN, "a map has let go of %zu blocks of other ranks, which stay there",
+                 s->blocks - blocks);
+    tern_map_changes_answer *answer = call->result;
+    answer->blocks = (uint32_t)blocks;
+    answer->status = (uint32_t)s->status;
+    answer->text[0] = 0;
+    if (s->status != TERN_OK)
+        memcpy(answer->text, s->text, sizeof answer->text);
+    memset(answer->outcome, 0, 8 * tern_map_words(s->done));
+    memcpy(answer->outcome, s->outcome, s->done);
+    if (blocks > 0)
+        memcpy(answer->outcome + 8 * tern_map_words(s->done), s->block, blocks * sizeof(tern_ptr));
+    call->result_bytes = tern_map_answer_bytes(s->done, blocks);
+}
+
+/* There is no memory to keep what was done: the item that met the bucket, and all behind it, fail.
+ */
+static void changes_give_up(changes_state *s, tern_map_items *items) {
+    tern_map_key key;
+    const void *value;
+    uint32_t size;
+    s->status = TERN_ERR_MEMORY;
+    snprintf(s->text, sizeof s->text, "no memory to park a batch of changes");
+    do
+        s->outcome[s->done++] = TERN_MAP_FAILED;
+    while (items->words > 0 && tern_map_items_next(items, true, &key, &size, &value) == TERN_OK);
+}
+
+tern_status tern_map_on_changes(tern_call_info *call, const void *message, size_t bytes) {
+    tern_map *map;
+    tern_map_items items;
+    changes_state s;
+    tern_status status = tern_map_items_of(call, message, bytes, &map, &items);
+    if (status != TERN_OK)
+        return status;
+    s.done = s.blocks = 0;
+    s.status = TERN_OK;
+    (void)tern_deferred_take(call, map->table, &s, sizeof s);
+    s.room = blocks_at_hand();
+    for (size_t i = 0; items.words > 0 && status == TERN_OK; i++) {
+        tern_map_key key;
+        const void *value;
+        uint32_t size;
+        status = tern_map_items_next(&items, true, &key, &size, &value);
+        if (status == TERN_OK && i >= s.done)
+            status = changes_one(call, map, &s, &key, size, value);
+    }
+    tern_entries_take_effect();
+    if (status == TERN_ERR_AGAIN && s.done > 0 &&
+        !tern_deferred_put(call, map->table, &s, sizeof s)) {
+        changes_give_up(&s, &items);
+        status = TERN_OK;
+    }
+    if (status == TERN_OK)
+        changes_answer(call, &s);
+    return status;
+}

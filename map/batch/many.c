@@ -1,0 +1,219 @@
+#include "tern/map_batch.h"
+
+#include "hashtable/batch/combine.h"
+#include "map/batch/changes.h"
+#include "map/batch/finds.h"
+#include "src/progress/progress.h"
+
+/* The public operations on many keys. Keys are checked and hashed group by group. If no key can go
+ * by call, each is done at once; otherwise changes.h and finds.h decide. Equal keys of a group of
+ * changes are combined, if the first group says that it pays. */
+
+enum { IN_FLIGHT = 32, GROUP = 512, KEYS_PER_PROGRESS = 32 };
+
+_Static_assert(GROUP <= (int)TERN_COMBINE_KEYS, "a group can be combined");
+
+/* What tells keys apart: fingerprint, hash and seed, which follow one another. */
+static const char *group_first(const tern_map_key *keys) { return (const char *)keys->fingerprint; }
+enum { GROUP_BYTES = offsetof(tern_map_key, seed) + 8 - offsetof(tern_map_key, fingerprint) };
+
+/* Whether any key may go by call. */
+static bool many_calls(const tern_map *map, tern_flags flags) {
+    const tern_flags via = tern_flags_way(flags);
+    return via == TERN_BY_CALL ||
+           (via == TERN_AUTO && (map->table->call_only || !map->table->all_near));
+}
+
+static tern_status many_check(tern_worker *worker, const tern_map *map, bool missing,
+                              tern_flags flags, tern_flags excluded, const char *name) {
+    tern_status status = tern_map_check(worker, map, name, 1, flags, excluded, name);
+    if (status == TERN_OK && missing)
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: items is NULL", name);
+    return status == TERN_OK ? tern_worker_may_wait(worker, name) : status;
+}
+
+/* A batch of inserts or adds. */
+typedef struct map_batch {
+    tern_map_changes changes;
+    const char *name;
+    tern_flags flags;
+    const tern_map_item *items;
+    size_t count;
+    bool adds;
+    uint64_t delta;
+    bool calls;
+    bool combines;
+    tern_map_key keys[GROUP];
+} map_batch;
+
+static tern_status batch_check_item(const map_batch *b, const tern_map_item *item) {
+    tern_status status = tern_map_check(b->changes.scatter.worker, b->changes.map, item->key,
+                                        item->key_bytes, b->flags, TERN_READ_ONLY, b->name);
+    return status == TERN_OK && !b->adds
+               ? tern_map_check_value(item->value, item->value_bytes, b->name)
+               : status;
+}
+
+/* Takes the change of one key of a group, which is for count keys. */
+static tern_status batch_take(map_batch *b, const tern_map_item *group, size_t i, size_t count) {
+    const tern_map_change change = {&b->keys[i],      count,          b->adds,
+                                    b->delta * count, group[i].value, group[i].value_bytes};
+    if (b->calls)
+        return tern_map_changes_take(&b->changes, &change, b->flags);
+    if (i % KEYS_PER_PROGRESS == 0)
+        (void)tern_progress_round(b->changes.scatter.worker);
+    tern_map_change_here(&b->changes, &change, tern_flags_promise(b->flags));
+    return TERN_OK;
+}
+
+static tern_status batch_take_combined(map_batch *b, const tern_map_item *group, size_t count) {
+    tern_combined combined[GROUP];
+    const size_t keys =
+        tern_batch_combine(group_first(b->keys), sizeof *b->keys, GROUP_BYTES, count, combined);
+    tern_status status = TERN_OK;
+    for (size_t i = 0; i < keys && status == TERN_OK && b->changes.scatter.failed == TERN_OK; i++)
+        status = batch_take(b, group, combined[i].item, combined[i].count);
+    return status;
+}
+
+/* Takes count items. [out] the status of the first item that is not valid; those before it are
+ * taken. */
+static tern_status batch_take_group(map_batch *b, const tern_map_item *group, size_t count,
+                                    bool first) {
+    tern_status valid = TERN_OK, status = TERN_OK;
+    size_t keys = 0;
+    for (; keys < count && (valid = batch_check_item(b, &group[keys])) == TERN_OK; keys++)
+        tern_map_key_make(b->changes.map, group[keys].key, group[keys].key_bytes, &b->keys[keys]);
+    tern_ignore(tern_scatter_note(&b->changes.scatter, valid));
+    if (first && b->calls)
+        b->combines = tern_batch_repeats(group_first(b->keys), sizeof *b->keys, GROUP_BYTES, keys);
+    if (b->combines)
+        return batch_take_combined(b, group, keys);
+    for (size_t i = 0; i < keys && status == TERN_OK; i++)
+        status = batch_take(b, group, i, 1);
+    return status;
+}
+
+/* [out] done: keys that are stored or counted for certain. */
+static tern_status batch_run(map_batch *b, size_t *done) {
+    tern_map_changes *c = &b->changes;
+    tern_status status = TERN_OK;
+    for (size_t at = 0; at < b->count && status == TERN_OK && c->scatter.failed == TERN_OK;
+         at += GROUP) {
+        const size_t left = b->count - at;
+        status = batch_take_group(b, b->items + at, left < GROUP ? left : GROUP, at == 0);
+    }
+    if (b->calls) {
+        const tern_status sent = tern_map_changes_finish(c);
+        status = status == TERN_OK ? sent : status;
+        tern_map_changes_end(c);
+    }
+    *done = c->stored;
+    const tern_status failed = tern_scatter_failure(&c->scatter);
+    if (failed != TERN_OK || status != TERN_OK)
+        return failed != TERN_OK ? failed : status;
+    tern_error_clear();
+    return c->refused == 0
+               ? TERN_OK
+               : tern_fail(TERN_ERR_FULL,
+                           "%zu of %zu keys found no room; create the map with a greater capacity, "
+                           "or let it grow",
+                           (size_t)c->refused, b->count);
+}
+
+static tern_status batch_change(map_batch *b, tern_worker *worker, tern_map *map, size_t *done) {
+    size_t changed = 0;
+    tern_status status = many_check(worker, map, b->count > 0 && b->items == NULL, b->flags,
+                                    TERN_READ_ONLY, b->name);
+    if (status != TERN_OK)
+        return status;
+    b->calls = many_calls(map, b->flags);
+    b->combines = false;
+    if (b->calls)
+        status = tern_map_changes_begin(&b->changes, worker, map, b->count, IN_FLIGHT);
+    else
+        b->changes = (tern_map_changes){.scatter.worker = worker, .map = map};
+    if (status == TERN_OK)
+        status = batch_run(b, &changed);
+    if (done != NULL)
+        *done = changed;
+    return status;
+}
+
+tern_status tern_map_insert_many(tern_worker *worker, tern_map *map, const tern_map_item *items,
+                                 size_t count, tern_flags flags, size_t *stored) {
+    map_batch b;
+    b.name = "tern_map_insert_many";
+    b.flags = flags;
+    b.items = items;
+    b.count = count;
+    b.adds = false;
+    b.delta = 0;
+    return batch_change(&b, worker, map, stored);
+}
+
+tern_status tern_map_add_many(tern_worker *worker, tern_map *map, const tern_map_item *items,
+                              size_t count, uint64_t delta, tern_flags flags, size_t *added) {
+    map_batch b;
+    b.name = "tern_map_add_many";
+    b.flags = flags;
+    b.items = items;
+    b.count = count;
+    b.adds = true;
+    b.delta = delta;
+    return batch_change(&b, worker, map, added);
+}
+
+/* Takes all slots. The first error ends it. */
+static tern_status finds_run(tern_map_finds *f, size_t count, tern_flags flags, bool calls,
+                             const char *name) {
+    tern_status status = TERN_OK;
+    for (size_t i = 0; i < count && status == TERN_OK && f->scatter.failed == TERN_OK; i++) {
+        tern_map_slot *slot = &f->slots[i];
+        tern_map_key key;
+        status = tern_map_check(f->scatter.worker, f->map, slot->key, slot->key_bytes, flags,
+                                TERN_WRITE_ONLY, name);
+        if (status == TERN_OK && slot->value == NULL && slot->room > 0)
+            status = tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", name);
+        if (status != TERN_OK)
+            break;
+        tern_map_key_make(f->map, slot->key, slot->key_bytes, &key);
+        if (calls)
+            status = tern_map_finds_take(f, i, &key, flags);
+        else
+            tern_map_find_here(f, slot, &key, false, tern_flags_promise(flags));
+        if (!calls && i % KEYS_PER_PROGRESS == 0)
+            (void)tern_progress_round(f->scatter.worker);
+    }
+    return status;
+}
+
+tern_status tern_map_find_many(tern_worker *worker, tern_map *map, tern_map_slot *slots,
+                               size_t count, tern_flags flags, size_t *present) {
+    static const char name[] = "tern_map_find_many";
+    tern_status status =
+        many_check(worker, map, count > 0 && slots == NULL, flags, TERN_WRITE_ONLY, name);
+    if (status != TERN_OK)
+        return status;
+    const bool calls = many_calls(map, flags);
+    tern_map_finds f = {.scatter.worker = worker, .map = map, .slots = slots};
+    if (calls)
+        status = tern_map_finds_begin(&f, worker, map, slots, count);
+    if (status != TERN_OK)
+        return status;
+    status = tern_scatter_note(&f.scatter, finds_run(&f, count, flags, calls, name));
+    if (calls) {
+        const tern_status sent = tern_map_finds_finish(&f, count);
+        status = status == TERN_OK ? sent : status;
+        tern_map_finds_end(&f);
+    }
+    const tern_status failed = tern_scatter_failure(&f.scatter);
+    if (failed != TERN_OK || status != TERN_OK)
+        return failed != TERN_OK ? failed : status;
+    tern_error_clear();
+    if (present != NULL)
+        *present = f.present;
+    return f.refused == 0
+               ? TERN_OK
+               : tern_fail(TERN_ERR_RANGE, "%zu of %zu values found no room", f.refused, count);
+}
