@@ -197,7 +197,8 @@ tern_status tern_scatter_item(tern_scatter *scatter, uint32_t owner, size_t numb
     }
     tern_scatter_piece *piece = scatter->open[owner];
     const uint32_t at = piece->at[piece->count];
-    if (__builtin_expect(at + size > scatter->piece_words, 0)) {
+    if (__builtin_expect(at + size > scatter->piece_words || piece->count == scatter->piece_items,
+                         0)) {
         tern_status status = scatter_dispatch(scatter, owner);
         return status == TERN_OK ? tern_scatter_item(scatter, owner, number, size, words) : status;
     }

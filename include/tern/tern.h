@@ -28,6 +28,7 @@
 #include "tern/log.h"
 #include "tern/map.h"
 #include "tern/map_batch.h"
+#include "tern/map_buffer.h"
 #include "tern/map_file.h"
 #include "tern/map_modify.h"
 #include "tern/map_request.h"

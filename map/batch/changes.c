@@ -9,10 +9,11 @@
 static void changes_note(tern_map_changes *c, size_t keys, tern_status status) {
     c->stored += status == TERN_OK ? keys : 0;
     c->refused += status == TERN_ERR_FULL ? keys : 0;
-    if (status == TERN_ERR_FULL)
-        tern_error_clear();
-    else
+    if (status == TERN_OK)
+        return;
+    if (status != TERN_ERR_FULL)
         tern_ignore(tern_scatter_note(&c->scatter, status));
+    tern_error_clear(); /* the end of all tells of it */
 }
 
 /* Adds in a call of its own, for an owner that does not reach the number. */

@@ -72,10 +72,10 @@ void tern_map_find_here(tern_map_finds *finds, tern_map_slot *slot, const tern_m
     slot->value_bytes = slot->found ? bytes : 0;
     finds->present += slot->found != 0;
     finds->refused += large;
-    if (slot->found != 0 || status == TERN_ERR_NOT_FOUND)
-        tern_error_clear();
-    else
+    if (slot->found == 0 && status != TERN_ERR_NOT_FOUND)
         tern_ignore(tern_scatter_note(&finds->scatter, status));
+    if (status != TERN_OK)
+        tern_error_clear(); /* the end of all tells of it */
 }
 
 tern_status tern_map_finds_take(tern_map_finds *finds, size_t i, const tern_map_key *key,

@@ -277,11 +277,18 @@ static void many_at_once(void) {
     }
     if (f.rank == 0 && f.size > 1) {
         size_t done = 0;
+        tern_map_buffer *buffer = NULL;
         insert_many(&f, map, 8, pieces(&f, HEAD_WORDS + 2, MANY));
         find_many(&f, map, 8, pieces(&f, HEAD_WORDS + 1, MANY));
         begin(&f);
         EXPECT_OK(tern_map_add_many(f.worker, map, items, MANY, 1, call, &done));
         CU_ASSERT(done == MANY && calls_made(&f) == pieces(&f, HEAD_WORDS + 2, MANY));
+        EXPECT_OK(tern_map_buffer_create(f.worker, map, 0, &buffer));
+        begin(&f);
+        for (size_t i = 0; i < MANY; i++)
+            EXPECT_OK(tern_map_buffer_add(f.worker, buffer, &keys[i], 8, 1));
+        EXPECT_OK(tern_map_buffer_destroy(f.worker, buffer, NULL));
+        CU_ASSERT_EQUAL(calls_made(&f), pieces(&f, HEAD_WORDS + 2, MANY));
         insert_many(&f, map, LARGE, pieces(&f, HEAD_WORDS + 1 + (LARGE + 7) / 8, MANY));
         find_many(&f, map, LARGE, pieces(&f, HEAD_WORDS + 1, PIECE_WORDS / (1 + (LARGE + 7) / 8)));
         begin(&f);

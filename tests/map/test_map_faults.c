@@ -48,6 +48,15 @@ static void batches_are_told(fixture *f, tern_map *map) {
     EXPECT_DETAIL("has died");
     CU_ASSERT_EQUAL(done, KEYS);
     EXPECT(TERN_ERR_PEER, tern_map_find_many(f->worker, map, slots, count, TERN_BY_CALL, NULL));
+    /* What was buffered for the dead rank is told, once. */
+    tern_map_buffer *buffer = NULL;
+    EXPECT_OK(tern_map_buffer_create(f->worker, map, KEYS / 2, &buffer));
+    for (size_t i = 0; i < count; i++)
+        tern_ignore(tern_map_buffer_insert(f->worker, buffer, &keys[i], 8, &keys[i], 8));
+    EXPECT(TERN_ERR_PEER, tern_map_buffer_flush(f->worker, buffer, NULL));
+    EXPECT_DETAIL("buffered keys it is not certain");
+    EXPECT_OK(tern_map_buffer_flush(f->worker, buffer, NULL));
+    EXPECT_OK(tern_map_buffer_destroy(f->worker, buffer, NULL));
     for (size_t i = 0; i < count; i++)
         if (tern_map_owner(map, &keys[i], 8) != f->size - 1)
             EXPECT_OK(tern_map_erase(f->worker, map, &keys[i], 8, TERN_BY_CALL));
