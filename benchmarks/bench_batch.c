@@ -7,7 +7,7 @@
  * larger than the caches.
  */
 
-#include "bench.h"
+#include "bench_batch.h"
 #include "ceilings/ceilings.h"
 
 enum {
@@ -24,20 +24,18 @@ typedef struct work {
     tern_flags via;
     uint64_t random;
     uint64_t first; /* number of the first key that a block inserts */
-    tern_ptr
-        there; /* the other rank's word, in which both ranks tell that they have finished a block */
-    uint64_t *here;
-    uint64_t blocks;
+    bench_ends ends;
 } work;
 
-/* Both ranks return when both have finished; the first one serves the other meanwhile. */
-static void end_together(bench *b, work *w) {
-    uint64_t blocks = ++w->blocks;
-    bench_ok(tern_put(b->worker, w->there, &blocks, sizeof blocks), "tern_put");
+void bench_end_together(bench *b, bench_ends *ends) {
+    uint64_t blocks = ++ends->blocks;
+    bench_ok(tern_put(b->worker, ends->there, &blocks, sizeof blocks), "tern_put");
     bench_ok(tern_flush(b->worker, b->other.rank), "tern_flush");
-    while (__atomic_load_n(w->here, __ATOMIC_ACQUIRE) < blocks)
+    while (__atomic_load_n(ends->here, __ATOMIC_ACQUIRE) < blocks)
         (void)tern_progress(b->worker);
 }
+
+static void end_together(bench *b, work *w) { bench_end_together(b, &w->ends); }
 
 static void create_table(bench *b, work *w) {
     tern_hashtable_options options = {.key_bytes = 8, .value_bytes = 8, .capacity = w->keys};
@@ -266,12 +264,13 @@ void bench_batch(bench *b) {
         void *address;
         words[owner] = bench_place(b, owner, sizeof(uint64_t), &address);
         if (owner == b->rank)
-            w.here = address;
+            w.ends.here = address;
         else
-            w.there = words[owner];
+            w.ends.there = words[owner];
     }
     inserts(b, &w);
     finds(b, &w);
+    bench_batch_maps(b, &w.ends);
     bench_unplace(b, 0, words[0]);
     bench_unplace(b, 1, words[1]);
 }
