@@ -13,18 +13,20 @@ usage: verbs.sh [OPTION]... BUILD [SUITE]...
   -v RANKS       of a virtual node
   -t TRANSPORT   another one than verbs
   -x NAME=VALUE  environment of each rank
+  -d SECONDS     that a suite may take (default 580)
 END
     exit "$1"
 }
 
-ranks=2 hosts=host1,host2 transport=verbs environment=
-while getopts n:1v:t:x:h option; do
+ranks=2 hosts=host1,host2 transport=verbs environment='' deadline=580
+while getopts n:1v:t:x:d:h option; do
     case $option in
     n) ranks=$OPTARG ;;
     1) hosts=host1 ;;
     v) environment="$environment -x TERN_RANKS_PER_NODE=$OPTARG" ;;
     t) transport=$OPTARG ;;
     x) environment="$environment -x $OPTARG" ;;
+    d) deadline=$OPTARG ;;
     h) usage 0 ;;
     *) usage 2 >&2 ;;
     esac
@@ -46,7 +48,9 @@ preload=
 finalize=$build/tests/hosts/libtern_hosts_finalize.so
 [ ! -e "$finalize" ] || preload="-x LD_PRELOAD=$finalize"
 
-# Open MPI and the UCX of MPICH find the card otherwise, and cannot use it.
+# Open MPI and the UCX of MPICH find the card otherwise, and cannot use it. UCX would close connections
+# to a machine that stands still for 16 s because others use the processors.
+environment="$environment -x UCX_TCP_KEEPIDLE=3600s -x UCX_KEEPALIVE_INTERVAL=inf"
 "$here/boot" -p -m 3072 "${LAB_LIMIT:-3000}" <<END
 export UCX_TLS=tcp,self,sm OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self,vader
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -59,7 +63,7 @@ over() {
     shift 2
     ./mpirun-tern --hosts $hosts --agent "$here/agent.sh" -x TERN_TRANSPORT=$transport \\
         -x UCX_TLS="\$UCX_TLS" -x TERN_LOG_LEVEL=info $environment $preload -n \$ranks \\
-        tests/\$name --quick --deadline 580 \$* >/tmp/log </dev/null 2>&1 || status=\$?
+        tests/\$name --quick --deadline $deadline \$* >/tmp/log </dev/null 2>&1 || status=\$?
     case \$status in
     0) echo "\$name\${*:+ \$*} on \$ranks ranks: ok (\$((\$(date +%s) - begin)) s)" ;;
     77) echo "\$name on \$ranks ranks: skipped" ;;
