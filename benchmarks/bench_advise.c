@@ -193,8 +193,8 @@ static void print_components(const bench *b, const tern_costs *c) {
     if (b->rank == BENCH_ORIGIN)
         fprintf(
             b->table,
-            "  from what this run measured: get %.0f ns, put %.0f, its flush %.0f, atomic %.0f, "
-            "call with a result %.0f\n\n  %-38s %-26s %8s   %s\n",
+            "  from what this run measured: get %.1f ns, put %.1f, its flush %.1f, atomic %.1f, "
+            "call with a result %.1f\n\n  %-38s %-26s %8s   %s\n",
             c->get, c->put, c->flush, c->fetch, c->call, "for", "use", "", "rather than");
 }
 

@@ -15,6 +15,12 @@
 #include "tern/version.h"
 #include "tools/info.h"
 
+#if defined(__clang__)
+#define COMPILER "clang " __clang_version__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
 static void print_usage(FILE *out) {
     fputs("usage: tern-info [--json] [--help] [--version]\n"
           "       mpirun -n N tern-info [--job] [--mpi] [--networks] [--json]\n"
@@ -34,7 +40,7 @@ void info_build(report *r) {
     report_text(r, "version", TERN_VERSION_STRING);
     report_text(r, "built for", TERN_BUILT_FOR);
     report_text(r, "build type", TERN_BUILD_TYPE);
-    report_text(r, "compiler", __VERSION__);
+    report_text(r, "compiler", COMPILER);
 #ifdef TERN_HAVE_OFI
     report_yes(r, "built with libfabric", 1);
 #else
