@@ -1,7 +1,11 @@
 """Spack's recipe for tern. tern has no public archive of releases, so say where the source tree is:
 
     spack dev-build --source-path /path/to/tern tern@0.2.0
+
+It is for Spack 1.0 and later, whose build systems are in the repository of packages.
 """
+
+from spack_repo.builtin.build_systems.cmake import CMakePackage
 
 from spack.package import *
 
@@ -9,7 +13,6 @@ from spack.package import *
 class Tern(CMakePackage):
     """Notified one-sided transfer, remote invocation and distributed containers for MPI-3 programs."""
 
-    maintainers = []
     license("BSD-3-Clause")
 
     version("0.2.0")
