@@ -72,23 +72,33 @@ int options_read(int argc, char **argv, bool speaks, options *o) {
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    int option, ranks;
-    bool good = true;
+    int option, ranks, place = 1;
     *o = (options){.rows = 512, .columns = 512, .steps = 500, .halo = &halo_put};
-    opterr = speaks;
+    opterr = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    while (good && (option = getopt_long(argc, argv, "", table, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "", table, NULL)) != -1) {
         if (option == 'h') {
             if (speaks)
                 fputs(help, stdout);
             return 0;
         }
-        good = take(option, optarg, o);
+        if (!take(option, optarg, o)) {
+            if (speaks)
+                fprintf(stderr, "heat: bad option or value: %s%s%s; --help says more\n",
+                        argv[place], optarg != NULL ? " " : "", optarg != NULL ? optarg : "");
+            return 2;
+        }
+        place = optind;
     }
-    if (good && optind == argc && o->rows >= (size_t)ranks)
-        return -1;
-    if (speaks)
-        fprintf(stderr,
-                "heat: a bad option or number, or fewer rows than ranks; --help says more\n");
-    return 2;
+    if (optind < argc) {
+        if (speaks)
+            fprintf(stderr, "heat: %s is no option; --help says more\n", argv[optind]);
+        return 2;
+    }
+    if (o->rows < (size_t)ranks) {
+        if (speaks)
+            fprintf(stderr, "heat: %zu rows for %d ranks; each rank needs one\n", o->rows, ranks);
+        return 2;
+    }
+    return -1;
 }
