@@ -300,6 +300,15 @@ static void many_at_once(void) {
         uint64_t number = 0;
         EXPECT_OK(tern_map_find(f.worker, map, &keys[1], 8, call, &number, 8, NULL));
         CU_ASSERT_EQUAL(number, 500);
+        /* What no piece takes goes by itself, behind what was there before. */
+        static char huge[20000], found[20000];
+        same[2] = (tern_map_item){&keys[0], huge, 8, sizeof huge};
+        begin(&f);
+        EXPECT_OK(tern_map_insert_many(f.worker, map, same, 3, call, &done));
+        CU_ASSERT(done == 3 && calls_made(&f) == 2);
+        slots[0] = (tern_map_slot){&keys[0], 8, found, sizeof found, 0, 0};
+        EXPECT_OK(tern_map_find_many(f.worker, map, slots, 1, call, NULL));
+        CU_ASSERT(slots[0].found == 1 && slots[0].value_bytes == sizeof huge);
     }
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_map_destroy(f.worker, map));
