@@ -73,6 +73,15 @@ tern_status tern_operation_insert(tern_worker *worker, tern_hashtable *table, co
                                    existed);
 }
 
+/* By a flight. */
+static tern_status insert_far(tern_worker *worker, const tern_hashtable *table, const uint64_t *key,
+                              uint64_t hash, const tern_flight_plan *plan, bool *existed) {
+    uint64_t there = 0;
+    const tern_status status = tern_flight_operate(worker, table, key, hash, plan, &there);
+    *existed = there != 0;
+    return status;
+}
+
 /* By flights; but a value that a hook is to see is replaced under a lock. */
 static tern_status exchange_far(tern_key_search *p, tern_replace_hook *hook,
                                 const tern_flight_plan *plan, uint64_t *entry, uint64_t *seen,
@@ -82,7 +91,7 @@ static tern_status exchange_far(tern_key_search *p, tern_replace_hook *hook,
     do {
         status = tern_flight_run(p, plan, &there, seen);
         *existed = there != 0;
-        if (status == TERN_OK && *existed && hook != NULL) {
+        if (status == TERN_OK && *existed) {
             const tern_claim claim = {false, false, tern_state_of_check(seen[0], p->hash)};
             status = operation_replace(p, &claim, false, hook, entry, existed);
         }
@@ -96,6 +105,9 @@ tern_status tern_operation_exchange(tern_worker *worker, tern_hashtable *table, 
     const tern_flight_kind kind =
         only_new || hook != NULL ? TERN_FLIGHT_INSERT_NEW : TERN_FLIGHT_INSERT;
     const tern_flight_plan plan = {.kind = kind, .promise = promise, .given = value};
+    const bool flies = tern_flight_takes(table, tern_hash_owner(table, hash), kind);
+    if (flies && (hook == NULL || only_new))
+        return insert_far(worker, table, key, hash, &plan, existed);
     tern_scratch room_for_mine, room_for_seen;
     size_t bytes = 8 * tern_entry_words(table->shape);
     uint64_t *entry = tern_scratch_take(&room_for_mine, bytes);
@@ -108,8 +120,8 @@ tern_status tern_operation_exchange(tern_worker *worker, tern_hashtable *table, 
                     table->value_bytes);
     tern_key_search p = tern_probe_start(worker, table, key, hash);
     tern_claim claim = {false, false, TERN_FREE};
-    if (tern_flight_takes(table, p.part->buckets.rank, kind)) {
-        status = exchange_far(&p, only_new ? NULL : hook, &plan, entry, seen, existed);
+    if (flies) {
+        status = exchange_far(&p, hook, &plan, entry, seen, existed);
         goto out;
     }
     do {

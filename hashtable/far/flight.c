@@ -1,24 +1,18 @@
 #include "hashtable/far/flight.h"
 
-static void flight_end(tern_flight *f, tern_status outcome) {
-    f->stage = TERN_FLIGHT_DONE;
-    f->outcome = outcome;
+void tern_flight_finish(tern_flight *flight, tern_status outcome) {
+    flight->stage = TERN_FLIGHT_DONE;
+    flight->outcome = outcome;
 }
 
-/* What was started is under way, or has failed. */
-static void flight_started(tern_flight *f, tern_flight_stage stage, tern_status status) {
-    f->stage = stage;
+void tern_flight_started(tern_flight *flight, tern_flight_stage stage, tern_status status) {
+    flight->stage = stage;
     if (status != TERN_OK)
-        flight_end(f, status);
+        tern_flight_finish(flight, status);
 }
 
 static bool flight_finds(const tern_flight *f) { return f->plan.kind <= TERN_FLIGHT_LOCATE; }
 static bool flight_adds(const tern_flight *f) { return f->plan.kind == TERN_FLIGHT_ADD; }
-
-/* A new key gets a bucket. */
-static bool flight_creates(const tern_flight *f) {
-    return !flight_finds(f) && f->plan.kind != TERN_FLIGHT_ERASE;
-}
 
 /* A key that is there is left alone. */
 static bool only_new(const tern_flight *f) {
@@ -33,25 +27,28 @@ static bool flight_is_still(const tern_flight *f) {
 /* Whether what a get says of words that atomics change means anything: MPI forbids to look. */
 static bool flight_sees_words(const tern_flight *f) { return f->table->words_seen; }
 
-static void start_atomic(tern_flight *f, tern_flight_stage stage, tern_atomic_op op, uint32_t at,
-                         uint64_t operand, uint64_t expected) {
-    flight_started(f, stage,
-                   tern_transfer_atomic(f->worker, tern_bucket_far(&f->probe, f->table->shape, at),
-                                        op, operand, expected, &f->word, &f->transfer));
+void tern_flight_atomic(tern_flight *flight, tern_flight_stage stage, tern_atomic_op op,
+                        uint32_t at, uint64_t operand, uint64_t expected) {
+    const tern_ptr place = tern_bucket_far(&flight->probe, flight->table->shape, at);
+    tern_flight_started(flight, stage,
+                        tern_transfer_atomic(flight->worker, place, op, operand, expected,
+                                             &flight->word, &flight->transfer));
 }
 
 static void flight_add(tern_flight *f) {
-    start_atomic(f, TERN_FLIGHT_COUNTER, TERN_ATOMIC_ADD, 8, tern_counter_word(f->plan.delta), 0);
+    tern_flight_atomic(f, TERN_FLIGHT_COUNTER, TERN_ATOMIC_ADD, 8, tern_counter_word(f->plan.delta),
+                       0);
 }
 
 static void flight_revive(tern_flight *f, uint64_t expected) {
     f->expected = expected;
-    start_atomic(f, TERN_FLIGHT_REVIVE, TERN_ATOMIC_CAS, 8, tern_counter_word(f->plan.delta),
-                 expected);
+    tern_flight_atomic(f, TERN_FLIGHT_REVIVE, TERN_ATOMIC_CAS, 8, tern_counter_word(f->plan.delta),
+                       expected);
 }
 
 /* Gets the bucket that the probe is at and those behind it, each time twice as many. */
-static void flight_look(tern_flight *f) {
+void tern_flight_look(tern_flight *flight) {
+    tern_flight *f = flight;
     const tern_shape s = f->table->shape;
     const uint64_t line = tern_shape_line(s), most = tern_flight_buckets(s);
     f->run = f->run == 0 ? line : 2 * f->run < most ? 2 * f->run : most;
@@ -60,8 +57,8 @@ static void flight_look(tern_flight *f) {
     f->count = f->count < f->run ? f->count : f->run;
     const tern_ptr from = tern_ptr_add(f->probe.part->buckets, (int64_t)(f->first * s.stride));
     const size_t bytes = f->count > 1 ? f->count * s.stride : s.entry_at + 8 * tern_entry_words(s);
-    flight_started(f, TERN_FLIGHT_LOOK,
-                   tern_transfer_get(f->worker, f->memory, from, bytes, &f->transfer));
+    tern_flight_started(f, TERN_FLIGHT_LOOK,
+                        tern_transfer_get(f->worker, f->memory, from, bytes, &f->transfer));
 }
 
 /* Another look at the bucket. state: why. */
@@ -80,9 +77,9 @@ static void flight_look_again(tern_flight *f, uint64_t state) {
     f->run = 0;
     f->waits = true;
     if (status == TERN_OK)
-        flight_look(f);
+        tern_flight_look(f);
     else
-        flight_end(f, status);
+        tern_flight_finish(f, status);
 }
 
 /* Puts the entry, sealed with stamp, if the state is as expected. */
@@ -103,16 +100,16 @@ static void flight_store(tern_flight *f, uint64_t expected, uint64_t during, uin
     f->expected = expected;
     f->first = f->probe.index;
     f->count = 1;
-    flight_started(f, TERN_FLIGHT_STORE,
-                   tern_transfer_put_if(f->worker, tern_bucket_far(&f->probe, s, 0), f->put,
-                                        counter + tern_entry_words(s), f->memory,
-                                        s.entry_at + 8 * tern_entry_words(s), &f->transfer));
+    tern_flight_started(f, TERN_FLIGHT_STORE,
+                        tern_transfer_put_if(f->worker, tern_bucket_far(&f->probe, s, 0), f->put,
+                                             counter + tern_entry_words(s), f->memory,
+                                             s.entry_at + 8 * tern_entry_words(s), &f->transfer));
 }
 
-/* A key that was not there. */
-static void flight_create(tern_flight *f) {
-    const uint64_t mine = tern_state_taken(f->probe.hash, f->table->rank);
-    flight_store(f, TERN_FREE, mine, mine, tern_stamp_inserted(f->table->rank));
+void tern_flight_create(tern_flight *flight) {
+    const uint32_t rank = flight->table->rank;
+    const uint64_t mine = tern_state_taken(flight->probe.hash, rank);
+    flight_store(flight, TERN_FREE, mine, mine, tern_stamp_inserted(rank));
 }
 
 /* A key that is there, erased or not, gets another entry. */
@@ -131,13 +128,16 @@ static void flight_replace(tern_flight *f, bool was_erased) {
 static void flight_count(tern_flight *f) {
     uint64_t number = f->bucket[1];
     if (tern_counter_gone(number) && flight_sees_words(f)) {
-        flight_end(f, tern_counter_moved(number) ? TERN_MOVED : TERN_ERR_NOT_FOUND);
+        if (tern_counter_moved(number))
+            tern_flight_leave_counter(f);
+        else
+            tern_flight_finish(f, TERN_ERR_NOT_FOUND);
     } else if (flight_is_still(f) || (number != 0 && flight_sees_words(f))) {
         number = tern_counter_number(number);
         memcpy(f->plan.taken, &number, sizeof number);
-        flight_end(f, TERN_OK);
+        tern_flight_finish(f, TERN_OK);
     } else {
-        start_atomic(f, TERN_FLIGHT_COUNTER, TERN_ATOMIC_LOAD, 8, 0, 0);
+        tern_flight_atomic(f, TERN_FLIGHT_COUNTER, TERN_ATOMIC_LOAD, 8, 0, 0);
     }
 }
 
@@ -147,23 +147,23 @@ static void flight_meet(tern_flight *f, bool erased) {
     const uint64_t state = f->bucket[0];
     const bool erases = f->plan.kind == TERN_FLIGHT_ERASE;
     if (erased && (flight_finds(f) || erases)) {
-        flight_end(f, TERN_ERR_NOT_FOUND);
+        tern_flight_finish(f, TERN_ERR_NOT_FOUND);
     } else if (f->plan.kind == TERN_FLIGHT_LOCATE) {
-        flight_end(f, TERN_OK);
+        tern_flight_finish(f, TERN_OK);
     } else if (flight_finds(f) && tern_shape_counts(s)) {
         flight_count(f);
     } else if (flight_finds(f)) {
         if (f->table->value_bytes > 0)
             memcpy(f->plan.taken, f->bucket + s.entry_at / 8 + 1 + s.key_words,
                    f->table->value_bytes);
-        flight_end(f, TERN_OK);
+        tern_flight_finish(f, TERN_OK);
     } else if (flight_adds(f)) {
         flight_add(f);
     } else if (!erases && only_new(f) && !erased) {
         f->result = 1;
-        flight_end(f, TERN_OK);
+        tern_flight_finish(f, TERN_OK);
     } else if ((state & TERN_KIND) == TERN_LEFT && state != TERN_FROZEN) {
-        flight_end(f, TERN_MOVED);
+        tern_flight_leave(f, TERN_MOVED);
     } else if ((state & TERN_KIND) == TERN_LOCKED) {
         flight_look_again(f, state);
     } else {
@@ -173,7 +173,7 @@ static void flight_meet(tern_flight *f, bool erased) {
 
 /* The probe has been everywhere. */
 static void flight_end_nowhere(tern_flight *f) {
-    flight_end(f, flight_creates(f) ? TERN_ERR_FULL : TERN_ERR_NOT_FOUND);
+    tern_flight_leave(f, tern_flight_creates(f) ? TERN_ERR_FULL : TERN_ERR_NOT_FOUND);
 }
 
 static void flight_walk(tern_flight *f);
@@ -198,15 +198,17 @@ static void flight_ask_state(tern_flight *f, uint64_t state) {
 static void flight_meet_nothing(tern_flight *f) {
     const uint64_t state = flight_sees_words(f) ? f->bucket[0] : TERN_LOCKED;
     if (state == TERN_FROZEN)
-        flight_end(f, TERN_BEYOND);
-    else if (state == TERN_FREE && flight_creates(f))
-        flight_create(f);
+        tern_flight_leave(f, TERN_BEYOND);
+    else if (state == TERN_FREE && tern_flight_creates(f) && !f->permitted)
+        tern_flight_ask_room(f);
+    else if (state == TERN_FREE && tern_flight_creates(f))
+        tern_flight_create(f);
     else if (state == TERN_FREE || flight_is_still(f))
-        flight_end(f, TERN_ERR_NOT_FOUND);
-    else if (flight_creates(f))
+        tern_flight_finish(f, TERN_ERR_NOT_FOUND);
+    else if (tern_flight_creates(f))
         flight_ask_state(f, state);
     else
-        start_atomic(f, TERN_FLIGHT_STATE, TERN_ATOMIC_LOAD, 0, 0, 0);
+        tern_flight_atomic(f, TERN_FLIGHT_STATE, TERN_ATOMIC_LOAD, 0, 0, 0);
 }
 
 /* Goes through the buckets that are here. */
@@ -222,7 +224,7 @@ static void flight_walk(tern_flight *f) {
             break;
     }
     if (verdict == TERN_ENTRY_MOVED)
-        flight_end(f, TERN_MOVED);
+        tern_flight_leave(f, TERN_MOVED);
     else if (verdict == TERN_ENTRY_INVALID)
         flight_meet_nothing(f);
     else if (verdict != TERN_ENTRY_OTHER)
@@ -230,7 +232,7 @@ static void flight_walk(tern_flight *f) {
     else if (f->probe.left == 0)
         flight_end_nowhere(f);
     else
-        flight_look(f);
+        tern_flight_look(f);
 }
 
 static void step_store(tern_flight *f) {
@@ -242,17 +244,19 @@ static void step_store(tern_flight *f) {
             flight_walk(f);
         return;
     }
-    f->created = f->expected == TERN_FREE;
-    flight_end(f, TERN_OK);
+    if (f->expected == TERN_FREE)
+        tern_flight_report(f);
+    else
+        tern_flight_finish(f, TERN_OK);
 }
 
 /* The state was loaded after the entry was got, as find_moving explains. */
 static void step_state(tern_flight *f) {
     const uint64_t state = f->word;
     if (state == TERN_FROZEN)
-        flight_end(f, TERN_BEYOND);
+        tern_flight_leave(f, TERN_BEYOND);
     else if (state == TERN_FREE)
-        flight_end(f, TERN_ERR_NOT_FOUND);
+        tern_flight_finish(f, TERN_ERR_NOT_FOUND);
     else
         flight_ask_state(f, state);
 }
@@ -261,7 +265,7 @@ static void step_counter(tern_flight *f) {
     const uint64_t number = tern_counter_number(f->word);
     const bool erased = tern_counter_erased(f->word);
     if (tern_counter_moved(f->word)) {
-        flight_end(f, TERN_MOVED);
+        tern_flight_leave_counter(f);
         return;
     }
     if (flight_adds(f) && erased) {
@@ -271,15 +275,15 @@ static void step_counter(tern_flight *f) {
     f->result = number;
     if (flight_finds(f) && !erased)
         memcpy(f->plan.taken, &number, sizeof number);
-    flight_end(f, erased ? TERN_ERR_NOT_FOUND : TERN_OK);
+    tern_flight_finish(f, erased ? TERN_ERR_NOT_FOUND : TERN_OK);
 }
 
 /* As tern_counter_revive. */
 static void step_revive(tern_flight *f) {
     if (f->word == f->expected)
-        flight_end(f, TERN_OK);
+        tern_flight_finish(f, TERN_OK);
     else if (tern_counter_moved(f->word))
-        flight_end(f, TERN_MOVED);
+        tern_flight_leave_counter(f);
     else if (tern_counter_erased(f->word))
         flight_revive(f, f->word);
     else
@@ -303,6 +307,12 @@ static void flight_step(tern_flight *f) {
     case TERN_FLIGHT_REVIVE:
         step_revive(f);
         break;
+    case TERN_FLIGHT_NEWS:
+    case TERN_FLIGHT_LEFT:
+    case TERN_FLIGHT_RESERVE:
+    case TERN_FLIGHT_WISH:
+        tern_flight_step_follow(f);
+        break;
     case TERN_FLIGHT_DONE:
         break;
     }
@@ -319,7 +329,7 @@ size_t tern_flight_advance(tern_flight *flight) {
         tern_status status = tern_transfer_test(flight->worker, &flight->transfer, &done);
         flight->worker->stats.trips += waited && done;
         if (status != TERN_OK)
-            flight_end(flight, status);
+            tern_flight_finish(flight, status);
         else if (!done)
             break;
         else
@@ -328,19 +338,27 @@ size_t tern_flight_advance(tern_flight *flight) {
     return steps;
 }
 
-/* With its probe and its plan. */
-static void flight_set_out(tern_flight *f) {
+void tern_flight_set_out(tern_flight *flight) {
+    tern_flight *f = flight;
     const tern_shape s = f->table->shape;
     f->put = (tern_put_if *)(void *)(f->memory + tern_flight_buckets(s) * s.stride / 8);
     f->result = f->run = f->doubted = 0;
-    f->created = f->waits = false;
+    f->waits = f->outside = false;
     f->bucket = NULL;
     f->transfer = (tern_transfer){0};
     f->wait = (tern_wait_state)TERN_WAIT_START;
-    if (flight_creates(f) && s.stride <= TERN_FLIGHT_GUESS)
-        flight_create(f);
+    if (tern_flight_creates(f) && f->permitted && s.stride <= TERN_FLIGHT_GUESS)
+        tern_flight_create(f);
     else
-        flight_look(f);
+        tern_flight_look(f);
+}
+
+/* With its probe and its plan. */
+static void flight_start(tern_flight *f) {
+    f->permitted = true;
+    f->asked = false;
+    f->refused = UINT64_MAX;
+    tern_flight_set_out(f);
 }
 
 void tern_flight_begin(tern_flight *flight, tern_worker *worker, const tern_hashtable *table,
@@ -351,7 +369,7 @@ void tern_flight_begin(tern_flight *flight, tern_worker *worker, const tern_hash
     f->plan = *plan;
     tern_words_fill(f->key, table->shape.key_words, key, table->key_bytes);
     f->probe = tern_probe_start(worker, table, f->key, hash);
-    flight_set_out(f);
+    flight_start(f);
 }
 
 void tern_flight_resume(tern_flight *flight, const tern_key_search *probe,
@@ -360,5 +378,5 @@ void tern_flight_resume(tern_flight *flight, const tern_key_search *probe,
     flight->table = probe->table;
     flight->plan = *plan;
     flight->probe = *probe;
-    flight_set_out(flight);
+    flight_start(flight);
 }

@@ -13,6 +13,8 @@
  *     COUNTER  load the counter, or add to it
  *     REVIVE   CAS of the counter, if it was erased
  *
+ * and where keys move (follow.c) NEWS, LEFT, RESERVE and WISH.
+ *
  * What a flight costs where the key's first bucket is free or holds the key:
  *
  *     find                LOOK; of a counter that is 0: LOOK COUNTER
@@ -65,7 +67,11 @@ typedef enum tern_flight_stage {
     TERN_FLIGHT_STORE,
     TERN_FLIGHT_STATE,
     TERN_FLIGHT_COUNTER,
-    TERN_FLIGHT_REVIVE
+    TERN_FLIGHT_REVIVE,
+    TERN_FLIGHT_NEWS,    /* get what the owner tells of its arrays */
+    TERN_FLIGHT_LEFT,    /* load the state of a counter that is marked as moved */
+    TERN_FLIGHT_RESERVE, /* take room in an array that keys are being moved to */
+    TERN_FLIGHT_WISH     /* put a byte that asks the owner for another array */
 } tern_flight_stage;
 
 /* What is to be done. */
@@ -75,7 +81,15 @@ typedef struct tern_flight_plan {
     const void *given; /* the value to insert */
     void *taken;       /* where a find's value goes */
     uint64_t delta;    /* of an add */
+    bool follows;      /* goes on in the next array; else that is left to the caller */
 } tern_flight_plan;
+
+/* What a flight looks at the owner's news for. */
+typedef enum tern_flight_wants {
+    TERN_FLIGHT_WANTS_NEXT, /* the array behind the one that it stands in */
+    TERN_FLIGHT_WANTS_ROOM, /* a free bucket of an array that keys are being moved to */
+    TERN_FLIGHT_WANTS_COPY  /* of a counter that is marked as moved */
+} tern_flight_wants;
 
 /* Not to be moved until it is done. */
 typedef struct tern_flight {
@@ -83,8 +97,8 @@ typedef struct tern_flight {
     const tern_hashtable *table;
     tern_flight_plan plan;
     tern_flight_stage stage;
-    tern_status outcome; /* when done: TERN_OK, TERN_ERR_NOT_FOUND or TERN_ERR_FULL, TERN_MOVED or
-                            TERN_BEYOND, or the error */
+    tern_status outcome; /* when done: TERN_OK, TERN_ERR_NOT_FOUND or TERN_ERR_FULL, or the error;
+                            of one that does not follow, TERN_MOVED or TERN_BEYOND, too */
     uint64_t result;     /* of an insert: 1 if the key was there; of an add: the counter before */
     tern_key_search probe;
     tern_transfer transfer; /* what is under way */
@@ -95,9 +109,17 @@ typedef struct tern_flight {
     uint64_t expected;      /* what it compared with */
     uint64_t doubted;       /* the state of a bucket that nobody is writing, */
     uint32_t doubts;        /* and how often it was looked at in vain */
-    bool created;           /* a bucket was taken */
     bool waits;             /* for the rank that word names */
-    tern_wait_state wait;   /* for the bucket that is looked at */
+    tern_wait_state wait;   /* for the bucket that is looked at, or for the owner */
+    tern_flight_wants wants;
+    tern_status met;     /* how the array ended that the flight leaves */
+    uint32_t generation; /* of the array that it stands in, or stood in */
+    bool outside;        /* it holds no array, and a tour may pass (growth/tour.c) */
+    bool permitted;      /* to take a free bucket */
+    bool asked;          /* for room, in this array */
+    bool moving;         /* whether keys were, when a moved counter was looked at */
+    unsigned char wish;  /* what is put */
+    uint64_t refused;    /* what the news said at first; UINT64_MAX: not looked yet */
     tern_put_if *put;
     uint64_t key[TERN_KEY_MAX / 8];
     uint64_t memory[]; /* the buckets, and what is put */
@@ -138,11 +160,45 @@ static inline bool tern_flight_is_lost(const tern_flight *flight) {
     return flight->transfer.under_way;
 }
 
-/* Behind an insert or an add that was not stepped in progress: asks for growth. */
-static inline void tern_flight_report(const tern_flight *flight) {
-    if (flight->created)
-        tern_probe_report(&flight->probe);
+/* Whether a new key gets a bucket. */
+static inline bool tern_flight_creates(const tern_flight *flight) {
+    return flight->plan.kind > TERN_FLIGHT_LOCATE && flight->plan.kind != TERN_FLIGHT_ERASE;
 }
+
+/* Whether a flight that is under way may touch an array of the owner that is older than generation.
+ */
+static inline bool tern_flight_holds(const tern_flight *flight, uint32_t owner,
+                                     uint64_t generation) {
+    return !flight->outside && tern_hash_owner(flight->table, flight->probe.hash) == owner &&
+           flight->probe.part->generation < generation;
+}
+
+/* What flight.c and follow.c share. */
+
+void tern_flight_finish(tern_flight *flight, tern_status outcome);
+/* What was started is under way, or has failed. */
+void tern_flight_started(tern_flight *flight, tern_flight_stage stage, tern_status status);
+/* An atomic of a word that lies at bytes from the start of the probe's bucket. */
+void tern_flight_atomic(tern_flight *flight, tern_flight_stage stage, tern_atomic_op op,
+                        uint32_t at, uint64_t operand, uint64_t expected);
+/* Gets the bucket that the probe is at, and others behind it. */
+void tern_flight_look(tern_flight *flight);
+/* Takes the bucket that the probe is at for a new key, if it is free. */
+void tern_flight_create(tern_flight *flight);
+/* Begins where the probe stands. */
+void tern_flight_set_out(tern_flight *flight);
+
+/* follow.c: at the end of an array: TERN_MOVED, TERN_BEYOND, TERN_ERR_FULL, or TERN_ERR_NOT_FOUND
+ * after a look at all buckets. */
+void tern_flight_leave(tern_flight *flight, tern_status met);
+/* The key's counter is marked as moved. */
+void tern_flight_leave_counter(tern_flight *flight);
+/* The probe is at a free bucket, which the flight is not permitted to take. */
+void tern_flight_ask_room(tern_flight *flight);
+/* A new key has its bucket, maybe far from where its probe began: asks for growth, and ends. */
+void tern_flight_report(tern_flight *flight);
+/* The steps of the stages NEWS, LEFT, RESERVE and WISH. */
+void tern_flight_step_follow(tern_flight *flight);
 
 /*
  * run.c: a flight that is waited for. The probe goes on in the next array if need be, and is where
@@ -151,7 +207,7 @@ static inline void tern_flight_report(const tern_flight *flight) {
  */
 tern_status tern_flight_run(tern_key_search *probe, const tern_flight_plan *plan, uint64_t *result,
                             uint64_t *entry);
-/* The same, in whatever array. */
+/* The same from where probes start, by a flight that follows. */
 tern_status tern_flight_operate(tern_worker *worker, const tern_hashtable *table,
                                 const uint64_t *key, uint64_t hash, const tern_flight_plan *plan,
                                 uint64_t *result);

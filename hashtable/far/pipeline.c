@@ -110,7 +110,6 @@ static tern_status count_insert(window *w, size_t *stored) {
     if (!window_end(w, &f))
         return TERN_OK;
     *stored += f->outcome == TERN_OK;
-    tern_flight_report(f);
     return f->outcome;
 }
 

@@ -103,7 +103,7 @@ static tern_status table_request_start(tern_worker *worker, tern_hashtable *tabl
     tern_key_load(table, a->key, &key);
     const uint32_t owner = tern_hash_owner(table, key.hash);
     const tern_flags via = way_of(worker, table, a, owner);
-    const bool flies = tern_flight_takes(table, owner, a->plan.kind) && !tern_table_moves(table);
+    const bool flies = tern_flight_takes(table, owner, a->plan.kind);
     if (via == TERN_BY_CALL && owner == table->rank)
         (void)tern_progress_round(worker);
     else if (via == TERN_BY_CALL || flies)
@@ -119,42 +119,50 @@ static tern_status table_request_start(tern_worker *worker, tern_hashtable *tabl
 
 tern_status tern_hashtable_find_start(tern_worker *worker, tern_hashtable *table, const void *key,
                                       tern_flags flags, void *value, tern_request *request) {
-    const asked a = {
-        "tern_hashtable_find_start",
-        key,
-        {.kind = TERN_FLIGHT_FIND, .promise = tern_flags_promise(flags), .taken = value},
-        flags};
+    const asked a = {"tern_hashtable_find_start",
+                     key,
+                     {.kind = TERN_FLIGHT_FIND,
+                      .follows = true,
+                      .promise = tern_flags_promise(flags),
+                      .taken = value},
+                     flags};
     return table_request_start(worker, table, &a, request);
 }
 
 tern_status tern_hashtable_insert_start(tern_worker *worker, tern_hashtable *table, const void *key,
                                         const void *value, tern_flags flags,
                                         tern_request *request) {
-    const asked a = {
-        "tern_hashtable_insert_start",
-        key,
-        {.kind = TERN_FLIGHT_INSERT, .promise = tern_flags_promise(flags), .given = value},
-        flags};
+    const asked a = {"tern_hashtable_insert_start",
+                     key,
+                     {.kind = TERN_FLIGHT_INSERT,
+                      .follows = true,
+                      .promise = tern_flags_promise(flags),
+                      .given = value},
+                     flags};
     return table_request_start(worker, table, &a, request);
 }
 
 tern_status tern_hashtable_insert_new_start(tern_worker *worker, tern_hashtable *table,
                                             const void *key, const void *value, tern_flags flags,
                                             tern_request *request) {
-    const asked a = {
-        "tern_hashtable_insert_new_start",
-        key,
-        {.kind = TERN_FLIGHT_INSERT_NEW, .promise = tern_flags_promise(flags), .given = value},
-        flags};
+    const asked a = {"tern_hashtable_insert_new_start",
+                     key,
+                     {.kind = TERN_FLIGHT_INSERT_NEW,
+                      .follows = true,
+                      .promise = tern_flags_promise(flags),
+                      .given = value},
+                     flags};
     return table_request_start(worker, table, &a, request);
 }
 
 tern_status tern_hashtable_add_start(tern_worker *worker, tern_hashtable *table, const void *key,
                                      uint64_t delta, tern_flags flags, tern_request *request) {
-    const asked a = {
-        "tern_hashtable_add_start",
-        key,
-        {.kind = TERN_FLIGHT_ADD, .promise = tern_flags_promise(flags), .delta = delta},
-        flags};
+    const asked a = {"tern_hashtable_add_start",
+                     key,
+                     {.kind = TERN_FLIGHT_ADD,
+                      .follows = true,
+                      .promise = tern_flags_promise(flags),
+                      .delta = delta},
+                     flags};
     return table_request_start(worker, table, &a, request);
 }

@@ -84,9 +84,13 @@ tern_status tern_requests_fly(tern_worker *worker, tern_hashtable *table, const 
     return TERN_OK;
 }
 
-bool tern_requests_under_way(const tern_hashtable *table, uint32_t worker) {
-    const tern_table_requests *pool = table->requests[worker];
-    return pool != NULL && pool->under_way != 0;
+bool tern_requests_hold(const tern_hashtable *table, uint32_t worker, uint32_t owner,
+                        uint64_t generation) {
+    tern_table_requests *pool = table->requests[worker];
+    for (uint64_t left = pool != NULL ? pool->under_way : 0; left != 0; left &= left - 1)
+        if (tern_flight_holds(flight_at(pool, (unsigned)__builtin_ctzll(left)), owner, generation))
+            return true;
+    return false;
 }
 
 static bool flight_request_look(tern_worker *worker, tern_request *request) {

@@ -19,8 +19,10 @@ tern_status tern_requests_fly(tern_worker *worker, tern_hashtable *table, const 
                               uint64_t hash, const tern_flight_plan *plan, uint32_t owner,
                               tern_request *request);
 
-/* Whether a worker, which does nothing else meanwhile, has flights. */
-bool tern_requests_under_way(const tern_hashtable *table, uint32_t worker);
+/* Whether a worker, which does nothing else meanwhile, has flights that may touch an array of the
+ * owner that is older than generation. */
+bool tern_requests_hold(const tern_hashtable *table, uint32_t worker, uint32_t owner,
+                        uint64_t generation);
 
 /* Of a table that is to be destroyed: ends what the worker has under way, with progress. */
 void tern_requests_drain(tern_worker *worker, tern_hashtable *table);

@@ -2,28 +2,42 @@
 
 #include <stdlib.h>
 
-#include "hashtable/growth/growth.h"
 #include "rma/transport/transport.h"
 
 /* Blocking operations: a flight that is waited for. */
 
+/* Waits for what is under way, and serves others where nothing is, who may wait for this. A flight
+ * that waits outside lets a tour pass meanwhile. */
+static tern_status flight_serve(tern_flight *f) {
+    tern_worker *worker = f->worker;
+    const bool outside = f->outside, flies = f->transfer.under_way;
+    if (outside)
+        tern_table_exit(worker, f->table);
+    tern_status status = f->waits || !flies ? tern_puts_deliver(worker) : TERN_OK;
+    if (status == TERN_OK && flies)
+        tern_ignore(tern_transfer_wait(worker, &f->transfer)); /* the next step tells */
+    else if (status == TERN_OK && !worker->in_handler && !worker->in_progress)
+        (void)tern_progress_round(worker);
+    if (outside)
+        tern_table_enter(worker, f->table);
+    return status;
+}
+
 /* Brings it to its end. */
 static tern_status flight_wait(tern_flight *f) {
     tern_worker *worker = f->worker;
-    while (f->stage != TERN_FLIGHT_DONE) {
-        tern_ignore(tern_transfer_wait(worker, &f->transfer)); /* the next step tells */
+    tern_status status = TERN_OK;
+    while (f->stage != TERN_FLIGHT_DONE && status == TERN_OK) {
+        if (f->transfer.under_way)
+            status = flight_serve(f);
         (void)tern_flight_advance(f);
-        if (f->stage == TERN_FLIGHT_DONE || tern_flight_is_lost(f))
+        if (f->stage == TERN_FLIGHT_DONE || f->transfer.under_way)
             continue;
         if ((worker->in_handler || worker->in_progress) && f->waits)
             return tern_probe_wait(worker, &f->wait, f->word);
-        tern_status status = tern_puts_deliver(worker);
-        if (status != TERN_OK)
-            return status;
-        if (!worker->in_handler && !worker->in_progress)
-            (void)tern_progress_round(worker);
+        status = flight_serve(f);
     }
-    return f->outcome;
+    return status == TERN_OK ? f->outcome : status;
 }
 
 tern_status tern_flight_run(tern_key_search *probe, const tern_flight_plan *plan, uint64_t *result,
@@ -41,7 +55,6 @@ tern_status tern_flight_run(tern_key_search *probe, const tern_flight_plan *plan
     tern_flight_resume(f, probe, plan);
     const tern_status status = flight_wait(f);
     tern_transfer_forget(&f->transfer);
-    tern_flight_report(f);
     *probe = f->probe;
     if (result != NULL)
         *result = f->result;
@@ -55,15 +68,11 @@ tern_status tern_flight_run(tern_key_search *probe, const tern_flight_plan *plan
 tern_status tern_flight_operate(tern_worker *worker, const tern_hashtable *table,
                                 const uint64_t *key, uint64_t hash, const tern_flight_plan *plan,
                                 uint64_t *result) {
-    const bool inserts = plan->kind > TERN_FLIGHT_LOCATE && plan->kind != TERN_FLIGHT_ERASE;
+    tern_flight_plan follows = *plan;
+    follows.follows = true;
     tern_table_enter(worker, table);
     tern_key_search p = tern_probe_start(worker, table, key, hash);
-    tern_status status;
-    do {
-        status = tern_flight_run(&p, plan, result, NULL);
-        if (status == TERN_MOVED && tern_shape_counts(table->shape))
-            status = tern_counter_follow(p);
-    } while (tern_probe_again(&p, inserts, &status));
+    const tern_status status = tern_flight_run(&p, &follows, result, NULL);
     tern_table_exit(worker, table);
     return status;
 }

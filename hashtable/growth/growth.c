@@ -98,6 +98,17 @@ tern_status tern_growth_publish(tern_worker *worker, tern_growth *growth, const 
     return status == TERN_OK ? tern_flush(worker, table->rank) : status;
 }
 
+tern_status tern_growth_hear(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
+                             const tern_news *news, bool *known) {
+    *known = news->check == news_check(table, news);
+    /* R2: tern_growth_publish; the array that they tell of is read after them */
+    atomic_thread_fence(memory_order_acquire);
+    if (*known)
+        return tern_growth_apply(worker, table->growth, rank, news);
+    tern_growth_doubt(worker, table, rank);
+    return TERN_OK;
+}
+
 /* [out] known: false if they were just being written. */
 static tern_status growth_learn(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
                                 tern_news *news, bool *known) {
@@ -111,15 +122,14 @@ static tern_status growth_learn(tern_worker *worker, const tern_hashtable *table
     }
     tern_ptr place = tern_anchor_place(table, rank, offsetof(tern_anchor, news));
     tern_status status = tern_get(worker, news, place, sizeof *news);
-    if (status != TERN_OK)
-        return status;
-    *known = news->check == news_check(table, news);
-    /* R2: tern_growth_publish; the array that they tell of is read after them */
-    atomic_thread_fence(memory_order_acquire);
-    if (*known)
-        return tern_growth_apply(worker, growth, rank, news);
-    tern_growth_doubt(worker, table, rank);
-    return TERN_OK;
+    return status == TERN_OK ? tern_growth_hear(worker, table, rank, news, known) : status;
+}
+
+bool tern_growth_looks(const tern_hashtable *table) {
+    /* R4 */
+    return atomic_fetch_add_explicit(&table->growth->redirected, 1, memory_order_relaxed) %
+               REDIRECTS_PER_LOOK ==
+           0;
 }
 
 tern_status tern_growth_wait(tern_worker *worker, uint32_t owner, tern_wait_state *wait) {
@@ -152,7 +162,7 @@ void tern_growth_pay(tern_worker *worker, const tern_hashtable *table) {
 
 void tern_growth_wish(tern_key_search p) {
     p.table->inside[p.worker->index].owes = true;
-    (void)growth_wish(p.worker, p.table, p.part->buckets.rank, WISH_SOON);
+    (void)growth_wish(p.worker, p.table, p.part->buckets.rank, TERN_WISH_SOON);
 }
 
 static void growth_restart(tern_key_search *p, const tern_table_part *part) {
@@ -207,12 +217,10 @@ static bool is_refused(const tern_key_search *p, const tern_news *news) {
                                  tern_growth_is_hopeless(p->worker, growth));
 }
 
-/* Whether a tour that the first move needs cannot pass this worker before the operation returns,
- * which is one within another. A handler returns. */
-static bool is_between(const tern_key_search *p, const tern_news *news) {
-    const tern_worker *worker = p->worker;
+bool tern_growth_is_between(const tern_worker *worker, const tern_hashtable *table,
+                            const tern_news *news) {
     return news->moves == 0 && !worker->in_handler && !worker->in_progress &&
-           p->table->inside[worker->index].operations > 1;
+           table->inside[worker->index].operations > 1;
 }
 
 /* Takes a look. [out] next: where to go on, or NULL: nowhere yet, and if over never. */
@@ -240,8 +248,8 @@ static tern_status growth_pursue(const tern_key_search *p, pursuit *u, const ter
         const bool waits = !p->worker->in_handler && !p->worker->in_progress;
         u->refused = u->refused == UINT64_MAX && waits ? news.refused : u->refused;
         *over = u->refused == UINT64_MAX ? is_refused(p, &news) : news.refused > u->refused;
-        *over = *over || is_between(p, &news);
-        status = growth_wish(p->worker, p->table, p->part->buckets.rank, WISH_NOW);
+        *over = *over || tern_growth_is_between(p->worker, p->table, &news);
+        status = growth_wish(p->worker, p->table, p->part->buckets.rank, TERN_WISH_NOW);
     } else if (news.generation == p->part->generation && news.next_buckets == 0) {
         status = tern_bucket_left(p); /* news are told before a bucket is left */
     }
@@ -271,12 +279,7 @@ bool tern_growth_follow(tern_key_search *p, bool inserts, tern_status *status) {
     /* R1: growth_apply */
     const tern_table_part *next = atomic_load_explicit(&p->part->next, memory_order_acquire);
     bool over = false;
-    const bool look =
-        !u.permitted || next == NULL ||
-        /* R4 */
-        atomic_fetch_add_explicit(&p->table->growth->redirected, 1, memory_order_relaxed) %
-                REDIRECTS_PER_LOOK ==
-            0;
+    const bool look = !u.permitted || next == NULL || tern_growth_looks(p->table);
     tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
     *status = look ? growth_pursue(p, &u, &next, &over) : TERN_OK;
     while (*status == TERN_OK && !over && (next == NULL || !u.permitted)) {

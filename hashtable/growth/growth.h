@@ -34,9 +34,10 @@
  * collective call on the table. So nobody meets other memory where it looks for an array that it
  * knows of, and late adds do no harm.
  *
- * Waits are for the owner's progress, with progress, after a flush of what the caller has put there
- * (the owner may wait for that); in handlers they are TERN_ERR_AGAIN, and if the owner died
- * TERN_ERR_PEER.
+ * What follows an operation from one array to the next is growth.c where it is near or locks
+ * buckets, and far/follow.c where it is a flight. Waits are for the owner's progress, with
+ * progress, after a flush of what the caller has put there (the owner may wait for that); in
+ * handlers they are TERN_ERR_AGAIN, and if the owner died TERN_ERR_PEER.
  */
 
 #include <pthread.h>
@@ -45,7 +46,7 @@
 #include "src/progress/task.h"
 
 /* What the byte of the anchor says (table.h). */
-enum { WISH_SOON = 1, WISH_NOW = 2 };
+enum { TERN_WISH_SOON = 1, TERN_WISH_NOW = 2 };
 
 /* An array behind a rank's first one. */
 typedef struct tern_array {
@@ -109,6 +110,20 @@ TERN_ALWAYS_INLINE bool tern_probe_again(tern_key_search *p, bool inserts, tern_
     *status = met;
     return again;
 }
+
+/* Takes what a get of a rank's news has brought. [out] known: false if they were just being
+ * written. */
+tern_status tern_growth_hear(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
+                             const tern_news *news, bool *known);
+
+/* Whether an operation that goes on in another array looks at the news, so that later ones start
+ * there when the move is over. */
+bool tern_growth_looks(const tern_hashtable *table);
+
+/* Whether a tour that the first move needs cannot pass the worker before its operation returns,
+ * which is one within another. A handler returns. */
+bool tern_growth_is_between(const tern_worker *worker, const tern_hashtable *table,
+                            const tern_news *news);
 
 /* Asks rank to write its news again, which do not pass their check. Now and then. */
 void tern_growth_doubt(tern_worker *worker, const tern_hashtable *table, uint32_t rank);

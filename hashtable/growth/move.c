@@ -35,7 +35,7 @@ static tern_key_search search_at(tern_worker *worker, const tern_growth *growth,
  * or n/64 keys. */
 static bool is_worth(const tern_growth *growth, unsigned char wish, uint64_t gone,
                      uint64_t looked) {
-    return growth->table->grows || (gone > 0 && (wish == WISH_SOON ? 8 : 64) * gone >= looked);
+    return growth->table->grows || (gone > 0 && (wish == TERN_WISH_SOON ? 8 : 64) * gone >= looked);
 }
 
 /* [out] used, live: of the buckets that are looked at, spread over the part. Exact if it is small.
@@ -68,7 +68,7 @@ bool tern_growth_is_hopeless(tern_worker *worker, const tern_growth *growth) {
     if (growth->table->grows)
         return true; /* there was no memory */
     return look_around(worker, growth, &looked, &used, &live) == TERN_OK &&
-           !is_worth(growth, WISH_NOW, used - live, looked);
+           !is_worth(growth, TERN_WISH_NOW, used - live, looked);
 }
 
 /* For so many buckets: of an array that all ranks have left, or new memory. */
@@ -134,7 +134,7 @@ static bool may_begin(tern_worker *worker, tern_growth *growth, unsigned char wi
         return true;
     growth->wants_tour = true;
     tern_tour_keep(worker, growth);
-    if (wish != WISH_NOW)
+    if (wish != TERN_WISH_NOW)
         return false;
     tern_peers_look(peers);
     const bool dead = tern_peers_dead(peers) != TERN_NOBODY;
@@ -158,7 +158,7 @@ static bool may_begin(tern_worker *worker, tern_growth *growth, unsigned char wi
  * less and less; one that is full, always. */
 static size_t move_consider(tern_worker *worker, tern_growth *growth, unsigned char wish) {
     uint64_t looked, used, live;
-    if (wish == WISH_SOON && growth->ignored < (UINT32_C(1) << growth->declined)) {
+    if (wish == TERN_WISH_SOON && growth->ignored < (UINT32_C(1) << growth->declined)) {
         growth->ignored++;
         return 0;
     }
@@ -174,7 +174,7 @@ static size_t move_consider(tern_worker *worker, tern_growth *growth, unsigned c
     const bool widens = growth->table->grows && must_widen(live, looked);
     if (!is_worth(growth, wish, used - live, looked)) {
         growth->declined += growth->declined < 8;
-        return wish == WISH_NOW && move_refuse(worker, growth) == TERN_OK;
+        return wish == TERN_WISH_NOW && move_refuse(worker, growth) == TERN_OK;
     }
     if (!widens && !may_begin(worker, growth, wish))
         return 0;

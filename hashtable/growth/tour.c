@@ -16,7 +16,8 @@
  * back no rank will touch an older one: no get, put, compare-and-swap or fetch-and-add comes too
  * late. (A number of the generation in each word could not refuse a late fetch-and-add.)
  *
- * An operation that waits for the owner to begin a move holds no array meanwhile (growth.c), so the
+ * An operation that waits for the owner to begin a move holds no array meanwhile (growth.c,
+ * far/follow.c), so the
  * tour that the move needs may pass. The short way of an operation makes no progress and is over
  * when a handler runs. Others count themselves (tern_table_enter).
  *
@@ -27,7 +28,7 @@
  *
  * A table that does not grow, and that not all ranks reach by load and store, is not reckoned with
  * to move until its first tour: before, a find in a phase of reads and an insert in a phase of
- * writes cost less, and flights are taken.
+ * writes cost less.
  */
 
 /* 1 s, which is doubled each time and 10 times at most. */
@@ -54,11 +55,12 @@ static void tour_send_to(tern_worker *worker, uint32_t rank, const tour *t) {
 }
 
 /* Whether the worker that the tour visits is in no operation that it was in when the tour came. It
- * does nothing meanwhile but run the handler that asks. */
+ * does nothing meanwhile but run the handler that asks. Requests may be under way all the time, so
+ * each flight says what it holds (far/flight.h); it reckons with moves whenever it began. */
 static bool tour_passes(const tern_hashtable *table, tour *t) {
     const tern_table_inside *inside = &table->inside[t->worker];
     const bool waits = t->waits != 0;
-    if (tern_requests_under_way(table, t->worker))
+    if (tern_requests_hold(table, t->worker, t->owner, t->generation))
         return false;
     if (inside->operations == 0 || (waits && inside->begun != t->begun)) {
         t->waits = 0;

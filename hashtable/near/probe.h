@@ -401,8 +401,12 @@ void tern_growth_wish(tern_key_search p);
  * thirds of the buckets, where a table may stay. */
 enum { TERN_PROBE_LONG = 64 };
 
+TERN_ALWAYS_INLINE bool tern_probe_is_crowded(const tern_key_search *p) {
+    return __builtin_expect(tern_probe_passed(p) >= TERN_PROBE_LONG, 0);
+}
+
 TERN_ALWAYS_INLINE void tern_probe_report(const tern_key_search *p) {
-    if (__builtin_expect(tern_probe_passed(p) >= TERN_PROBE_LONG, 0))
+    if (tern_probe_is_crowded(p))
         tern_growth_wish(*p);
 }
 

@@ -5,10 +5,10 @@
  * Operations on a hash table (tern/hashtable.h) that start and return, with a request
  * (tern/request.h). Each is the blocking operation of the same name and takes effect at some moment
  * between its start and its end; those of one worker in any order, also on one key. By call the
- * call is the request; by RMA it is a chain of gets, puts and atomics that do not block. Where
- * load/store reaches the key the operation is done when its start returns, and likewise on tables
- * that grow, where the start may wait for the move of a key. Requests of all ranks and workers have
- * to be complete before tern_hashtable_size, _clear, _save and _destroy.
+ * call is the request; by RMA it is a chain of gets, puts and atomics that do not block, on tables
+ * whose keys move, too. Where load/store reaches the key the operation is done when its start
+ * returns. Requests of all ranks and workers have to be complete before tern_hashtable_size,
+ * _clear, _save and _destroy.
  *
  * The outcome, beside TERN_OK: TERN_ERR_NOT_FOUND; TERN_ERR_FULL; TERN_ERR_PEER: the owner, or the
  * rank that is writing the bucket, has died, and an insert or an add to the dead may or may not
@@ -17,8 +17,9 @@
  * Progress. What is under way by RMA goes on in the progress of the worker that started it: in
  * tern_progress and in every call of tern that waits, whatever for. A caller that makes none for a
  * while leaves its operations where they are, which delays them. Nobody else waits for the caller:
- * the owner does in one go what an insert or an add does to a bucket. Inserts and adds of other
- * parts are done when their start returns where owners do not put (tern/hashtable.h).
+ * the owner does in one go what an insert or an add does to a bucket. One that meets a full part
+ * goes on when the owner has made room, in its progress. Inserts and adds of other parts are done
+ * when their start returns where owners do not put (tern/hashtable.h).
  *
  * TERN_AUTO takes the way that blocking operations take, or RMA before the first of them:
  * requests measure nothing and are not timed.

@@ -6,6 +6,7 @@
 #include "table_tools.h"
 
 #include "hashtable/table.h"
+#include "src/progress/request.h"
 
 typedef struct cost {
     uint64_t trips, gets, puts, atomics, flushes, calls;
@@ -194,6 +195,42 @@ static void far_values(fixture *f, tern_hashtable *table, uint32_t owner) {
     }
 }
 
+/* What is started and waited for costs what the blocking operation does, whatever keys may move. */
+static void start_all(fixture *f, tern_hashtable *table, uint32_t owner) {
+    uint64_t keys[KEYS], value[KEYS][2] = {0};
+    tern_request request[KEYS] = {0};
+    choose_keys(table, owner, 0, keys);
+    for (uint64_t turn = 0; turn < 2; turn++) {
+        begin(f);
+        for (int i = 0; i < KEYS; i++)
+            EXPECT_OK(tern_hashtable_insert_start(f->worker, table, &keys[i], value[i], rma,
+                                                  &request[i]));
+        CU_ASSERT(!table->owners_put || tern_request_is_under_way(&request[KEYS - 1]));
+        EXPECT_OK(tern_wait_all(f->worker, request, KEYS));
+        /* Where owners do not put, the starts are blocking inserts. */
+        CU_ASSERT(!table->owners_put ||
+                  costs(f, KEYS, (cost){.trips = 1 + turn, .atomics = 1 + turn},
+                        turn == 0 ? "insert_start" : "insert_start of a known key"));
+    }
+    begin(f);
+    for (int i = 0; i < KEYS; i++)
+        EXPECT_OK(
+            tern_hashtable_find_start(f->worker, table, &keys[i], rma, value[i], &request[i]));
+    EXPECT_OK(tern_wait_all(f->worker, request, KEYS));
+    CU_ASSERT(costs(f, KEYS, (cost){.trips = 1, .gets = 1}, "find_start"));
+}
+
+static void far_requests(fixture *f, uint32_t owner, int grow) {
+    tern_hashtable *table = NULL;
+    const tern_hashtable_options options = {
+        .key_bytes = 8, .value_bytes = 16, .capacity = CAPACITY, .grow = grow};
+    EXPECT_OK(tern_hashtable_create(f->worker, &options, &table));
+    if (f->rank == 0 && owner != UINT32_MAX)
+        start_all(f, table, owner);
+    EXPECT_OK(tern_barrier(f->worker));
+    EXPECT_OK(tern_hashtable_destroy(f->worker, table));
+}
+
 /* After an insert that met its key. */
 static void far_erases(fixture *f, tern_hashtable *table, uint32_t owner) {
     uint64_t keys[KEYS], absent[KEYS], value[2] = {0, 0};
@@ -311,6 +348,8 @@ static void over_a_network(void) {
         tern_test_skip("every rank is reached by load and store");
     }
     EXPECT_OK(tern_barrier(f.worker));
+    far_requests(&f, owner, 0);
+    far_requests(&f, owner, 1);
     EXPECT_OK(tern_hashtable_destroy(f.worker, values));
     EXPECT_OK(tern_hashtable_destroy(f.worker, growing));
     EXPECT_OK(tern_hashtable_destroy(f.worker, counters));

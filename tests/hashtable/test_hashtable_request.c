@@ -178,6 +178,7 @@ typedef struct player {
     uint64_t version[MINE], last[MINE]; /* 0: absent; last: number of versions so far */
     int writes[MINE], reads[MINE];      /* under way */
     slot slots[SLOTS];
+    uint64_t fresh; /* keys that came and went */
 } player;
 
 static void finish(player *p, slot *s) {
@@ -257,39 +258,72 @@ static void do_something_else(player *p) {
     }
 }
 
-static void many_under_way(void) {
-    fixture f;
-    if (!fixture_open(&f, NULL))
-        return;
+/* A key that nobody had before comes and goes: the table fills up, and its keys move. */
+static void turn_over(player *p) {
+    tern_request request = {0};
+    const uint64_t key = (UINT64_C(1) << 32) * (p->f->rank + 1) + p->fresh++,
+                   value[VALUE / 8] = {0};
+    const tern_flags via = any_via(&p->random);
+    EXPECT_OK(tern_hashtable_insert_start(p->f->worker, p->table, &key, value, via, &request));
+    EXPECT_OK(tern_wait(p->f->worker, &request));
+    CU_ASSERT_EQUAL(tern_request_result(&request), 0);
+    EXPECT_OK(tern_hashtable_erase(p->f->worker, p->table, &key, via));
+}
+
+/* turnover: so many keys come and go with each request. */
+static void play(fixture *f, tern_hashtable *table, int times, int turnover) {
     static player p;
     memset(&p, 0, sizeof p);
-    p.f = &f;
-    p.table = make_table(&f, 8, VALUE, 0, MINE * f.size);
-    p.random = fixture_seed(&f, 1);
-    for (int i = fixture_times(&f, 8000); i > 0; i--) {
+    p.f = f;
+    p.table = table;
+    p.random = fixture_seed(f, 1);
+    for (int i = times; i > 0; i--) {
         slot *s = &p.slots[below(&p.random, SLOTS)];
         if (s->what != IDLE)
             finish(&p, s);
         begin(&p, s);
         if (below(&p.random, 8) == 0)
             do_something_else(&p);
+        for (int t = 0; t < turnover; t++)
+            turn_over(&p);
     }
     for (int i = 0; i < SLOTS; i++)
         if (p.slots[i].what != IDLE)
             finish(&p, &p.slots[i]);
-    uint64_t there = 0, value[VALUE / 8], present = total_keys(&f, p.table), all[64];
+    uint64_t there = 0, value[VALUE / 8], present = total_keys(f, p.table), all[64];
     for (uint64_t own = 0; own < MINE; own++) {
-        uint64_t key = f.rank * MINE + own;
+        uint64_t key = f->rank * MINE + own;
         there += p.version[own] > 0;
         EXPECT(p.version[own] > 0 ? TERN_OK : TERN_ERR_NOT_FOUND,
-               tern_hashtable_find(f.worker, p.table, &key, TERN_READ_ONLY | rma, value));
+               tern_hashtable_find(f->worker, p.table, &key, TERN_READ_ONLY | rma, value));
         CU_ASSERT(p.version[own] == 0 || is_value(value, VALUE, key, p.version[own]));
     }
-    fixture_share(&f, &there, sizeof there, all);
-    for (uint32_t r = 0; r < f.size; r++)
+    fixture_share(f, &there, sizeof there, all);
+    for (uint32_t r = 0; r < f->size; r++)
         present -= all[r];
     CU_ASSERT_EQUAL(present, 0);
-    EXPECT_OK(tern_hashtable_destroy(f.worker, p.table));
+    EXPECT_OK(tern_hashtable_destroy(f->worker, p.table));
+}
+
+static void many_under_way(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    play(&f, make_table(&f, 8, VALUE, 0, MINE * f.size), fixture_times(&f, 8000), 0);
+    fixture_close(&f);
+}
+
+/* Parts grow from nothing, and are made anew in their size, while requests are under way. */
+static void many_under_way_in_moves(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *growing = NULL;
+    const tern_hashtable_options options = {
+        .key_bytes = 8, .value_bytes = VALUE, .capacity = 1, .grow = 1};
+    EXPECT_OK(tern_hashtable_create(f.worker, &options, &growing));
+    play(&f, growing, fixture_times(&f, 1600), 1);
+    play(&f, make_table(&f, 8, VALUE, 0, 2 * MINE * f.size), fixture_times(&f, 1600), 1);
     fixture_close(&f);
 }
 
@@ -523,6 +557,7 @@ int main(int argc, char **argv) {
         {"arguments_are_checked", arguments_are_checked},
         {"one_after_the_other", one_after_the_other},
         {"many_under_way", many_under_way},
+        {"many_under_way_in_moves", many_under_way_in_moves},
         {"all_want_the_same_keys", all_want_the_same_keys},
         {"who_waits_elsewhere_moves_on", who_waits_elsewhere_moves_on},
         {"limits", limits},
