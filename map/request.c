@@ -2,13 +2,14 @@
 
 #include "hashtable/far/requests.h"
 #include "map/find.h"
+#include "map/far.h"
 #include "map/modify.h"
 #include "rpc/call/await.h"
 
 /*
- * Operations that start and return: done at once, or a call. A call under way has a record of its
- * own, with room for the answer. The wait for the request ends it: it gives blocks back and gets
- * what the answer does not hold, which a look must not do.
+ * Operations that start and return: done at once, a flight (map/far.h), or a call. A call under
+ * way has a record of its own, with room for the answer. The wait for the request ends it: it gives
+ * blocks back and gets what the answer does not hold, which a look must not do.
  */
 
 typedef enum asked_kind { ASKED_FIND, ASKED_INSERT, ASKED_INSERT_NEW, ASKED_ADD } asked_kind;
@@ -122,16 +123,35 @@ static tern_status map_request_wait(tern_worker *worker, tern_request *request) 
     uint64_t result = 0;
     tern_status status = tern_wait(worker, &p->call.request);
     status = tern_hashtable_outcome(p->map->table, p->owner, pending_end(p, status, &result));
+    const size_t fits = p->asked.room;
     free(p);
-    return tern_request_end(request, status, result);
+    return tern_map_request_end(request, status, result, fits);
 }
 
-static tern_status map_request_explain(const tern_request *request) {
+tern_status tern_map_request_end(tern_request *request, tern_status outcome, uint64_t result,
+                                 size_t room) {
+    request->own[0] = result;
+    request->room = room;
+    return tern_request_end(request, outcome, result);
+}
+
+tern_status tern_map_request_explain(const tern_request *request) {
+    if (request->outcome == TERN_ERR_RANGE)
+        return request->own[0] > 0
+                   ? tern_fail(TERN_ERR_RANGE, "the value has %llu bytes; there is room for %zu",
+                               (unsigned long long)request->own[0], request->room)
+                   : tern_fail(TERN_ERR_RANGE, "the value is not of 8 bytes; a number has 8");
     return tern_flight_request.explain(request);
 }
 
 static const tern_request_kind map_request_kind = {map_request_look, map_request_wait,
-                                                   map_request_explain};
+                                                   tern_map_request_explain};
+
+/* What a wait tells, and not the start. That arguments are out of range was seen before. */
+static bool is_outcome(tern_status status) {
+    return status == TERN_OK || status == TERN_ERR_NOT_FOUND || status == TERN_ERR_FULL ||
+           status == TERN_ERR_RANGE;
+}
 
 /* Does it by the blocking operation, which may be one by call on a key of this rank. */
 static tern_status asked_do_now(tern_worker *worker, tern_map *map, const map_asked *a,
@@ -148,14 +168,15 @@ static tern_status asked_do_now(tern_worker *worker, tern_map *map, const map_as
     else
         status = (a->kind == ASKED_INSERT ? tern_map_insert : tern_map_insert_new)(
             worker, map, a->key, a->key_bytes, a->value, a->value_bytes, flags, &existed);
-    if (status != TERN_OK && status != TERN_ERR_NOT_FOUND && status != TERN_ERR_FULL)
+    if (!is_outcome(status))
         return status;
     tern_error_clear();
     tern_request_begin(request, &map_request_kind, owner);
-    tern_request_end(request, status,
-                     a->kind == ASKED_FIND  ? bytes
-                     : a->kind == ASKED_ADD ? before
-                                            : (uint64_t)existed);
+    tern_ignore(tern_map_request_end(request, status,
+                                     a->kind == ASKED_FIND  ? bytes
+                                     : a->kind == ASKED_ADD ? before
+                                                            : (uint64_t)existed,
+                                     a->room));
     return TERN_OK;
 }
 
@@ -209,10 +230,16 @@ static tern_status asked_start(tern_worker *worker, tern_map *map, const map_ask
     const tern_flags via = tern_map_way(map, owner, a->flags);
     const bool fits =
         a->kind != ASKED_ADD || tern_map_modify_fits(map, a->key_bytes, sizeof a->delta);
-    if (via == TERN_BY_RMA || owner == map->context->rank || !fits)
+    const bool flies =
+        via == TERN_BY_RMA && a->kind == ASKED_FIND && tern_map_find_flies(map, owner);
+    if (!flies && (via == TERN_BY_RMA || owner == map->context->rank || !fits))
         return asked_do_now(worker, map, a, via, owner, request);
     status = tern_worker_may_wait(worker, a->name);
-    return status == TERN_OK ? asked_call(worker, map, a, owner, request) : status;
+    if (status != TERN_OK)
+        return status;
+    return flies ? tern_map_fly_find(worker, map, a->key, a->key_bytes,
+                                     tern_flags_promise(a->flags), a->found, a->room, request)
+                 : asked_call(worker, map, a, owner, request);
 }
 
 tern_status tern_map_find_start(tern_worker *worker, tern_map *map, const void *key,

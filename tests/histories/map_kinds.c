@@ -1,4 +1,5 @@
 #include "histories/record.h"
+#include "tern/map_request.h"
 
 /* What can be done with a map: as with a table of values, but that each value has a size of its
  * own, which follows from its number. Small ones lie in the table, others in blocks. */
@@ -144,15 +145,40 @@ static size_t run_find_many(tern_worker *worker, const history_target *target, h
     return count;
 }
 
+/* Several finds under way at once, in no order. */
+static size_t run_find_requests(tern_worker *worker, const history_target *target,
+                                history_operation *o, size_t count) {
+    char key[64], values[HISTORY_MANY][HISTORY_BYTES];
+    tern_request request[HISTORY_MANY] = {0};
+    for (size_t i = 0; i < count; i++) {
+        o[i].chain = 0;
+        o[i].call = history_clock();
+        o[i].status = tern_map_find_start(worker, target->map, key, make_key(key, o[i].object),
+                                          o[i].flags, values[i], sizeof values[i], &request[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (o[i].status == TERN_OK)
+            o[i].status = tern_wait(worker, &request[i]);
+        o[i].done = history_clock();
+        const size_t bytes = tern_request_result(&request[i]);
+        if (o[i].status != TERN_OK)
+            continue;
+        o[i].result = bytes >= 8 ? history_number(values[i], bytes, o[i].object) : UINT64_MAX;
+        if (bytes != size_of(o[i].result))
+            o[i].result = UINT64_MAX;
+    }
+    return count;
+}
+
 static const history_kind map_kinds[] = {
     {"insert", run_insert, history_step_insert, .in_writes = true},
     {"modify", run_modify, step_modify, .in_writes = true},
     {"insert_new", run_insert_new, history_step_insert_new, .in_writes = true},
     {"erase", run_erase, history_step_erase, .in_writes = true},
     {"find", run_find, history_step_find, .in_reads = true},
-    {"find", run_find, history_step_find, .in_reads = true},
     {"insert_many", NULL, step_store, .in_writes = true, .run_many = run_insert_many},
     {"find_many", NULL, history_step_find, .in_reads = true, .run_many = run_find_many},
+    {"find_start", NULL, history_step_find, .in_reads = true, .run_many = run_find_requests},
 };
 
 const history_kinds history_of_maps = {map_kinds, sizeof map_kinds / sizeof *map_kinds};

@@ -7,6 +7,8 @@
 
 #include "hashtable/call.h"
 #include "map/map.h"
+#include "src/progress/request.h"
+#include "tern/map_request.h"
 
 typedef struct cost {
     uint64_t gets, puts, atomics, calls;
@@ -168,6 +170,24 @@ static void by_rma(fixture *f, tern_map *map, uint32_t owner, size_t bytes, uint
     CU_ASSERT(costs(f, (cost){.calls = 1}, "erase by call"));
 }
 
+/* Finds that are started and waited for get what blocking ones do, and overlap. */
+static void started(fixture *f, tern_map *map, uint32_t owner, size_t bytes, uint64_t start) {
+    static unsigned char found[KEYS][LARGER];
+    uint64_t keys[KEYS];
+    tern_request request[KEYS] = {0};
+    choose_keys(map, owner, start, keys);
+    insert_all(f, map, keys, bytes, call); /* a block lies at the owner */
+    begin(f);
+    for (int i = 0; i < KEYS; i++)
+        EXPECT_OK(
+            tern_map_find_start(f->worker, map, &keys[i], 8, rma, found[i], LARGER, &request[i]));
+    CU_ASSERT(!map->table->owners_put || tern_request_is_under_way(&request[KEYS - 1]));
+    EXPECT_OK(tern_wait_all(f->worker, request, KEYS));
+    CU_ASSERT(costs(f, (cost){.gets = bytes > SMALL ? 2 : 1}, "find_start"));
+    for (int i = 0; i < KEYS; i++)
+        CU_ASSERT(tern_request_result(&request[i]) == bytes && memcmp(found[i], value, bytes) == 0);
+}
+
 static void over_a_network(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
@@ -180,6 +200,8 @@ static void over_a_network(void) {
         by_rma(&f, map, owner, LARGE, 1000000);
         by_rma(&f, map, owner, LARGER, 2000000);
         modified(&f, map, owner, 3000000);
+        started(&f, map, owner, SMALL, 0);
+        started(&f, map, owner, LARGER, 1000000);
     } else if (owner == UINT32_MAX) {
         tern_test_skip("every rank is reached by load and store");
     }
