@@ -7,8 +7,8 @@
  * became of them comes back in one answer. An item takes 32 bytes beside its key and value. An
  * answer to finds has up to 16 KiB; if the values of a message have more, the rest of the keys are
  * sent again. A key and a value that fit no message have a call of their own. By RMA the keys are
- * done one after the other, but for finds over a network, which is fastest where load/store reaches
- * them. TERN_AUTO goes by RMA there, otherwise by call.
+ * done one after the other, which is fastest where load/store reaches them. TERN_AUTO goes by RMA
+ * there, otherwise by call.
  *
  * By call equal keys of inserts and adds travel together, so that a few keys which are most of a
  * batch cost next to nothing: if a quarter of the batch's first 128 keys are repetitions, all
