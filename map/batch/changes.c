@@ -28,8 +28,16 @@ static tern_status changes_add_far(tern_map_changes *c, const uint64_t *words) {
 
 static bool answer_makes_sense(const tern_scatter_piece *piece, const tern_map_changes_answer *a,
                                size_t bytes) {
-    return bytes >= sizeof *a && a->blocks <= piece->count && a->status < TERN_STATUS_COUNT &&
-           bytes == tern_map_answer_bytes(piece->count, a->blocks);
+    if (bytes < sizeof *a || a->blocks > piece->count || a->status >= TERN_STATUS_COUNT ||
+        bytes != tern_map_answer_bytes(piece->count, a->blocks))
+        return false;
+    bool failed = false;
+    for (size_t i = 0; i < piece->count; i++) {
+        if (a->outcome[i] > TERN_MAP_FAILED)
+            return false;
+        failed = failed || a->outcome[i] == TERN_MAP_FAILED;
+    }
+    return failed == (a->status != TERN_OK);
 }
 
 /* Takes the answer to a piece. */
