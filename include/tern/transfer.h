@@ -41,10 +41,11 @@
 extern "C" {
 #endif
 
-/* Not for applications: the address if load/store reaches [p, p + bytes), else NULL. */
-TERN_INLINE char *tern_reach_address(const tern_worker *worker, tern_ptr p, uint64_t bytes) {
-    const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
-    if (__builtin_expect(p.rank >= view->ranks || p.segment != 0, 0))
+/* Not for applications: the address if load/store reaches [p, p + bytes) and p's rank is below
+ * ranks, else NULL. */
+TERN_INLINE char *tern_address_below(const tern_worker_view *view, uint32_t ranks, tern_ptr p,
+                                     uint64_t bytes) {
+    if (__builtin_expect(p.rank >= ranks || p.segment != 0, 0))
         return NULL;
     const tern_reach *reach = &view->reach[p.rank];
     uint64_t at = p.offset - TERN_PTR_ORIGIN;
@@ -53,17 +54,17 @@ TERN_INLINE char *tern_reach_address(const tern_worker *worker, tern_ptr p, uint
     return reach->base + at;
 }
 
+/* Not for applications: the address if load/store reaches [p, p + bytes), else NULL. */
+TERN_INLINE char *tern_reach_address(const tern_worker *worker, tern_ptr p, uint64_t bytes) {
+    const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
+    return tern_address_below(view, view->ranks, p, bytes);
+}
+
 /* Not for applications: the same for the inlined operations; NULL also where the library is to make
  * all transfers, so that it can count them. */
 TERN_INLINE char *tern_inlined_address(const tern_worker *worker, tern_ptr p, uint64_t bytes) {
     const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
-    if (__builtin_expect(p.rank >= view->inlined || p.segment != 0, 0))
-        return NULL;
-    const tern_reach *reach = &view->reach[p.rank];
-    uint64_t at = p.offset - TERN_PTR_ORIGIN;
-    if (__builtin_expect(bytes > reach->bytes || at > reach->bytes - bytes, 0))
-        return NULL;
-    return reach->base + at;
+    return tern_address_below(view, view->inlined, p, bytes);
 }
 
 /* Not for applications: where the inlined operations go when load/store does not do. */
