@@ -61,7 +61,7 @@ static bool map_flight_look(tern_worker *worker, tern_request *request) {
 static bool flight_has_value(const map_flight *f) {
     return f->copy != NULL && !f->transfer.under_way &&
            tern_block_is_whole(f->map, f->d.words, f->copy) &&
-           memcmp(f->copy, f->key.bytes, f->key.size) == 0;
+           tern_map_key_is(f->map, &f->key, f->copy);
 }
 
 /* When nothing is under way. [out] bytes: of the value. */

@@ -265,7 +265,7 @@ static int check_spelling(const tern_map_item *item, void *argument) {
     return 0;
 }
 
-/* One random operation by RMA, by call or in a batch, in any spelling. */
+/* One random operation by RMA, by call, in a batch or by a request, in any spelling. */
 static uint64_t spelled_step(fixture *f, tern_map *map, spelling *s, uint64_t next,
                              uint64_t *random) {
     const uint64_t number = below(random, SPELLED), last = s->version[number],
@@ -291,8 +291,15 @@ static uint64_t spelled_step(fixture *f, tern_map *map, spelling *s, uint64_t ne
         }
         return status != TERN_OK || (what != 3 && existed != (last != 0));
     }
+    tern_request request = {0};
     tern_status status =
-        tern_map_find(f->worker, map, key, key_bytes, way, found, sizeof found, &bytes);
+        what == 4 ? tern_map_find(f->worker, map, key, key_bytes, way, found, sizeof found, &bytes)
+                  : tern_map_find_start(f->worker, map, key, key_bytes, way, found, sizeof found,
+                                        &request);
+    if (what == 5 && status == TERN_OK) {
+        status = tern_wait(f->worker, &request);
+        bytes = tern_request_result(&request);
+    }
     return last == 0 ? status != TERN_ERR_NOT_FOUND
                      : status != TERN_OK || !is_map_value(found, bytes, number, last);
 }
