@@ -135,7 +135,8 @@ tern_distributed_queue_pop_timed(tern_worker *worker, tern_distributed_queue *qu
  * @return TERN_OK if any item was pushed; TERN_ERR_FULL as explained above; TERN_ERR_PEER if a part
  *     cannot be reached; otherwise the statuses of tern_queue_push_many
  *
- * Blocking: does not wait for free slots. */
+ * Blocking: does not wait for free slots. If all ranks waited for one, nobody would pop; do some of
+ * the work instead. */
 TERN_NODISCARD TERN_API tern_status tern_distributed_queue_push_many(tern_worker *worker,
                                                                      tern_distributed_queue *queue,
                                                                      const void *items,
