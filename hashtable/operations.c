@@ -82,31 +82,14 @@ static tern_status insert_far(tern_worker *worker, const tern_hashtable *table, 
     return status;
 }
 
-/* By flights; but a value that a hook is to see is replaced under a lock. */
-static tern_status exchange_far(tern_key_search *p, tern_replace_hook *hook,
-                                const tern_flight_plan *plan, uint64_t *entry, uint64_t *seen,
-                                bool *existed) {
-    uint64_t there = 0;
-    tern_status status;
-    do {
-        status = tern_flight_run(p, plan, &there, seen);
-        *existed = there != 0;
-        if (status == TERN_OK && *existed) {
-            const tern_claim claim = {false, false, tern_state_of_check(seen[0], p->hash)};
-            status = operation_replace(p, &claim, false, hook, entry, existed);
-        }
-    } while (tern_probe_again(p, true, &status));
-    return status;
-}
-
 tern_status tern_operation_exchange(tern_worker *worker, tern_hashtable *table, const uint64_t *key,
                                     uint64_t hash, const void *value, bool only_new,
                                     tern_flags promise, tern_replace_hook *hook, bool *existed) {
-    const tern_flight_kind kind =
-        only_new || hook != NULL ? TERN_FLIGHT_INSERT_NEW : TERN_FLIGHT_INSERT;
-    const tern_flight_plan plan = {.kind = kind, .promise = promise, .given = value};
-    const bool flies = tern_flight_takes(table, tern_hash_owner(table, hash), kind);
-    if (flies && (hook == NULL || only_new))
+    const tern_flight_plan plan = {.kind = only_new ? TERN_FLIGHT_INSERT_NEW : TERN_FLIGHT_INSERT,
+                                   .promise = promise,
+                                   .given = value,
+                                   .hook = only_new ? NULL : hook};
+    if (tern_flight_takes(table, tern_hash_owner(table, hash), plan.kind))
         return insert_far(worker, table, key, hash, &plan, existed);
     tern_scratch room_for_mine, room_for_seen;
     size_t bytes = 8 * tern_entry_words(table->shape);
@@ -120,10 +103,6 @@ tern_status tern_operation_exchange(tern_worker *worker, tern_hashtable *table, 
                     table->value_bytes);
     tern_key_search p = tern_probe_start(worker, table, key, hash);
     tern_claim claim = {false, false, TERN_FREE};
-    if (flies) {
-        status = exchange_far(&p, hook, &plan, entry, seen, existed);
-        goto out;
-    }
     do {
         *existed = false;
         status = claim_bucket(&p, table, seen, &claim);
@@ -155,8 +134,8 @@ tern_status tern_operation_change(tern_worker *worker, const tern_hashtable *tab
                                   tern_replace_hook *hook) {
     tern_shape s = table->shape;
     tern_scratch room;
-    const tern_flight_plan plan = {.kind = TERN_FLIGHT_ERASE};
-    if (hook == NULL && tern_flight_takes(table, tern_hash_owner(table, hash), plan.kind))
+    const tern_flight_plan plan = {.kind = TERN_FLIGHT_ERASE, .hook = hook};
+    if (value == NULL && tern_flight_takes(table, tern_hash_owner(table, hash), plan.kind))
         return tern_flight_operate(worker, table, key, hash, &plan, NULL);
     uint64_t *entry = tern_scratch_take(&room, 8 * tern_entry_words(s));
     if (entry == NULL)

@@ -17,6 +17,9 @@ typedef struct heir {
 
 static tern_status map_operation_see(tern_replace_hook *hook, const uint64_t *d) {
     heir *h = (heir *)(void *)hook;
+    h->old = TERN_NULL;
+    if (d == NULL)
+        return TERN_OK;
     h->differs = h->expected != NULL &&
                  memcmp(d, h->expected->words, 8 * tern_map_descriptor_words(h->map)) != 0;
     if (h->differs || !tern_map_descriptor_is_of(h->map, d, h->key))

@@ -57,10 +57,19 @@ static void put_words(uint64_t *to, const uint64_t *words, size_t count, size_t 
     __atomic_store_n(to + last, words[last], __ATOMIC_SEQ_CST);
 }
 
+/* [out] to: the word, as it was seen, and what lies behind it, so many words in all. */
+static void put_if_read(const uint64_t *word, uint64_t seen, uint64_t count, uint64_t *to) {
+    to[0] = seen;
+    for (uint64_t i = 1; i < count; i++)
+        /* R2: put_words, tern_entry_put; behind the word */
+        to[i] = __atomic_load_n(word + i, __ATOMIC_RELAXED);
+}
+
 bool tern_put_if_serve(tern_worker *worker, uint32_t source, const tern_message *message,
                        const char *payload, size_t bytes) {
     const tern_rma *rma = tern_rma_of(worker->context);
-    uint64_t words[TERN_PUT_IF_MAX / 8], size = message->bytes, offset = message->offset;
+    uint64_t words[TERN_PUT_IF_MAX / 8], there[TERN_PUT_IF_MAX / 8];
+    const uint64_t size = message->bytes, offset = message->offset;
     tern_put_if put;
     if (bytes <= sizeof put || bytes % 8 != 0 || size < 8 || size > TERN_PUT_IF_MAX ||
         size % 8 != 0 || offset % 8 != 0 || size > rma->layout.bytes ||
@@ -76,6 +85,8 @@ bool tern_put_if_serve(tern_worker *worker, uint32_t source, const tern_message 
     /* R7: tern_state_load; locks are taken by it, too: R6 */
     const bool taken =
         __atomic_compare_exchange_n(word, &seen, put.during, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    if (!taken || put.shows != 0)
+        put_if_read(word, seen, size / 8, there);
     if (taken) {
         put_words(word + put.at / 8, words, count, put.last);
         uint64_t during = put.during;
@@ -83,13 +94,10 @@ bool tern_put_if_serve(tern_worker *worker, uint32_t source, const tern_message 
             /* R6: tern_state_cas, tern_state_load */
             __atomic_compare_exchange_n(word, &during, put.then, 0, __ATOMIC_SEQ_CST,
                                         __ATOMIC_SEQ_CST);
-        tern_message_answer(worker, source, message->tag, &seen, sizeof seen, false);
-        return true;
     }
-    words[0] = seen;
-    for (uint64_t i = 1; i < size / 8; i++)
-        /* R2: put_words, tern_entry_put; behind the word */
-        words[i] = __atomic_load_n(word + i, __ATOMIC_RELAXED);
-    tern_message_answer(worker, source, message->tag, words, size, false);
+    if (taken && put.shows == 0)
+        tern_message_answer(worker, source, message->tag, &seen, sizeof seen, false);
+    else
+        tern_message_answer(worker, source, message->tag, there, size, false);
     return true;
 }

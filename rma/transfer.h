@@ -45,13 +45,16 @@ tern_status tern_transfer_atomic(tern_worker *worker, tern_ptr p, tern_atomic_op
 /*
  * put_if.c: a put that depends on a word, by the owner of both. If the word is as expected it
  * becomes `during`; then `words` are stored, the one at `last` behind all others, and then the word
- * becomes `then`, unless somebody has changed it meanwhile. The put belongs to the owner as soon as
- * the message does: its origin may die, and nothing stays half done.
+ * becomes `then`, unless somebody has changed it meanwhile. While the word is `during`, nobody else
+ * changes what is put: so what a put shows it has replaced, and no other put shows it. The put
+ * belongs to the owner as soon as the message does: its origin may die, and nothing stays half
+ * done.
  */
 typedef struct tern_put_if {
     uint64_t expected, during, then;
-    uint32_t at;   /* bytes from the word to the first of the words that are put */
-    uint32_t last; /* an index */
+    uint16_t at;    /* bytes from the word to the first of the words that are put */
+    uint16_t last;  /* an index */
+    uint32_t shows; /* 1: the answer has what was there before, too */
     uint64_t words[];
 } tern_put_if;
 
@@ -64,7 +67,7 @@ bool tern_owners_put(const tern_context *context);
  * then. MPI forbids to get words that its own atomics change. */
 bool tern_gets_see_words(const tern_context *context);
 /* Starts one of so many words. May be used in progress. [out] seen: what the word was; if that is
- * not what was expected, what lies behind it follows: so many bytes in all. */
+ * not what was expected, or the put shows it, what lay behind it follows: so many bytes in all. */
 tern_status tern_transfer_put_if(tern_worker *worker, tern_ptr word, const tern_put_if *put,
                                  size_t words, uint64_t *seen, size_t bytes,
                                  tern_transfer *transfer);

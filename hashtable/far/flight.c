@@ -1,5 +1,7 @@
 #include "hashtable/far/flight.h"
 
+#include "hashtable/near/lock.h"
+
 void tern_flight_finish(tern_flight *flight, tern_status outcome) {
     flight->stage = TERN_FLIGHT_DONE;
     flight->outcome = outcome;
@@ -88,7 +90,7 @@ static void flight_store(tern_flight *f, uint64_t expected, uint64_t during, uin
     const tern_shape s = f->table->shape;
     const bool counter = tern_shape_counts(s);
     uint64_t *entry = f->put->words + counter;
-    const tern_put_if head = {expected, during, then, 8, counter};
+    const tern_put_if head = {expected, during, then, 8, counter, f->plan.hook != NULL};
     *f->put = head;
     f->put->words[0] = tern_counter_word(f->plan.delta); /* of a counter; else the check */
     if (f->plan.kind == TERN_FLIGHT_ERASE)
@@ -112,13 +114,29 @@ void tern_flight_create(tern_flight *flight) {
     flight_store(flight, TERN_FREE, mine, mine, tern_stamp_inserted(rank));
 }
 
-/* A key that is there, erased or not, gets another entry. */
+/* Shows the hook the value in a copy of the bucket; NULL: that nothing was replaced. */
+static tern_status flight_show(const tern_flight *f, const uint64_t *bucket) {
+    const tern_shape s = f->table->shape;
+    tern_replace_hook *hook = f->plan.hook;
+    if (hook == NULL)
+        return TERN_OK;
+    return hook->see(hook, bucket == NULL ? NULL : bucket + s.entry_at / 8 + 1 + s.key_words);
+}
+
+/* A key that is there, erased or not, gets another entry. A hook sees the one that it would replace
+ * before, and may refuse, and the one that it has replaced behind the put, when it is too late for
+ * that. Of two in between the key is the same. */
 static void flight_replace(tern_flight *f, bool was_erased) {
     const bool erases = f->plan.kind == TERN_FLIGHT_ERASE;
     const uint64_t state = f->bucket[0], hash = f->probe.hash;
     const bool fits =
         (state & TERN_KIND) == TERN_TAKEN && ((state & TERN_ERASED) != 0) == was_erased;
     f->result = !was_erased;
+    const tern_status status = was_erased ? TERN_OK : flight_show(f, f->bucket);
+    if (status != TERN_OK) {
+        tern_flight_finish(f, status);
+        return;
+    }
     flight_store(f, fits ? state : tern_state_unlocked(hash, was_erased),
                  tern_state_locked(hash, f->table->rank), tern_state_unlocked(hash, erases),
                  erases ? TERN_STAMP_ERASED : TERN_STAMP_UPDATED);
@@ -244,6 +262,7 @@ static void step_store(tern_flight *f) {
             flight_walk(f);
         return;
     }
+    tern_ignore(flight_show(f, f->result != 0 ? f->memory : NULL));
     if (f->expected == TERN_FREE)
         tern_flight_report(f);
     else

@@ -78,10 +78,11 @@ typedef enum tern_flight_stage {
 typedef struct tern_flight_plan {
     tern_flight_kind kind;
     tern_flags promise;
-    const void *given; /* the value to insert */
-    void *taken;       /* where a find's value goes */
-    uint64_t delta;    /* of an add */
-    bool follows;      /* goes on in the next array; else that is left to the caller */
+    const void *given;              /* the value to insert */
+    void *taken;                    /* where a find's value goes */
+    uint64_t delta;                 /* of an add */
+    bool follows;                   /* goes on in the next array; else that is left to the caller */
+    struct tern_replace_hook *hook; /* sees the value that is replaced or erased; NULL: nobody */
 } tern_flight_plan;
 
 /* What a flight looks at the owner's news for. */

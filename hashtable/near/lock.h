@@ -73,7 +73,8 @@ TERN_ALWAYS_INLINE tern_status tern_bucket_write(const tern_key_search *p, uint6
 typedef struct tern_replace_hook tern_replace_hook;
 
 /* value: the table's padded words. Anything but TERN_OK leaves the value where it is, and is the
- * operation's status. May not wait. */
+ * operation's status. May not wait. A flight shows a value that it has got, and then the one that
+ * its put has replaced, or NULL if that was none: the last one counts (far/flight.h). */
 struct tern_replace_hook {
     tern_status (*see)(tern_replace_hook *hook, const uint64_t *value);
 };

@@ -9,9 +9,9 @@
  *
  *     operation                    small              in a block
  *     insert, new key              A                  the same
- *     insert, key is there         R + 3 A + W        the same, and the old block is given back
+ *     insert, key is there         2 A                the same, and the old block is given back
  *     insert_new, key is there     R + A              the same
- *     erase, key is there          2 R + 2 A + W      the same, and the block is given back
+ *     erase, key is there          R + A              the same, and the block is given back
  *     find, present                R                  2 R; R if the block is in the own segment
  *     find, absent                 R
  *     add, compare_swap            3 R + 2 A + W      (numbers are small)

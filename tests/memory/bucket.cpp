@@ -176,6 +176,44 @@ struct owner_puts : rl::test_suite<owner_puts, 2> {
     }
 };
 
+/* A put of the owner that shows what it has replaced (tern_put_if.shows), against another one or a
+ * rank of the node that locks the bucket and looks (tern_replace_hook_ask): no entry is shown to
+ * both, so a block that it names is given back once. near: the second is that rank. */
+template <bool near> struct shown : rl::test_suite<shown<near>, 2> {
+    word state, entry, check;
+    plain replaced[2];
+
+    void before() {
+        STORE(state, UPDATED, relaxed);
+        STORE(entry, 1, relaxed);
+        STORE(check, 1, relaxed);
+        WRITE(replaced[0], 0);
+        WRITE(replaced[1], 0);
+    }
+
+    void thread(unsigned index) {
+        const int value = 2 + (int)index, early = LOAD(entry, relaxed);
+        if (state_cas(state, UPDATED, LOCKED) != UPDATED)
+            return;
+        const int was = is("shown behind the lock") ? early : LOAD(entry, relaxed);
+        if (near && index == 1) {
+            entry_replace(entry, check, value);
+            state_unlock(state, UPDATED);
+        } else {
+            FENCE("owner's fence", release);
+            entry_put(entry, check, value);
+            cas(state, LOCKED, UPDATED, but("owner's release", acq_rel));
+        }
+        WRITE(replaced[index], was);
+    }
+
+    void after() {
+        const int first = READ(replaced[0]), second = READ(replaced[1]);
+        RL_ASSERT(first == 0 || first != second);
+        RL_ASSERT(first + second > 0);
+    }
+};
+
 /* A find of a rank of another node (hashtable/far/flight.c), whose get brings the state and the
  * entry in any order, against an insert and the first update. Who begins when the insert has
  * returned finds the key: a state that the get has brought says nothing but that the bucket was
@@ -329,6 +367,10 @@ int main(int argc, char **argv) {
     good &= check<insert>({"insert", EVERY, {"check's release", "check's acquire"}});
     good &= check<locking>({"lock", EVERY, {"state's order", "unlocker's release"}});
     good &= check<owner_puts>({"put by the owner", EVERY, {"state's order", "owner's release"}});
+    good &= check<shown<false>>(
+        {"two entries shown", EVERY, {"shown behind the lock", "owner's release"}});
+    good &= check<shown<true>>(
+        {"entries shown and locked", EVERY, {"shown behind the lock", "owner's release"}});
     good &= check<far_find>({"find of another node",
                              EVERY,
                              {"state of the get", "getter's fence", "owner's fence"}});
