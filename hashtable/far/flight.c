@@ -1,5 +1,6 @@
 #include "hashtable/far/flight.h"
 
+#include "hashtable/growth/growth.h"
 #include "hashtable/near/lock.h"
 
 void tern_flight_finish(tern_flight *flight, tern_status outcome) {
@@ -7,10 +8,19 @@ void tern_flight_finish(tern_flight *flight, tern_status outcome) {
     flight->outcome = outcome;
 }
 
+/* Ends a flight that something has failed for. A hint for the owner comes when the operation is
+ * done, and may get lost. */
+static void flight_fail(tern_flight *f, tern_status status) {
+    const bool hint = f->stage == TERN_FLIGHT_WISH && f->wish == TERN_WISH_SOON;
+    if (hint)
+        tern_error_clear();
+    tern_flight_finish(f, hint ? TERN_OK : status);
+}
+
 void tern_flight_started(tern_flight *flight, tern_flight_stage stage, tern_status status) {
     flight->stage = stage;
     if (status != TERN_OK)
-        tern_flight_finish(flight, status);
+        flight_fail(flight, status);
 }
 
 static bool flight_finds(const tern_flight *f) { return f->plan.kind <= TERN_FLIGHT_LOCATE; }
@@ -88,6 +98,7 @@ static void flight_look_again(tern_flight *f, uint64_t state) {
 static void flight_store(tern_flight *f, uint64_t expected, uint64_t during, uint64_t then,
                          uint64_t stamp) {
     const tern_shape s = f->table->shape;
+    f->waits = false;
     const bool counter = tern_shape_counts(s);
     uint64_t *entry = f->put->words + counter;
     const tern_put_if head = {expected, during, then, 8, counter, f->plan.hook != NULL};
@@ -338,17 +349,19 @@ static void flight_step(tern_flight *f) {
 }
 
 size_t tern_flight_advance(tern_flight *flight) {
-    /* What MPI did at once is complete at once, but a bucket may have to be looked at for ever. */
+    /* What MPI did at once is complete at once, but a bucket may have to be looked at for ever. One
+     * that waits outside stays there until the caller has seen it. */
     enum { STEPS = 8 };
 
     size_t steps = 0;
-    for (; steps < STEPS && flight->stage != TERN_FLIGHT_DONE; steps++) {
+    for (; steps < STEPS && flight->stage != TERN_FLIGHT_DONE && (steps == 0 || !flight->outside);
+         steps++) {
         int done = 0;
         const bool waited = flight->transfer.under_way;
         tern_status status = tern_transfer_test(flight->worker, &flight->transfer, &done);
         flight->worker->stats.trips += waited && done;
         if (status != TERN_OK)
-            tern_flight_finish(flight, status);
+            flight_fail(flight, status);
         else if (!done)
             break;
         else

@@ -26,9 +26,8 @@ static uint32_t follow_owner(const tern_flight *f) {
     return tern_hash_owner(f->table, f->probe.hash);
 }
 
-/* Begins in another array. The next operation makes progress, as tern_growth_follow has it. */
+/* Begins in another array. */
 static void follow_into(tern_flight *f, const tern_table_part *part, bool permitted) {
-    f->table->inside[f->worker->index].owes = true;
     f->probe.part = part;
     f->probe.index = tern_part_bucket(part, f->probe.hash);
     f->probe.left = part->count;
@@ -136,9 +135,11 @@ static void hear_of_copy(tern_flight *f, const tern_news *news, bool known) {
 
 static void hear_of_room(tern_flight *f, const tern_news *news, bool known) {
     f->permitted = known && news->generation >= f->probe.part->generation;
-    if (f->permitted) {
+    if (!known) {
+        follow_wait(f);
+    } else if (f->permitted) {
         tern_flight_create(f);
-    } else if (known && !f->asked) {
+    } else if (!f->asked) {
         const tern_ptr room =
             tern_anchor_place(f->table, follow_owner(f), offsetof(tern_anchor, room));
         f->asked = true;
@@ -185,8 +186,10 @@ static void hear_of_next(tern_flight *f, const tern_news *news, bool known) {
     }
 }
 
+/* The next operation makes progress, as behind tern_growth_follow. */
 static void step_news(tern_flight *f) {
     const uint32_t owner = follow_owner(f);
+    f->table->inside[f->worker->index].owes = true;
     tern_news news;
     bool known;
     memcpy(&news, f->memory, sizeof news);

@@ -6,18 +6,21 @@
 
 /* Blocking operations: a flight that is waited for. */
 
-/* Waits for what is under way, and serves others where nothing is, who may wait for this. A flight
- * that waits outside lets a tour pass meanwhile. */
+/* Waits for what is under way, and serves others where nothing is or the flight waits for another
+ * rank, which may wait for this one. A transfer need not make progress: MPI may do it at once. A
+ * flight that waits outside lets a tour pass meanwhile. */
 static tern_status flight_serve(tern_flight *f) {
     tern_worker *worker = f->worker;
-    const bool outside = f->outside, flies = f->transfer.under_way;
+    const bool outside = f->outside, flies = f->transfer.under_way, waits = f->waits || !flies;
     if (outside)
         tern_table_exit(worker, f->table);
-    tern_status status = f->waits || !flies ? tern_puts_deliver(worker) : TERN_OK;
-    if (status == TERN_OK && flies)
-        tern_ignore(tern_transfer_wait(worker, &f->transfer)); /* the next step tells */
-    else if (status == TERN_OK && !worker->in_handler && !worker->in_progress)
+    tern_status status = waits ? tern_puts_deliver(worker) : TERN_OK;
+    if (status == TERN_OK && waits && !worker->in_handler && !worker->in_progress)
         (void)tern_progress_round(worker);
+    if (flies) {
+        tern_ignore(tern_transfer_wait(worker, &f->transfer)); /* the next step tells */
+        status = TERN_OK;
+    }
     if (outside)
         tern_table_enter(worker, f->table);
     return status;

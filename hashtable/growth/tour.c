@@ -17,9 +17,8 @@
  * late. (A number of the generation in each word could not refuse a late fetch-and-add.)
  *
  * An operation that waits for the owner to begin a move holds no array meanwhile (growth.c,
- * far/follow.c), so the
- * tour that the move needs may pass. The short way of an operation makes no progress and is over
- * when a handler runs. Others count themselves (tern_table_enter).
+ * far/follow.c), so the tour that the move needs may pass. The short way of an operation makes no
+ * progress and is over when a handler runs. Others count themselves (tern_table_enter).
  *
  * No hot path knows of tours. They need the progress of every rank; a move does not wait for them
  * for ever (may_begin in move.c). A tour that is lost, because there was no memory to send it on,

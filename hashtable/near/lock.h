@@ -65,9 +65,10 @@ TERN_ALWAYS_INLINE tern_status tern_bucket_write(const tern_key_search *p, uint6
 
 /*
  * replace_hook.c: an insert or an erase shows the hook the value that it is about to replace, for
- * values that name something else (map/), which has to be given back when they go. The hook sees
- * the value while the bucket is locked, so nobody changes it in between, and nobody else is shown
- * the same one.
+ * values that name something else (map/), which has to be given back when they go. Near and under a
+ * lock the hook sees the value while nobody changes it. A flight shows what a get has brought, and
+ * then what the owner's put has replaced. What the hook was shown last belongs to the operation,
+ * and to no other.
  */
 
 typedef struct tern_replace_hook tern_replace_hook;
