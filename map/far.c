@@ -31,7 +31,13 @@ static tern_status flight_get_block(map_flight *f) {
     f->copy = malloc(bytes);
     if (f->copy == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a value of %zu bytes", bytes);
-    return tern_transfer_get(f->worker, f->copy, tern_block_place(d), bytes, &f->transfer);
+    tern_status status =
+        tern_transfer_get(f->worker, f->copy, tern_block_place(d), bytes, &f->transfer);
+    if (status != TERN_OK) {
+        free(f->copy);
+        f->copy = NULL;
+    }
+    return status;
 }
 
 /* What fails here is done again by the wait, which tells. */

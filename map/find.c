@@ -75,14 +75,15 @@ static tern_status judge_descriptor(tern_map_search *s, const tern_map_descripto
 static tern_status wait_for_block(const tern_map_search *s, const tern_map_descriptor *d,
                                   tern_wait_state *wait, uint32_t looks, uint64_t since) {
     tern_worker *worker = s->worker;
-    if (worker->in_handler || worker->in_progress)
-        return tern_fail(TERN_ERR_AGAIN, "the value is just being replaced");
     tern_ptr block = tern_block_place(d->words);
-    if (tern_block_is_near(worker, d->words) ? looks > LOOKS : tern_now() - since > PATIENCE_NS)
+    const bool is_near = tern_block_is_near(worker, d->words);
+    if (is_near ? looks > LOOKS : tern_now() - since > PATIENCE_NS)
         return tern_fail(TERN_ERR_CORRUPT,
                          "the memory of a value, at offset %llu of rank %u's segment, has been "
                          "written over; look for what writes into rank %u's segment",
                          (unsigned long long)block.offset, block.rank, block.rank);
+    if (tern_map_in_handler(worker))
+        return is_near ? TERN_OK : tern_fail(TERN_ERR_AGAIN, "the value is just being replaced");
     (void)tern_progress_round(worker);
     return tern_wait_step(worker->context, wait, block.rank);
 }

@@ -7,7 +7,8 @@ bool tern_deferred_take(const tern_call_info *call, tern_hashtable *table, void 
     for (tern_deferred **at = &table->deferred[call->worker->index]; *at != NULL;
          at = &(*at)->next) {
         tern_deferred *p = *at;
-        if (p->origin.rank != call->origin.rank || p->origin.index != call->origin.index)
+        if (p->origin.rank != call->origin.rank || p->origin.index != call->origin.index ||
+            p->bytes != bytes)
             continue;
         memcpy(state, p->state, bytes);
         *at = p->next;
@@ -25,6 +26,7 @@ bool tern_deferred_put(const tern_call_info *call, tern_hashtable *table, const 
         return false;
     p->next = *list;
     p->origin = call->origin;
+    p->bytes = bytes;
     memcpy(p->state, state, bytes);
     *list = p;
     return true;

@@ -15,6 +15,7 @@
 typedef struct tern_deferred {
     struct tern_deferred *next;
     tern_worker_id origin;
+    size_t bytes; /* a wrong rank may go on with another kind of batch */
     uint64_t state[];
 } tern_deferred;
 

@@ -6,9 +6,12 @@
  * up to 512 of them in a message of at most 16 KiB, or of what a ring takes at a time, and what
  * became of them comes back in one answer. An item takes 32 bytes beside its key and value. An
  * answer to finds has up to 16 KiB; if the values of a message have more, the rest of the keys are
- * sent again. A key and a value that fit no message have a call of their own. By RMA the keys are
- * done one after the other, which is fastest where load/store reaches them. TERN_AUTO goes by RMA
- * there, otherwise by call.
+ * sent again. A key and a value that fit no message have a call of their own, up to 8 of which are
+ * under way; finds of keys that fit no message, or of values that fit no answer, come one by one at
+ * the end. A batch uses up to 40 of the worker's calls (TERN_CALL_REQUESTS), and fewer if the
+ * program holds some: TERN_ERR_AGAIN if it holds all, and then some of the keys may be done. By RMA
+ * the keys are done one after the other, which is fastest where load/store reaches them. TERN_AUTO
+ * goes by RMA there, otherwise by call.
  *
  * By call equal keys of inserts and adds travel together, so that a few keys which are most of a
  * batch cost next to nothing: if a quarter of the batch's first 128 keys are repetitions, all

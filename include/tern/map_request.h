@@ -11,8 +11,9 @@
  * key's part of the map, otherwise by call.
  *
  * Each request ends with tern_wait, tern_wait_all or tern_wait_any. tern_test tells when tern_wait
- * does not wait for the owner any more. The result is there for certain when one of the waits has
- * returned: they give the replaced block back, or get a large value from where it lies.
+ * does not wait for the owner any more, but where a find's block was replaced meanwhile. The result
+ * is there for certain when one of the waits has returned: they give the replaced block back, or
+ * get a large value from where it lies.
  *
  * Requests of all ranks and workers have to be complete before tern_map_size, _clear and _destroy.
  */

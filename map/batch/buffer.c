@@ -30,8 +30,8 @@ static tern_status map_buffer_check(tern_worker *worker, const tern_map_buffer *
 tern_status tern_map_buffer_create(tern_worker *worker, tern_map *map, size_t keys,
                                    tern_map_buffer **buffer) {
     static const char name[] = "tern_map_buffer_create";
-    tern_status status = tern_map_check(worker, map, buffer, buffer != NULL,
-                                        TERN_WRITE_ONLY | TERN_BY_CALL, TERN_READ_ONLY, name);
+    tern_status status =
+        tern_map_check(worker, map, name, 1, TERN_WRITE_ONLY | TERN_BY_CALL, TERN_READ_ONLY, name);
     if (status == TERN_OK && buffer == NULL)
         status = tern_fail(TERN_ERR_ARGUMENT, "%s: buffer is NULL", name);
     if (status == TERN_OK && keys > TERN_MAP_BUFFER_KEYS)

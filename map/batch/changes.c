@@ -5,8 +5,13 @@
 #include "map/modify.h"
 #include "tern/map_request.h"
 
-/* Notes what has come of a change. */
+/* Notes what has come of a change, which is lost if all calls were under way. */
 static void changes_note(tern_map_changes *c, size_t keys, tern_status status) {
+    if (status == TERN_ERR_AGAIN)
+        status = tern_fail(TERN_ERR_MEMORY,
+                           "a key of a batch found all %d calls of the worker "
+                           "under way",
+                           TERN_CALL_REQUESTS);
     c->stored += status == TERN_OK ? keys : 0;
     c->refused += status == TERN_ERR_FULL ? keys : 0;
     if (status == TERN_OK)
@@ -33,7 +38,8 @@ static bool answer_makes_sense(const tern_scatter_piece *piece, const tern_map_c
         return false;
     bool failed = false;
     for (size_t i = 0; i < piece->count; i++) {
-        if (a->outcome[i] > TERN_MAP_FAILED)
+        if (a->outcome[i] > TERN_MAP_FAILED ||
+            (a->outcome[i] == TERN_MAP_FAR && !tern_map_item_adds(piece->words + piece->at[i])))
             return false;
         failed = failed || a->outcome[i] == TERN_MAP_FAILED;
     }
@@ -113,6 +119,15 @@ static void changes_end_large(tern_map_changes *c) {
     changes_note(c, c->keys[oldest], tern_wait(c->scatter.worker, &c->large[oldest]));
 }
 
+/* Gives the program's calls back that are under way here, to go on with what was TERN_ERR_AGAIN.
+ * False if none are. */
+static bool changes_end_all_large(tern_map_changes *c) {
+    const bool any = c->ended < c->begun;
+    while (c->ended < c->begun)
+        changes_end_large(c);
+    return any;
+}
+
 static tern_status change_start(tern_map_changes *c, const tern_map_change *change,
                                 tern_flags promise, tern_request *request) {
     const tern_map_key *key = change->key;
@@ -129,6 +144,8 @@ static tern_status changes_start_large(tern_map_changes *c, const tern_map_chang
                                        uint32_t owner, tern_flags promise) {
     const size_t next = c->begun % TERN_LARGE_UNDER_WAY;
     tern_status status = tern_scatter_send_to(&c->scatter, owner);
+    if (status == TERN_ERR_AGAIN && changes_end_all_large(c))
+        status = tern_scatter_send_to(&c->scatter, owner);
     if (status != TERN_OK)
         return status;
     if (c->begun - c->ended == TERN_LARGE_UNDER_WAY)
@@ -136,8 +153,7 @@ static tern_status changes_start_large(tern_map_changes *c, const tern_map_chang
     status = change_start(c, change, promise, &c->large[next]);
     if (status == TERN_ERR_AGAIN) {
         tern_ignore(tern_scatter_wait(&c->scatter));
-        while (c->ended < c->begun)
-            changes_end_large(c);
+        (void)changes_end_all_large(c);
         status = change_start(c, change, promise, &c->large[next]);
     }
     if (status == TERN_OK)
@@ -160,6 +176,8 @@ tern_status tern_map_changes_take(tern_map_changes *changes, const tern_map_chan
         return changes_start_large(changes, change, owner, tern_flags_promise(flags));
     uint64_t *words;
     tern_status status = tern_scatter_item(&changes->scatter, owner, change->count, size, &words);
+    if (status == TERN_ERR_AGAIN && changes_end_all_large(changes))
+        status = tern_scatter_item(&changes->scatter, owner, change->count, size, &words);
     if (status != TERN_OK)
         return status;
     tern_map_item_write(words, key, change->adds ? TERN_MAP_ADDS : (uint32_t)value_bytes,
@@ -170,10 +188,10 @@ tern_status tern_map_changes_take(tern_map_changes *changes, const tern_map_chan
 }
 
 tern_status tern_map_changes_finish(tern_map_changes *changes) {
-    const tern_status status = tern_scatter_send(&changes->scatter);
+    tern_status status = tern_scatter_send(&changes->scatter);
+    if (changes_end_all_large(changes) && status == TERN_ERR_AGAIN)
+        status = tern_scatter_send(&changes->scatter);
     tern_ignore(tern_scatter_wait(&changes->scatter));
-    while (changes->ended < changes->begun)
-        changes_end_large(changes);
     return status == TERN_ERR_AGAIN ? status : TERN_OK;
 }
 

@@ -83,8 +83,10 @@ static tern_status changes_one(tern_call_info *call, const tern_map *map, change
         s->status = status;
         snprintf(s->text, sizeof s->text, "%s", tern_error_detail());
     }
-    if (status != TERN_OK)
+    if (status != TERN_OK) {
+        tern_error_clear();
         return TERN_OK;
+    }
     old = tern_map_free_own(call->worker, map, old);
     if (!tern_ptr_is_null(old))
         s->block[s->blocks++] = old;
@@ -99,9 +101,9 @@ static void changes_answer(tern_call_info *call, const changes_state *s) {
     tern_map_changes_answer *answer = call->result;
     answer->blocks = (uint32_t)blocks;
     answer->status = (uint32_t)s->status;
-    answer->text[0] = 0;
+    memset(answer->text, 0, sizeof answer->text);
     if (s->status != TERN_OK)
-        memcpy(answer->text, s->text, sizeof answer->text);
+        memcpy(answer->text, s->text, strlen(s->text));
     memset(answer->outcome, 0, 8 * tern_map_words(s->done));
     memcpy(answer->outcome, s->outcome, s->done);
     if (blocks > 0)
@@ -115,8 +117,10 @@ static void changes_give_up(changes_state *s, tern_map_items *items) {
     tern_map_key key;
     const void *value;
     uint32_t size;
-    s->status = TERN_ERR_MEMORY;
-    snprintf(s->text, sizeof s->text, "no memory to park a batch of changes");
+    if (s->status == TERN_OK) {
+        s->status = TERN_ERR_MEMORY;
+        snprintf(s->text, sizeof s->text, "no memory to park a batch of changes");
+    }
     do
         s->outcome[s->done++] = TERN_MAP_FAILED;
     while (items->words > 0 && tern_map_items_next(items, true, &key, &size, &value) == TERN_OK);

@@ -57,8 +57,8 @@ tern_status tern_map_finds_begin(tern_map_finds *finds, tern_worker *worker, ter
                                     IN_FLIGHT);
 }
 
-void tern_map_find_here(tern_map_finds *finds, tern_map_slot *slot, const tern_map_key *key,
-                        bool by_call, tern_flags promise) {
+tern_status tern_map_find_here(tern_map_finds *finds, tern_map_slot *slot, const tern_map_key *key,
+                               bool by_call, tern_flags promise) {
     tern_map_search s;
     size_t bytes = 0;
     tern_map_search_begin(finds->scatter.worker, finds->map, key, slot->value, slot->room, false,
@@ -72,10 +72,13 @@ void tern_map_find_here(tern_map_finds *finds, tern_map_slot *slot, const tern_m
     slot->value_bytes = slot->found ? bytes : 0;
     finds->present += slot->found != 0;
     finds->refused += large;
+    if (status == TERN_ERR_AGAIN)
+        return status;
     if (slot->found == 0 && status != TERN_ERR_NOT_FOUND)
         tern_ignore(tern_scatter_note(&finds->scatter, status));
     if (status != TERN_OK)
         tern_error_clear(); /* the end of all tells of it */
+    return TERN_OK;
 }
 
 tern_status tern_map_finds_take(tern_map_finds *finds, size_t i, const tern_map_key *key,
@@ -83,13 +86,12 @@ tern_status tern_map_finds_take(tern_map_finds *finds, size_t i, const tern_map_
     const tern_map *map = finds->map;
     tern_map_slot *slot = &finds->slots[i];
     const uint32_t owner = tern_hash_owner(map->table, key->hash);
-    if (owner == map->context->rank || tern_map_way(map, owner, flags) == TERN_BY_RMA) {
-        tern_map_find_here(finds, slot, key, false, tern_flags_promise(flags));
-        return TERN_OK;
-    }
+    if (owner == map->context->rank || tern_map_way(map, owner, flags) == TERN_BY_RMA)
+        return tern_map_find_here(finds, slot, key, false, tern_flags_promise(flags));
     const size_t size = tern_map_item_words(key->size, 0);
     if (size > finds->scatter.piece_words) {
-        tern_map_find_here(finds, slot, key, true, tern_flags_promise(flags));
+        slot->found = LATER;
+        finds->later++;
         return TERN_OK;
     }
     uint64_t *words;
@@ -104,14 +106,16 @@ tern_status tern_map_finds_take(tern_map_finds *finds, size_t i, const tern_map_
 }
 
 tern_status tern_map_finds_finish(tern_map_finds *finds, size_t count) {
-    const tern_status status = tern_scatter_send(&finds->scatter);
+    tern_status status = tern_scatter_send(&finds->scatter);
     tern_ignore(tern_scatter_wait(&finds->scatter));
-    for (size_t i = 0; i < count && finds->later > 0 && finds->scatter.failed == TERN_OK; i++) {
+    for (size_t i = 0; i < count && finds->later > 0 && status != TERN_ERR_AGAIN &&
+                       finds->scatter.failed == TERN_OK;
+         i++) {
         if (finds->slots[i].found != LATER)
             continue;
         tern_map_key key;
         tern_map_key_make(finds->map, finds->slots[i].key, finds->slots[i].key_bytes, &key);
-        tern_map_find_here(finds, &finds->slots[i], &key, true, TERN_READ_WRITE);
+        status = tern_map_find_here(finds, &finds->slots[i], &key, true, TERN_READ_WRITE);
         finds->later--;
     }
     return status == TERN_ERR_AGAIN ? status : TERN_OK;

@@ -23,16 +23,16 @@ typedef struct tern_map_finds {
 tern_status tern_map_finds_begin(tern_map_finds *finds, tern_worker *worker, tern_map *map,
                                  tern_map_slot *slots, size_t expected);
 
-/* Finds a key at once, and notes what comes of it. */
-void tern_map_find_here(tern_map_finds *finds, tern_map_slot *slot, const tern_map_key *key,
-                        bool by_call, tern_flags promise);
+/* Finds a key at once, and notes what comes of it. TERN_ERR_AGAIN: the program holds all calls. */
+tern_status tern_map_find_here(tern_map_finds *finds, tern_map_slot *slot, const tern_map_key *key,
+                               bool by_call, tern_flags promise);
 
 /* Takes the key of slot number i. What comes of it is noted. Errors as tern_scatter_item. */
 tern_status tern_map_finds_take(tern_map_finds *finds, size_t i, const tern_map_key *key,
                                 tern_flags flags);
 
-/* Sends what is begun, waits for all answers, and finds what is left, of count slots.
- * TERN_ERR_AGAIN: the program holds all calls. */
+/* Sends what is begun, waits for all answers, and finds what is left, of count slots that are
+ * taken. TERN_ERR_AGAIN: the program holds all calls. */
 tern_status tern_map_finds_finish(tern_map_finds *finds, size_t count);
 
 /* Nothing may be under way. */

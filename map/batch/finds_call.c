@@ -28,8 +28,12 @@ static tern_status finds_one(tern_worker *worker, const tern_map *map, const ter
         found = TERN_MAP_LATER;
     else if (status != TERN_OK)
         return status;
+    char *value = (char *)(a->word + a->words + 1);
     a->word[a->words++] = tern_map_found_word(found, bytes);
-    a->words += found == TERN_MAP_HERE ? tern_map_words(bytes) : 0;
+    if (found == TERN_MAP_HERE) {
+        memset(value + bytes, 0, 8 * tern_map_words(bytes) - bytes);
+        a->words += tern_map_words(bytes);
+    }
     return TERN_OK;
 }
 

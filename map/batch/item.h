@@ -36,6 +36,13 @@ static inline size_t tern_map_item_words(size_t key_bytes, size_t value_bytes) {
     return sizeof(tern_map_item_head) / 8 + tern_map_words(key_bytes) + tern_map_words(value_bytes);
 }
 
+/* Whether an item that has been written is an add. */
+static inline bool tern_map_item_adds(const uint64_t *words) {
+    tern_map_item_head head;
+    memcpy(&head, words, sizeof head);
+    return head.bytes == TERN_MAP_ADDS;
+}
+
 /* Writes an item. bytes: what its head says; value: value_bytes that follow the key. */
 void tern_map_item_write(uint64_t *words, const tern_map_key *key, uint32_t bytes,
                          const void *value, size_t value_bytes);

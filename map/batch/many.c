@@ -24,11 +24,12 @@ static bool many_calls(const tern_map *map, tern_flags flags) {
            (via == TERN_AUTO && (map->table->call_only || !map->table->all_near));
 }
 
-static tern_status many_check(tern_worker *worker, const tern_map *map, bool missing,
+/* missing: NULL, or what is. */
+static tern_status many_check(tern_worker *worker, const tern_map *map, const char *missing,
                               tern_flags flags, tern_flags excluded, const char *name) {
     tern_status status = tern_map_check(worker, map, name, 1, flags, excluded, name);
-    if (status == TERN_OK && missing)
-        status = tern_fail(TERN_ERR_ARGUMENT, "%s: items is NULL", name);
+    if (status == TERN_OK && missing != NULL)
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name, missing);
     return status == TERN_OK ? tern_worker_may_wait(worker, name) : status;
 }
 
@@ -71,13 +72,12 @@ static tern_status batch_take_combined(map_batch *b, const tern_map_item *group,
     const size_t keys =
         tern_batch_combine(group_first(b->keys), sizeof *b->keys, GROUP_BYTES, count, combined);
     tern_status status = TERN_OK;
-    for (size_t i = 0; i < keys && status == TERN_OK && b->changes.scatter.failed == TERN_OK; i++)
+    for (size_t i = 0; i < keys && status == TERN_OK; i++)
         status = batch_take(b, group, combined[i].item, combined[i].count);
     return status;
 }
 
-/* Takes count items. [out] the status of the first item that is not valid; those before it are
- * taken. */
+/* Takes count items, up to the first that is not valid, whose status is noted. */
 static tern_status batch_take_group(map_batch *b, const tern_map_item *group, size_t count,
                                     bool first) {
     tern_status valid = TERN_OK, status = TERN_OK;
@@ -103,6 +103,7 @@ static tern_status batch_run(map_batch *b, size_t *done) {
         const size_t left = b->count - at;
         status = batch_take_group(b, b->items + at, left < GROUP ? left : GROUP, at == 0);
     }
+    tern_ignore(tern_scatter_note(&c->scatter, status));
     if (b->calls) {
         const tern_status sent = tern_map_changes_finish(c);
         status = status == TERN_OK ? sent : status;
@@ -123,8 +124,8 @@ static tern_status batch_run(map_batch *b, size_t *done) {
 
 static tern_status batch_change(map_batch *b, tern_worker *worker, tern_map *map, size_t *done) {
     size_t changed = 0;
-    tern_status status = many_check(worker, map, b->count > 0 && b->items == NULL, b->flags,
-                                    TERN_READ_ONLY, b->name);
+    tern_status status = many_check(worker, map, b->count > 0 && b->items == NULL ? "items" : NULL,
+                                    b->flags, TERN_READ_ONLY, b->name);
     if (status != TERN_OK)
         return status;
     b->calls = many_calls(map, b->flags);
@@ -181,7 +182,7 @@ static tern_status finds_run(tern_map_finds *f, size_t count, tern_flags flags, 
         if (calls)
             status = tern_map_finds_take(f, i, &key, flags);
         else
-            tern_map_find_here(f, slot, &key, false, tern_flags_promise(flags));
+            status = tern_map_find_here(f, slot, &key, false, tern_flags_promise(flags));
         if (!calls && i % KEYS_PER_PROGRESS == 0)
             (void)tern_progress_round(f->scatter.worker);
     }
@@ -191,8 +192,8 @@ static tern_status finds_run(tern_map_finds *f, size_t count, tern_flags flags, 
 tern_status tern_map_find_many(tern_worker *worker, tern_map *map, tern_map_slot *slots,
                                size_t count, tern_flags flags, size_t *present) {
     static const char name[] = "tern_map_find_many";
-    tern_status status =
-        many_check(worker, map, count > 0 && slots == NULL, flags, TERN_WRITE_ONLY, name);
+    tern_status status = many_check(worker, map, count > 0 && slots == NULL ? "slots" : NULL, flags,
+                                    TERN_WRITE_ONLY, name);
     if (status != TERN_OK)
         return status;
     const bool calls = many_calls(map, flags);
@@ -203,7 +204,7 @@ tern_status tern_map_find_many(tern_worker *worker, tern_map *map, tern_map_slot
         return status;
     status = tern_scatter_note(&f.scatter, finds_run(&f, count, flags, calls, name));
     if (calls) {
-        const tern_status sent = tern_map_finds_finish(&f, count);
+        const tern_status sent = tern_map_finds_finish(&f, status == TERN_OK ? count : 0);
         status = status == TERN_OK ? sent : status;
         tern_map_finds_end(&f);
     }

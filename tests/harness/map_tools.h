@@ -48,6 +48,12 @@ static inline size_t make_map_key(void *key, uint64_t number) {
     return bytes;
 }
 
+/* A key of that rank's own. */
+static inline size_t make_own_key(unsigned char *to, uint32_t rank, uint64_t number) {
+    memcpy(to, &rank, sizeof rank);
+    return 4 + make_map_key(to + 4, number);
+}
+
 static inline size_t map_value_bytes(uint64_t number, uint64_t version) {
     static const size_t sizes[] = {0, 1, 7, 8, 16, 22, 24, 25, 100, 900, 984, 985, 4000, 40000};
     uint64_t state = number * 31 + version;
