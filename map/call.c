@@ -30,7 +30,7 @@ _Static_assert(8 * TERN_MAP_WORDS_MAX <= sizeof((look_reply *)0)->descriptor,
 tern_map *tern_map_of_call(const tern_worker *worker, const void *message, size_t bytes,
                            size_t least) {
     tern_hashtable *table = tern_table_of_call(worker, message, bytes, least);
-    return table != NULL ? table->key_argument : NULL;
+    return table != NULL && table->object.kind == tern_map_kind ? table->key_argument : NULL;
 }
 
 tern_status tern_map_read_message(tern_call_info *call, const void *message, size_t bytes,

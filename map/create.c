@@ -10,6 +10,8 @@ _Static_assert(8 * (1 + TERN_MAP_FINGERPRINT / 8 + TERN_MAP_WORDS_MAX) <=
                    sizeof((tern_scratch *)NULL)->small,
                "a walk over the entries of a map takes no memory");
 
+const char tern_map_kind[] = "map";
+
 static tern_status map_check_options(const tern_map_options *o, tern_map **map) {
     if (o == NULL || map == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_map_create: %s is NULL",
@@ -62,18 +64,17 @@ tern_status tern_map_create(tern_worker *worker, const tern_map_options *options
     status = tern_hashtable_create(worker, &table, &m->table);
     if (status != TERN_OK)
         goto fail;
+    m->table->object.kind = tern_map_kind; /* it is destroyed with the map */
     /* A call may come as soon as another rank has returned, so every map knows its table before the
-     * barrier. If a death ends the barrier, the map stays for the ranks that have returned, as the
-     * table does. */
+     * barrier, and the table that it is a map's. If a death ends the barrier, the map stays for the
+     * ranks that have returned, as the table does. */
     status = tern_collective_barrier(context, worker);
     if (status != TERN_OK && status != TERN_ERR_PEER) {
         tern_ignore(tern_hashtable_destroy(worker, m->table));
         goto fail;
     }
-    if (status == TERN_OK) {
-        m->table->object.kind = "map"; /* the table belongs to the map and is destroyed with it */
+    if (status == TERN_OK)
         *map = m;
-    }
     return status;
 fail:
     free(m);

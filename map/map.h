@@ -58,6 +58,9 @@ struct tern_map {
     void *key_argument;
 };
 
+/* Of a map's table, by its address. A message of a wrong rank may name any table. */
+extern const char tern_map_kind[];
+
 /* A key with its hashes. bytes is NULL if a message named the key without its bytes. */
 typedef struct tern_map_key {
     const void *bytes;
