@@ -388,7 +388,8 @@ static void a_full_part(void) {
                        tern_hashtable_insert(f.worker, table, turn == 2 ? &last : &key, value, rma,
                                              NULL));
             tern_stats_get(f.worker, &after);
-            CU_ASSERT(after.gets - before.gets + after.atomics - before.atomics < 32);
+            /* The last one waits for what the owner says, and asks again meanwhile. */
+            CU_ASSERT(turn == 3 || after.gets - before.gets + after.atomics - before.atomics < 32);
         }
     } else if (owner == UINT32_MAX) {
         tern_test_skip("every rank is reached by load and store");
