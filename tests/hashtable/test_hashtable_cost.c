@@ -378,18 +378,25 @@ static void a_full_part(void) {
         CU_ASSERT_EQUAL(status, TERN_ERR_FULL);
         CU_ASSERT_EQUAL(inside, table->buckets);
         for (int turn = 0; turn < 4; turn++) {
-            tern_stats after;
-            begin(&f);
-            if (turn < 2)
-                EXPECT(turn == 0 ? TERN_OK : TERN_ERR_NOT_FOUND,
-                       tern_hashtable_find(f.worker, table, turn == 0 ? &last : &key, rma, value));
-            else
-                EXPECT(turn == 2 ? TERN_OK : TERN_ERR_FULL,
-                       tern_hashtable_insert(f.worker, table, turn == 2 ? &last : &key, value, rma,
-                                             NULL));
-            tern_stats_get(f.worker, &after);
-            /* The last one waits for what the owner says, and asks again meanwhile. */
-            CU_ASSERT(turn == 3 || after.gets - before.gets + after.atomics - before.atomics < 32);
+            uint64_t least = UINT64_MAX;
+            /* The last one waits for what the owner says, and asks again meanwhile: the count in
+             * which it has asked least is that of its looks. */
+            for (int time = 0; time < (turn == 3 ? 20 : 1); time++) {
+                tern_stats after;
+                begin(&f);
+                if (turn < 2)
+                    EXPECT(
+                        turn == 0 ? TERN_OK : TERN_ERR_NOT_FOUND,
+                        tern_hashtable_find(f.worker, table, turn == 0 ? &last : &key, rma, value));
+                else
+                    EXPECT(turn == 2 ? TERN_OK : TERN_ERR_FULL,
+                           tern_hashtable_insert(f.worker, table, turn == 2 ? &last : &key, value,
+                                                 rma, NULL));
+                tern_stats_get(f.worker, &after);
+                const uint64_t looks = after.gets - before.gets + after.atomics - before.atomics;
+                least = looks < least ? looks : least;
+            }
+            CU_ASSERT(least < 32);
         }
     } else if (owner == UINT32_MAX) {
         tern_test_skip("every rank is reached by load and store");
