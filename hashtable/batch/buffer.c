@@ -1,31 +1,21 @@
 #include "tern/hashtable_buffer.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "hashtable/batch/batch.h"
+#include "hashtable/batch/buffered.h"
 #include "src/broken.h"
-
-/* Enough to keep an owner busy while others answer, and leaves calls to the program. */
-enum { UNDER_WAY = 16 };
 
 struct tern_hashtable_buffer {
     tern_insert_batch batch;
     uint64_t taken; /* since the last report */
 };
 
-_Static_assert(TERN_BUFFER_KEYS == TERN_PIECE_ITEMS, "a full buffer is a full piece");
+_Static_assert(TERN_BUFFER_KEYS == TERN_BUFFERED_KEYS, "what the header says is allowed");
 
 static tern_status insert_buffer_check(tern_worker *worker, const tern_hashtable_buffer *buffer,
                                        const char *name) {
-    if (worker == NULL || buffer == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
-                         worker == NULL ? "worker" : "buffer");
-    const tern_worker *owner = buffer->batch.scatter.worker;
-    if (owner != worker)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: the buffer is worker %u's, not worker %u's", name,
-                         owner->id, worker->id);
-    return tern_worker_may_wait(worker, name);
+    return tern_buffered_check(worker, buffer != NULL ? &buffer->batch.scatter : NULL, name);
 }
 
 tern_status tern_hashtable_buffer_create(tern_worker *worker, tern_hashtable *table, size_t keys,
@@ -33,16 +23,15 @@ tern_status tern_hashtable_buffer_create(tern_worker *worker, tern_hashtable *ta
     static const char name[] = "tern_hashtable_buffer_create";
     tern_status status = tern_hashtable_check(worker, table, buffer, TERN_WRITE_ONLY | TERN_BY_CALL,
                                               TERN_READ_ONLY, name);
-    if (status == TERN_OK && keys > TERN_BUFFER_KEYS)
-        status = tern_fail(TERN_ERR_ARGUMENT, "%s: %zu keys; allowed are 0 to %u", name, keys,
-                           TERN_BUFFER_KEYS);
+    if (status == TERN_OK)
+        status = tern_buffered_check_keys(keys, name);
     if (status != TERN_OK)
         return status;
     tern_hashtable_buffer *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a buffer");
     status = tern_insert_batch_begin(&fresh->batch, worker, table, 0,
-                                     keys > 0 ? keys : TERN_BUFFER_KEYS, UNDER_WAY);
+                                     keys > 0 ? keys : TERN_BUFFER_KEYS, TERN_BUFFERED_UNDER_WAY);
     if (status != TERN_OK) {
         free(fresh);
         return status;
@@ -89,26 +78,10 @@ tern_status tern_hashtable_buffer_add(tern_worker *worker, tern_hashtable_buffer
     return status == TERN_OK ? insert_buffer_give(buffer, key, &delta) : status;
 }
 
-/* Everything has been sent and answered. */
 static tern_status insert_buffer_report(tern_hashtable_buffer *buffer, uint64_t *refused) {
     tern_insert_batch *b = &buffer->batch;
-    uint64_t unknown = buffer->taken - b->stored - b->refused, no_room = b->refused;
-    tern_status status = TERN_OK, failed = tern_scatter_failure(&b->scatter);
-    /* An error of a message leaves some of its keys unknown; others have been told already. */
-    if (unknown > 0)
-        status = tern_fail(failed,
-                           "of %" PRIu64 " buffered keys it is not known whether they are in the "
-                           "table: %s",
-                           unknown, b->scatter.text);
-    else if (no_room > 0)
-        status = tern_fail(TERN_ERR_FULL,
-                           "%" PRIu64 " of %" PRIu64 " buffered keys found no room; create the "
-                           "table with a greater capacity",
-                           no_room, buffer->taken);
-    buffer->taken = b->stored = b->refused = 0;
-    if (refused != NULL)
-        *refused = no_room;
-    return status;
+    return tern_buffered_report(&b->scatter, &buffer->taken, &b->stored, &b->refused, "table",
+                                refused);
 }
 
 tern_status tern_hashtable_buffer_flush(tern_worker *worker, tern_hashtable_buffer *buffer,

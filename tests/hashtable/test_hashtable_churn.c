@@ -1,4 +1,4 @@
-// tern-test: transports timeout=120
+// tern-test: transports
 
 /* Keys come and go for ever, few at a time: the room of erased ones comes back, in constant memory.
  * Far more keys are inserted than a table has buckets. */

@@ -54,7 +54,7 @@ static void batches_are_told(fixture *f, tern_map *map) {
     for (size_t i = 0; i < count; i++)
         tern_ignore(tern_map_buffer_insert(f->worker, buffer, &keys[i], 8, &keys[i], 8));
     EXPECT(TERN_ERR_PEER, tern_map_buffer_flush(f->worker, buffer, NULL));
-    EXPECT_DETAIL("buffered keys it is not certain");
+    EXPECT_DETAIL("buffered keys it is not known whether they are in the map");
     EXPECT_OK(tern_map_buffer_flush(f->worker, buffer, NULL));
     EXPECT_OK(tern_map_buffer_destroy(f->worker, buffer, NULL));
     for (size_t i = 0; i < count; i++)

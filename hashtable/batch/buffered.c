@@ -1,0 +1,42 @@
+#include "hashtable/batch/buffered.h"
+
+#include <inttypes.h>
+
+tern_status tern_buffered_check_keys(size_t keys, const char *name) {
+    return keys <= TERN_BUFFERED_KEYS
+               ? TERN_OK
+               : tern_fail(TERN_ERR_ARGUMENT, "%s: %zu keys; allowed are 0 to %d", name, keys,
+                           TERN_BUFFERED_KEYS);
+}
+
+tern_status tern_buffered_check(tern_worker *worker, const tern_scatter *scatter,
+                                const char *name) {
+    if (worker == NULL || scatter == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
+                         worker == NULL ? "worker" : "buffer");
+    if (scatter->worker != worker)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: the buffer is worker %u's, not worker %u's", name,
+                         scatter->worker->id, worker->id);
+    return tern_worker_may_wait(worker, name);
+}
+
+tern_status tern_buffered_report(tern_scatter *scatter, uint64_t *taken, uint64_t *stored,
+                                 uint64_t *refused, const char *kind, uint64_t *told) {
+    const uint64_t unknown = *taken - *stored - *refused, no_room = *refused;
+    tern_status status = TERN_OK, failed = tern_scatter_failure(scatter);
+    /* An error of a message leaves its keys unknown; others have been told already. */
+    if (unknown > 0)
+        status = tern_fail(failed,
+                           "of %" PRIu64 " buffered keys it is not known whether they are in the "
+                           "%s: %s",
+                           unknown, kind, scatter->text);
+    else if (no_room > 0)
+        status = tern_fail(TERN_ERR_FULL,
+                           "%" PRIu64 " of %" PRIu64 " buffered keys found no room; create the %s "
+                           "with a greater capacity, or let it grow",
+                           no_room, *taken, kind);
+    *taken = *stored = *refused = 0;
+    if (told != NULL)
+        *told = no_room;
+    return status;
+}

@@ -1,0 +1,25 @@
+#ifndef TERN_HASHTABLE_BATCH_BUFFERED_H
+#define TERN_HASHTABLE_BATCH_BUFFERED_H
+
+/* What buffers of tables and of maps have in common: a scatter whose items come one by one. */
+
+#include "hashtable/batch/scatter.h"
+
+enum {
+    TERN_BUFFERED_KEYS = TERN_PIECE_ITEMS, /* a full buffer is a full piece */
+    /* Pieces: enough to keep an owner busy while others answer, and leaves calls to the program. */
+    TERN_BUFFERED_UNDER_WAY = 16
+};
+
+tern_status tern_buffered_check_keys(size_t keys, const char *name);
+
+/* Whether the worker may use a buffer. scatter: of the buffer; NULL if that is. */
+tern_status tern_buffered_check(tern_worker *worker, const tern_scatter *scatter, const char *name);
+
+/* What is told when everything has been sent and answered, once. taken, stored, refused: keys since
+ * the last report, which are set to 0; kind: "table". [out] told: keys that were refused; may be
+ * NULL. */
+tern_status tern_buffered_report(tern_scatter *scatter, uint64_t *taken, uint64_t *stored,
+                                 uint64_t *refused, const char *kind, uint64_t *told);
+
+#endif
