@@ -267,8 +267,7 @@ tern_status tern_map_call_put_end(tern_worker *worker, const tern_map *map, uint
                                   tern_map_insertion *in) {
     if (status == TERN_OK)
         status = put_take(call, owner, &in->existed, &in->old);
-    /* An owner that died may have put the descriptor, and other ranks may still read its memory. */
-    if (makes_block(map, in) && ((status != TERN_OK && status != TERN_ERR_PEER) ||
+    if (makes_block(map, in) && ((status != TERN_OK && !tern_map_put_is_uncertain(status)) ||
                                  (status == TERN_OK && !tern_map_insertion_is_stored(in))))
         tern_block_free(worker, map, tern_block_place(in->d.words));
     return status;

@@ -63,8 +63,7 @@ static tern_status put_in_place(tern_worker *worker, const tern_map *map, uint32
     if (status != TERN_OK)
         return status;
     status = tern_map_put(worker, map, in);
-    /* A put to an owner that died may have arrived, and other ranks may still read its memory. */
-    const bool unknown = status == TERN_ERR_PEER && map->table->part[owner].near == NULL;
+    const bool unknown = tern_map_put_is_uncertain(status) && map->table->part[owner].near == NULL;
     if (large && !unknown && (status != TERN_OK || !tern_map_insertion_is_stored(in)))
         tern_block_free(worker, map, tern_block_place(in->d.words));
     return status;

@@ -195,6 +195,13 @@ bool tern_map_in_place(tern_worker *worker, const tern_map *map, uint32_t owner,
  * it does no harm if the value was changed and changed back meanwhile. */
 tern_status tern_map_put(tern_worker *worker, const tern_map *map, tern_map_insertion *in);
 
+/* Whether a put to another node that came to this status may have been done: its message, or the
+ * answer, is lost. Then the descriptor may be there, and its block has to stay. */
+static inline bool tern_map_put_is_uncertain(tern_status status) {
+    return status == TERN_ERR_PEER || status == TERN_ERR_NETWORK || status == TERN_ERR_MPI ||
+           status == TERN_ERR_SYSTEM;
+}
+
 /* Makes the block of an insertion, if it takes one, and puts the descriptor, here or by a call to
  * the owner. Gives the block back if the descriptor was not stored. The caller gives old back. */
 tern_status tern_map_insertion_do(tern_worker *worker, const tern_map *map, uint32_t owner,

@@ -139,8 +139,9 @@ TERN_NODISCARD TERN_API tern_status tern_map_destroy(tern_worker *worker, tern_m
  *     TERN_ERR_SYSTEM if the owner's reply is not valid; TERN_ERR_STATE in a
  *     handler, if it may wait; TERN_ERR_AGAIN; TERN_ERR_PEER
  *
- * On an error the map is unchanged, with one exception: after TERN_ERR_PEER the part of an owner
- * that died may hold the value, if load/store still reaches that part.
+ * On an error the map is unchanged, with one exception: after TERN_ERR_PEER, TERN_ERR_NETWORK,
+ * TERN_ERR_MPI and TERN_ERR_SYSTEM the owner's part may hold the value. So its block stays
+ * allocated then.
  *
  * Blocking: until the key's bucket is available; by call, until the owner answers. */
 TERN_NODISCARD TERN_API tern_status tern_map_insert(tern_worker *worker, tern_map *map,
