@@ -175,7 +175,7 @@ tern_status tern_lock_acquire(tern_worker *worker, tern_locks *locks, size_t ind
         tern_reply_release(worker, &m.back);
         return status;
     }
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_FOR("lock", NULL, index);
     while (status == TERN_OK && !tern_reply_arrived(worker, &m.back))
         status = tern_answer_round(worker, &wait, tern_progress_round(worker), TERN_ANYBODY,
                                    tern_worker_number(locks->context, locks_keeper(locks, index)),

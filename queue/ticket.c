@@ -38,6 +38,8 @@ tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_queue_waiti
     tern_status status = tern_puts_deliver(worker);
     if (status != TERN_OK)
         return status;
+    wait->step.what = due == TERN_DUE_ITEM ? "an item, ticket" : "room, ticket";
+    wait->step.number = ticket;
     /* Other ranks that wait by call keep this rank's progress busy. The wait must not start anew
      * because of that, or it would never check whether a peer has died. */
     (void)tern_progress_round(worker);

@@ -6,6 +6,7 @@
 #include "rma/memory/circle.h"
 #include "rma/state.h"
 #include "src/context.h"
+#include "src/progress/wait.h"
 
 /*
  * Circular buffers: the books (rma/memory/circle.h), their memory in the segment, and puts from it.

@@ -217,6 +217,8 @@ static void rma_close_layer(tern_context *context) {
     if (rma == NULL)
         return;
     tern_listeners_close(context);
+    /* R4; the listener, which reads it, has ended */
+    atomic_store_explicit(&context->peers.activity, NULL, memory_order_relaxed);
     tern_messages_close(context, rma->messages);
     for (uint32_t i = 0; i < context->workers; i++)
         if (tern_rma_worker_of(context->worker[i]) != NULL)
@@ -312,6 +314,9 @@ static tern_status rma_open_layer(tern_context *context) {
         return status;
     }
     context->activity = rma_activity_of;
+    /* R1: watcher_report */
+    atomic_store_explicit(&context->peers.activity, rma_activity_of(context, context->rank),
+                          memory_order_release);
     if (rma->far == NULL)
         context->meeting = &((tern_segment_header *)(void *)rma->segment[0].base)->meeting;
     return TERN_OK;
@@ -343,6 +348,18 @@ static size_t rma_progress(tern_worker *worker) {
     return tern_ring_poll(worker) + tern_posts_advance(worker);
 }
 
+/* Records that are written and not published, by what the program asked for. */
+static void rma_unsent(tern_worker *worker, tern_text *text) {
+    const tern_rma_worker *mine = tern_rma_worker_of(worker);
+    for (const tern_out *out = mine != NULL ? mine->outs : NULL; out != NULL; out = out->next)
+        if (out->lane.first_header != 0)
+            tern_text_add(text, " %llu bytes of records to rank %u (%s),",
+                          (unsigned long long)(out->lane.write - out->lane.first),
+                          tern_rank_of(worker->context, out->target),
+                          mine->corked ? "the worker is corked: tern_call_uncork sends them"
+                                       : "tern_call_flush_all sends them");
+}
+
 const tern_layer tern_rma_layer = {
     .name = "opening memory and transfers",
     .open = rma_open_layer,
@@ -350,6 +367,7 @@ const tern_layer tern_rma_layer = {
     .close = rma_close_layer,
     .adopt = tern_placement_follow,
     .progress = rma_progress,
+    .unsent = rma_unsent,
 };
 
 tern_status tern_context_transport(const tern_context *context, uint32_t rank,

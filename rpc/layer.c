@@ -104,10 +104,18 @@ static size_t rpc_progress(tern_worker *worker) {
            tern_synchronizers_advance(worker) + tern_messages_run(worker);
 }
 
+static void rpc_unsent(tern_worker *worker, tern_text *text) {
+    const tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    for (const tern_overflow *o = mine != NULL ? mine->overflow : NULL; o != NULL; o = o->next)
+        tern_text_add(text, " calls to rank %u that find its ring full,",
+                      tern_rank_of(worker->context, o->out->target));
+}
+
 const tern_layer tern_rpc_layer = {
     .name = "opening remote invocation",
     .open = rpc_open_layer,
     .drain = rpc_drain,
     .close = rpc_close_layer,
     .progress = rpc_progress,
+    .unsent = rpc_unsent,
 };

@@ -258,7 +258,7 @@ tern_status tern_synchronizer_wait(tern_worker *worker, tern_synchronizer synchr
     tern_status status = synchronizer_reach(worker, synchronizer, &counter);
     if (status == TERN_OK)
         status = tern_call_may_wait(worker, "tern_synchronizer_wait");
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_FOR("its synchronizer to be lowered to 0", NULL, UINT64_MAX);
     /* R8: tern_counter_lower */
     while (status == TERN_OK && __atomic_load_n(counter, __ATOMIC_ACQUIRE) != 0)
         status = tern_wait_round(worker->context, &wait, tern_call_round(worker), TERN_ANYBODY);

@@ -175,7 +175,10 @@ static void context_forget(tern_context *context) {
 }
 
 static void context_init(tern_context *context, const tern_layer *const *layers) {
+    static _Atomic uint32_t created;
     memset(context, 0, sizeof *context);
+    /* R4; the number names the context in warnings */
+    context->number = atomic_fetch_add_explicit(&created, 1, memory_order_relaxed) + 1;
     context->comm = MPI_COMM_NULL;
     context->layers = layers;
     context->finalize_key = MPI_KEYVAL_INVALID;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "src/peer/peer.h"
+#include "src/text.h"
 #include "tern/context.h"
 #include "tern/message.h"
 #include "tern/progress.h"
@@ -34,6 +35,9 @@ typedef struct tern_layer {
     void (*adopt)(tern_worker *worker);
     /* How many events were handled. NULL: none ever. */
     size_t (*progress)(tern_worker *worker);
+    /* For the warning of a long wait, in the worker's own thread: appends what the worker has taken
+     * from the program and not sent yet, and to whom. NULL: it sends everything at once. */
+    void (*unsent)(tern_worker *worker, tern_text *text);
 } tern_layer;
 
 typedef struct tern_hook {
@@ -72,7 +76,8 @@ struct tern_context {
     tern_config config;
     uint32_t *node; /* by rank: number of its node, virtual or real; nodes share memory inside */
     uint32_t nodes;
-    uint64_t nonce; /* random, the same on all ranks */
+    uint64_t nonce;  /* random, the same on all ranks */
+    uint32_t number; /* of the contexts that this process has created, from 1 */
     tern_peers peers;
     /* NULL, or gives NULL: the rank's memory is not shared. */
     tern_activity *(*activity)(const tern_context *context, uint32_t rank);
@@ -136,6 +141,7 @@ struct tern_worker {
     uint32_t vain;    /* looks in a row that found nothing (src/progress/wait.h) */
     uint32_t glances; /* tests that found nothing */
     uint64_t looked;  /* ns: when the last of them looked after the peers */
+    uint64_t looped;  /* ns: when it last reported to loop around such calls */
     tern_pending *pending;
     tern_profile *profile;   /* NULL: nobody asks for one (src/profile/profile.h) */
     _Atomic uint64_t rounds; /* of progress, begun and ended: odd while it is in one */
@@ -180,6 +186,9 @@ static inline bool tern_is_nobody(const tern_worker *worker) {
 /* TERN_ERR_STATE if the worker runs a handler, where nothing may wait; TERN_ERR_ARGUMENT if it is
  * NULL. */
 tern_status tern_worker_may_wait(const tern_worker *worker, const char *function);
+
+/* Whether the calling thread has adopted the worker. */
+bool tern_worker_is_own(const tern_worker *worker);
 
 /* Tells the layers that the calling thread has taken the worker. */
 void tern_worker_taken(tern_worker *worker);

@@ -42,9 +42,12 @@ typedef struct tern_await {
     uint64_t call;       /* of MPI in which the rank waited for seems stuck, */
     uint64_t call_since; /* and since when; 0: it does not */
     const char *in;      /* what waits; NULL: the function that was last allowed to */
+    const char *what;    /* it waits for, in words, or NULL; then the name of that, or NULL */
+    const char *name;
+    uint64_t number; /* of what it waits for, if there is no name; UINT64_MAX: none */
 } tern_await;
 #define TERN_AWAIT_START                                                                           \
-    { 0, 0, false, false, 0, 0, 0, 0, NULL }
+    { 0, 0, false, false, 0, 0, 0, 0, NULL, NULL, NULL, UINT64_MAX }
 
 /* Call it at the end of each round of such a wait, as every wait of tern does. found: how many
  * things this round has found to do. After rounds that found none it pauses, later it gives the

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "rma/memory/rkey.h"
 #include "rma/state.h"
 #include "rma/transport/message.h"

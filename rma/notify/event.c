@@ -276,7 +276,12 @@ tern_status tern_event_wait(tern_worker *worker, unsigned which, tern_event *eve
     tern_status status = event_check(worker, which, event);
     if (status == TERN_OK)
         status = tern_worker_may_wait(worker, "tern_event_wait");
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_FOR(
+        which == TERN_EVENT_LOCAL
+            ? "a local event, with any completion id"
+            : (which == TERN_EVENT_REMOTE ? "a remote event, with any completion id"
+                                          : "an event, local or remote, with any completion id"),
+        NULL, UINT64_MAX);
     while (status == TERN_OK) {
         status = tern_probe(worker, which, event);
         if (status != TERN_ERR_EMPTY)

@@ -83,10 +83,19 @@ static size_t notify_progress(tern_worker *worker) {
            (tern_notify_of(worker)->parts != NULL ? tern_collectives_answer(worker) : 0);
 }
 
+static void notify_unsent(tern_worker *worker, tern_text *text) {
+    const tern_notify *n = tern_notify_of(worker);
+    for (const tern_out *out = n != NULL ? n->waiting : NULL; out != NULL;
+         out = out->requests->next)
+        tern_text_add(text, " %zu notified operations to rank %u,", out->requests->count,
+                      tern_rank_of(worker->context, out->target));
+}
+
 const tern_layer tern_notify_layer = {
     .name = "opening notifications",
     .open = notify_open_layer,
     .drain = notify_drain,
     .close = notify_close_layer,
     .progress = notify_progress,
+    .unsent = notify_unsent,
 };

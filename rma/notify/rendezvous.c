@@ -190,7 +190,7 @@ tern_status tern_descriptor_wait(tern_worker *worker, tern_worker_id source, uns
     tern_status status = check_source(worker, "tern_descriptor_wait", source, which, descriptor);
     if (status == TERN_OK)
         status = tern_worker_may_wait(worker, "tern_descriptor_wait");
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_FOR("a buffer with tag", NULL, tag);
     while (status == TERN_OK && !rendezvous_take(worker, source, which, tag, descriptor))
         status = tern_wait_round(worker->context, &wait, tern_progress_round(worker),
                                  is_anybody(source) ? TERN_ANYBODY : source.rank);

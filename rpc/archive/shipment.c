@@ -260,7 +260,8 @@ static tern_status shipment_ship(tern_worker *worker, const parcel *p) {
         return status;
     }
     if (p->answer != NULL)
-        *p->answer = tern_answer_expect(worker, p->to.target, &s->answer);
+        *p->answer =
+            tern_answer_expect(worker, p->to.target, tern_record_id(p->header), &s->answer);
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     if (mine->shipments == NULL)
         mine->shipments_end = &mine->shipments;

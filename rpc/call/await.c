@@ -6,12 +6,13 @@
 #include "rpc/lent/lent.h"
 #include "src/profile/profile.h"
 
-tern_answer tern_answer_expect(tern_worker *worker, uint32_t target,
+tern_answer tern_answer_expect(tern_worker *worker, uint32_t target, uint32_t function,
                                const tern_return_address *back) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     if (back->cell != TERN_CELL_OF_THREAD) {
         mine->awaited |= (uint64_t)1 << back->cell;
         mine->sequence[back->cell] = back->sequence;
+        mine->function[back->cell] = function;
     }
     return (tern_answer){back->sequence, back->cell, target};
 }
@@ -37,7 +38,7 @@ tern_status tern_answer_ask(tern_worker *worker, tern_worker_id target,
         tern_reply_release(worker, &back);
         return status;
     }
-    *answer = tern_answer_expect(worker, route.target, &back);
+    *answer = tern_answer_expect(worker, route.target, tern_record_id(header), &back);
     if (__builtin_expect(worker->profile != NULL, 0) && back.cell < TERN_PROFILE_ANSWERS)
         worker->profile->answer[back.cell] = tern_record_id(header);
     return TERN_OK;
@@ -45,6 +46,14 @@ tern_status tern_answer_ask(tern_worker *worker, tern_worker_id target,
 
 static tern_return_address address_of(const tern_answer *answer) {
     return (tern_return_address){answer->cell, 0, answer->sequence};
+}
+
+/* The name of the function that was called. */
+static const char *answer_function(const tern_worker *worker, const tern_answer *answer) {
+    return answer->cell == TERN_CELL_OF_THREAD
+               ? "a function called by a thread without a worker"
+               : tern_rpc_of(worker->context)
+                     ->name[tern_rpc_worker_of(worker)->function[answer->cell]];
 }
 
 /* Hands out what lies in the cell. */
@@ -103,7 +112,7 @@ static tern_status answer_wait(tern_worker *worker, const tern_answer *answer, v
                                size_t capacity, size_t *result_bytes) {
     const tern_return_address back = address_of(answer);
     const uint32_t rank = tern_rank_of(worker->context, answer->target);
-    tern_wait_state wait = TERN_WAIT_START;
+    tern_wait_state wait = TERN_WAIT_FOR("the result of", answer_function(worker, answer), 0);
     tern_status status = TERN_OK;
     if (!tern_reply_arrived(worker, &back))
         status = tern_puts_deliver(worker); /* the handler may wait for them */

@@ -15,8 +15,8 @@ typedef struct tern_answer {
     uint32_t target;
 } tern_answer;
 
-/* A call was sent whose answer goes to back. */
-tern_answer tern_answer_expect(tern_worker *worker, uint32_t target,
+/* A call of the function with this wire number was sent whose answer goes to back. */
+tern_answer tern_answer_expect(tern_worker *worker, uint32_t target, uint32_t function,
                                const tern_return_address *back);
 
 /* Makes a call and returns. Errors as tern_call_start. */

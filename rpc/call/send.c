@@ -87,10 +87,16 @@ static tern_status refuse_size(const tern_worker *worker, size_t bytes, size_t m
                      bytes, worker->context->config.ring_size, most);
 }
 
+static const char *function_of(const tern_worker *worker, const tern_outgoing *c) {
+    return tern_rpc_of(worker->context)->name[tern_record_id(c->header)];
+}
+
 static tern_status outgoing_send(tern_worker *worker, const tern_outgoing *c, tern_full full) {
     if (c->to.by_message)
         return tern_outgoing_send_message(worker, c, full);
-    tern_wait_state wait = TERN_WAIT_IN("tern_call (for its ring)");
+    tern_wait_state wait =
+        TERN_WAIT_FOR("room in its ring, to call", function_of(worker, c), UINT64_MAX);
+    wait.in = "tern_call";
     size_t bytes = tern_outgoing_bytes(c);
     if (!tern_outgoing_fits(worker->context, c))
         return refuse_size(worker, bytes, tern_outgoing_max(worker->context, false));

@@ -90,7 +90,7 @@ tern_status tern_call_large(tern_worker *worker, tern_route route, uint64_t head
         return status;
     status = tern_extended_send(worker, &call, &e, full, 1);
     if (status == TERN_OK && answer != NULL)
-        *answer = tern_answer_expect(worker, route.target, &e.answer);
+        *answer = tern_answer_expect(worker, route.target, tern_record_id(header), &e.answer);
     else if (answer != NULL)
         tern_reply_release(worker, &e.answer);
     return status;

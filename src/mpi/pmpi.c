@@ -165,6 +165,11 @@ void tern_pmpi_end(tern_context *context) {
     pthread_mutex_unlock(&mutex);
 }
 
+bool tern_worker_is_own(const tern_worker *worker) {
+    /* R4; this thread alone stores its own name there */
+    return atomic_load_explicit(&worker->owner, memory_order_relaxed) == &own;
+}
+
 void tern_pmpi_adopt(tern_worker *worker) {
     /* R9: announce_change; behind tern_worker_adopt's acquire */
     atomic_store_explicit(&worker->owner, &own, memory_order_relaxed);

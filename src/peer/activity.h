@@ -2,16 +2,21 @@
 #define TERN_SRC_PEER_ACTIVITY_H
 
 /*
- * Activity: what a rank last reported to be in, one line in its segment, for the stuck report of
- * ranks that wait for it. A wait of tern reports after its first 5 ms and then every 5 ms, so
- * functions that end at once store nothing. Several threads of a process share the line, and the
- * last one to report is what others read.
+ * Activity: what a rank last reported to be in, one line in its segment, for the warnings of ranks
+ * that wait for it. A wait of tern reports after its first 5 ms and then every 5 ms, and so does a
+ * program that loops around calls which find nothing. Functions that end at once store nothing, so
+ * a report that has grown old says that the rank is outside tern. Several threads of a process
+ * share the line, and the last one to report is what others read.
+ *
+ * Ranks of the node read the line where it is mapped. Ranks of the machine that do not map it use
+ * the system call that reads another process's memory. Ranks of other machines are told it by the
+ * listener (src/peer/watch.h).
  */
 
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "src/progress/wait.h"
+#include "src/context.h"
 
 enum { TERN_ACTIVITY_WORDS = 6, TERN_ACTIVITY_BYTES = 8 * TERN_ACTIVITY_WORDS };
 
@@ -21,8 +26,26 @@ struct tern_activity {
     _Atomic uint64_t name[TERN_ACTIVITY_WORDS]; /* padded with zeros; empty: nothing reported yet */
 };
 
-/* Of a wait that has lasted some ms: reports that this rank is in it, and, once a wait, logs a
- * warning when it has lasted for TERN_STUCK_REPORT. */
-void tern_activity_wait(tern_context *context, tern_wait_state *wait, uint32_t rank, uint64_t now);
+/* A copy of such a line. */
+typedef struct tern_reported {
+    char name[TERN_ACTIVITY_BYTES]; /* empty: nothing has been reported */
+    uint64_t ago;                   /* ns */
+} tern_reported;
+
+/* [out] reported: without a name where the line is just being written. */
+void tern_activity_copy(const tern_activity *activity, uint64_t now, tern_reported *reported);
+
+/* This rank is in that function now. */
+void tern_activity_report(tern_context *context, const char *name, uint64_t now);
+
+/* What rank, which may be this one, has reported. False: this process cannot know. */
+bool tern_activity_read(tern_context *context, uint32_t rank, uint64_t now,
+                        tern_reported *reported);
+
+/* Whether a rank that reported this is still in a function of tern. */
+static inline bool tern_reported_is_fresh(const tern_reported *reported) {
+    /* A wait reports every 5 ms, if the system lets it run. */
+    return reported->name[0] != 0 && reported->ago < 1000000000u;
+}
 
 #endif

@@ -107,6 +107,25 @@ static void watcher_tell(const tern_listener *listener, int fd, uint64_t magic, 
     listener_send(fd, &news, sizeof news);
 }
 
+/* What this rank has last reported to be in. */
+static void watcher_report(const tern_listener *listener, int fd, uint64_t now) {
+    const tern_activity *activity =
+        /* R1: rma_open_layer */
+        atomic_load_explicit(&listener->context->peers.activity, memory_order_acquire);
+    tern_reported reported;
+    if (activity == NULL)
+        return;
+    tern_activity_copy(activity, now, &reported);
+    const uint64_t ms = reported.ago / 1000000u;
+    tern_wire_report report = {{.magic = TERN_REPORT_MAGIC,
+                                .nonce = listener->context->nonce,
+                                .rank = ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX,
+                                .bytes = sizeof report.name},
+                               {0}};
+    memcpy(report.name, reported.name, sizeof report.name);
+    listener_send(fd, &report, sizeof report);
+}
+
 /* From here on the connection of a caller watches. */
 static void listener_admit(tern_listener *listener, uint32_t i) {
     const uint32_t rank = listener->context->rank;
@@ -119,6 +138,7 @@ static void listener_admit(tern_listener *listener, uint32_t i) {
     watcher_tell(listener, fd, TERN_ANSWER_MAGIC, rank, 0);
     if (listener->told != TERN_NOBODY)
         watcher_tell(listener, fd, TERN_DEATH_MAGIC, listener->told, 0);
+    watcher_report(listener, fd, tern_now());
     listener->watcher[listener->watchers++] = fd;
     listener_forget(listener, i);
 }
@@ -138,10 +158,12 @@ static void listener_tell_death(tern_listener *listener) {
         watcher_tell(listener, listener->watcher[i], TERN_DEATH_MAGIC, listener->told, 0);
 }
 
-/* Once in a tick: the call that this rank has been in for a tick at least. */
-static void listener_tell_call(tern_listener *listener, uint64_t now) {
+/* Once in a tick: what this rank is in, and the call that it has been in for a tick at least. */
+static void listener_tell_state(tern_listener *listener, uint64_t now) {
     if (now - listener->looked < TICK_MS * 1000000u)
         return;
+    for (uint32_t i = 0; i < listener->watchers; i++)
+        watcher_report(listener, listener->watcher[i], now);
     /* R4; the same value twice says enough */
     const uint64_t call =
         atomic_load_explicit(&listener->context->peers.call, memory_order_relaxed);
@@ -244,7 +266,7 @@ static void *listener_run(void *argument) {
         if (look[1].revents != 0)
             listener_accept(listener);
         if (listener->watchers > 0)
-            listener_tell_call(listener, tern_now());
+            listener_tell_state(listener, tern_now());
     }
 }
 

@@ -9,11 +9,13 @@
  *
  * A connection brings one question. The listener closes it after the answer. A connection that asks
  * to watch stays open instead. The listener tells it of the first death that its rank knows of, and
- * again and again of a call of MPI in which its rank stays (src/peer/stuck.h).
+ * again and again of a call of MPI in which its rank stays (src/peer/stuck.h), and of what its rank
+ * last reported to be in (src/peer/activity.h).
  *
  * The thread alone uses its connections. Others start, wake and stop it.
  */
 
+#include "src/peer/activity.h"
 #include "src/peer/address.h"
 
 #define TERN_LISTENER_MAX 320u /* bytes of a question behind its head, and of an answer */
@@ -24,6 +26,7 @@
 #define TERN_FULL_MAGIC UINT64_C(0x6c6c75662d6e7431)
 #define TERN_DEATH_MAGIC UINT64_C(0x68746165642d6e74)
 #define TERN_STUCK_MAGIC UINT64_C(0x6b637574732d6e74)
+#define TERN_REPORT_MAGIC UINT64_C(0x6f7065722d6e7431)
 
 /* What a connection brings, in the byte order of the job. The bytes of the question follow. */
 typedef struct tern_wire_head {
@@ -34,12 +37,19 @@ typedef struct tern_wire_head {
 } tern_wire_head;
 
 /* What it takes back. The answer follows. To one that watches: an answer without bytes, or full:
- * too many watch, and the connection ends; then perhaps deaths and calls. */
+ * too many watch, and the connection ends; then perhaps deaths, calls, and what the rank is in. */
 typedef struct tern_wire_answer {
     uint64_t magic, nonce;
-    uint32_t rank;  /* that answers; of a death: that has died; of a call: its target */
+    uint32_t rank;  /* that answers; of a death: that has died; of a call: its target; of a report:
+                       ms since it was made */
     uint32_t bytes; /* of the answer; of a call: its number */
 } tern_wire_answer;
+
+/* What one that watches is told of the rank's activity. */
+typedef struct tern_wire_report {
+    tern_wire_answer head;
+    char name[TERN_ACTIVITY_BYTES];
+} tern_wire_report;
 
 typedef struct tern_listener tern_listener;
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -194,6 +195,15 @@ tern_peer_state tern_peer_look(tern_peers *peers, uint32_t rank) {
         return TERN_PEER_ALIVE;
     tern_peer_mark_dead(peers, rank);
     return TERN_PEER_DEAD;
+}
+
+bool tern_peer_peek(tern_peers *peers, uint32_t rank, uint64_t address, void *to, size_t bytes) {
+    /* The number of a process that is gone could be another's. */
+    if (tern_peer_look(peers, rank) != TERN_PEER_ALIVE)
+        return false;
+    struct iovec here = {to, bytes}, there = {(void *)(uintptr_t)address, bytes};
+    const pid_t pid = (pid_t)tern_peer_find(peers, rank)->pid;
+    return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
 }
 
 void tern_peers_look(tern_peers *peers) {

@@ -40,6 +40,8 @@ typedef struct tern_peers {
     uint32_t looks;        /* for siblings before that (src/peer/sibling.c) */
     _Atomic uint64_t call; /* of MPI that this rank is in, and its target (src/peer/stuck.h) */
     uint32_t calls;        /* so many have begun; under the MPI lock */
+    /* The line that this rank reports to (src/peer/activity.h); NULL: there is none. */
+    _Atomic(struct tern_activity *) activity;
 } tern_peers;
 
 struct tern_context;
@@ -65,6 +67,10 @@ typedef enum tern_peer_state { TERN_PEER_ALIVE, TERN_PEER_DEAD, TERN_PEER_UNKNOW
 /* Looks at one; a system call. TERN_PEER_UNKNOWN: it is not watched, and its process number may
  * mean nothing here. */
 tern_peer_state tern_peer_look(tern_peers *peers, uint32_t rank);
+
+/* Reads memory of a rank of this machine, for which it needs no memory that they share. False: its
+ * process has ended, or the system does not let this one read it. */
+bool tern_peer_peek(tern_peers *peers, uint32_t rank, uint64_t address, void *to, size_t bytes);
 
 static inline uint32_t tern_peers_dead(const tern_peers *peers) {
     /* R4 */

@@ -1,23 +1,14 @@
 #include "src/peer/stuck.h"
 
-#include <sys/uio.h>
-
 #include "base/error.h"
 #include "src/peer/watch.h"
 #include "src/progress/wait.h"
 
 /* TERN_NO_CALL also where the system does not let this process read. */
 static uint64_t read_word(tern_peers *peers, uint32_t rank) {
-    uint64_t word = TERN_NO_CALL;
-    /* The number of a process that is gone could be another's. */
-    if (tern_peer_look(peers, rank) != TERN_PEER_ALIVE)
-        return TERN_NO_CALL;
-    struct iovec here = {&word, sizeof word};
-    const tern_sibling *sibling = tern_peer_find(peers, rank);
-    struct iovec there = {(void *)(uintptr_t)sibling->call_at, sizeof word};
-    if (process_vm_readv((pid_t)sibling->pid, &here, 1, &there, 1, 0) != sizeof word)
-        return TERN_NO_CALL;
-    return word;
+    uint64_t word;
+    const uint64_t address = tern_peer_find(peers, rank)->call_at;
+    return tern_peer_peek(peers, rank, address, &word, sizeof word) ? word : TERN_NO_CALL;
 }
 
 tern_status tern_stuck_look(tern_context *context, tern_await *wait, uint32_t rank, uint64_t now) {

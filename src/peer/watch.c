@@ -38,8 +38,13 @@ typedef struct watch {
     uint64_t next;  /* when the connection is given up, or the next one begins */
     uint64_t host_next, kernel_next;
     uint64_t call, call_at; /* what the rank has said, and when */
+    tern_reported reported; /* the same; ago: when it was told */
+    uint64_t reported_at;   /* 0: nothing */
     size_t got;
-    tern_wire_answer answer;
+    union {
+        tern_wire_answer answer;
+        tern_wire_report report;
+    };
 } watch;
 
 typedef struct tern_watches {
@@ -212,6 +217,12 @@ static bool watch_take(tern_context *context, watch *w, uint64_t now) {
         w->call_at = now;
         return true;
     }
+    if (answer->magic == TERN_REPORT_MAGIC && answer->nonce == context->nonce && w->answered) {
+        memcpy(w->reported.name, w->report.name, sizeof w->reported.name - 1);
+        w->reported.ago = (uint64_t)answer->rank * 1000000u;
+        w->reported_at = now;
+        return true;
+    }
     if (tern_watch_is_answer(context, w->rank, answer)) {
         w->answered = true;
         w->lost = false;
@@ -223,15 +234,21 @@ static bool watch_take(tern_context *context, watch *w, uint64_t now) {
     return false;
 }
 
+/* Bytes of what is being received. */
+static size_t watch_wants(const watch *w) {
+    const bool is_report = w->got >= sizeof w->answer && w->answer.magic == TERN_REPORT_MAGIC;
+    return is_report ? sizeof w->report : sizeof w->answer;
+}
+
 static void watch_receive(tern_context *context, watch *w, uint64_t now) {
     for (;;) {
         const ssize_t got =
-            recv(w->fd, (char *)&w->answer + w->got, sizeof w->answer - w->got, MSG_DONTWAIT);
+            recv(w->fd, (char *)&w->report + w->got, watch_wants(w) - w->got, MSG_DONTWAIT);
         if (got < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         w->heard = got >= 0 || errno == ECONNRESET ? now : w->heard;
         w->got += got > 0 ? (size_t)got : 0;
-        if (got > 0 && w->got < sizeof w->answer)
+        if (got > 0 && w->got < watch_wants(w))
             continue;
         if (got > 0 && watch_take(context, w, now))
             continue;
@@ -410,6 +427,24 @@ uint64_t tern_watches_call(const tern_context *context, uint32_t rank, uint64_t 
     const uint64_t call = watches_call(watches, rank, now);
     watches_give_back(watches);
     return call;
+}
+
+bool tern_watches_reported(const tern_context *context, uint32_t rank, uint64_t now,
+                           tern_reported *reported) {
+    tern_watches *watches = context->peers.watches;
+    bool found = false;
+    if (watches == NULL || !watches_take(watches))
+        return false;
+    for (uint32_t i = 0; i < watches->count; i++) {
+        const watch *w = &watches->watch[i];
+        if (w->rank != rank || w->reported_at == 0)
+            continue;
+        *reported = w->reported;
+        reported->ago += elapsed(now, w->reported_at);
+        found = true;
+    }
+    watches_give_back(watches);
+    return found;
 }
 
 /* The rank, and the target of the call that it stays in. */

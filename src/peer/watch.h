@@ -13,6 +13,7 @@
  * no connection to a port on which nobody listens;
  *   - if a rank that is watched says so.
  * A rank that is watched also says in which call of MPI it stays, and the target is watched, too.
+ * It says what it last reported to be in, for the warning of a long wait.
  * Each is believed only at an address that is proven: some listener of the machine has answered
  * there (src/peer/listeners.c). A connection that ends is no proof; the next one is refused.
  *
@@ -48,6 +49,12 @@ static inline void tern_watch(tern_context *context, uint32_t rank, uint64_t sin
  * TERN_NO_CALL. otherwise: returned while another thread looks. */
 uint64_t tern_watches_call(const tern_context *context, uint32_t rank, uint64_t now,
                            uint64_t otherwise);
+
+/* What rank, which is watched, said of late to be in. False: it has not said it, or another thread
+ * looks. */
+struct tern_reported;
+bool tern_watches_reported(const tern_context *context, uint32_t rank, uint64_t now,
+                           struct tern_reported *reported);
 
 /* Connections that were begun to watch ranks, and ranks that are watched now: for tests. */
 uint64_t tern_watches_begun(const tern_context *context);

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include "src/peer/activity.h"
+#include "src/peer/long_wait.h"
 #include "src/peer/stuck.h"
 #include "src/peer/watch.h"
 #include "src/profile/profile.h"
@@ -20,6 +21,11 @@ void tern_worker_yield(tern_worker *worker) {
     if (worker->in_progress || worker->in_handler)
         return;
     worker->stats.yields++;
+    const uint64_t now = tern_now();
+    if (now - worker->looped >= LOOK_INTERVAL_NS) {
+        worker->looped = now;
+        tern_activity_report(worker->context, "a loop of tern_progress, _test or _probe", now);
+    }
     sched_yield();
 }
 
@@ -62,7 +68,7 @@ static tern_status wait_step(tern_context *context, tern_wait_state *state, uint
             tern_peers_look(&context->peers);
             tern_watch(context, rank, state->began, now);
         }
-        tern_activity_wait(context, state, rank, now);
+        tern_long_wait_look(context, state, rank, now);
     }
     if (rank == TERN_NOBODY)
         return TERN_OK;
@@ -94,7 +100,7 @@ tern_status tern_wait_look(tern_context *context, tern_wait_state *state, uint32
     if (state->began == 0)
         state->began = now;
     tern_watch(context, rank, state->began, now);
-    tern_activity_wait(context, state, rank, now);
+    tern_long_wait_look(context, state, rank, now);
     const uint32_t dead = dead_for(context, rank);
     const bool known = state->doomed;
     state->doomed = dead != TERN_NOBODY;

@@ -30,7 +30,10 @@ static inline void tern_relax(void) {
 #define TERN_WAIT_START TERN_WAIT_IN(NULL)
 /* Elsewhere, with a name for the stuck report (src/peer/activity.h). */
 #define TERN_WAIT_IN(name)                                                                         \
-    { 0, 0, false, false, 0, 0, 0, 0, name }
+    { 0, 0, false, false, 0, 0, 0, 0, name, NULL, NULL, UINT64_MAX }
+/* The same in the function that may wait, with what it waits for: "lock", NULL, 3. */
+#define TERN_WAIT_FOR(what, name, number)                                                          \
+    { 0, 0, false, false, 0, 0, 0, 0, NULL, what, name, number }
 #define TERN_ANYBODY (UINT32_MAX - 1)
 
 /* Gives the processor up, unless the worker runs a handler, and counts it. */

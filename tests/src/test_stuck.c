@@ -10,6 +10,7 @@
 
 #include "fixture.h"
 #include "src/peer/activity.h"
+#include "src/peer/long_wait.h"
 
 enum { SECONDS = 1 };
 
@@ -22,7 +23,7 @@ static void stay_away(void) {
 /* Reports as a wait in the function does. */
 static void report(const fixture *f, const char *function) {
     tern_wait_state wait = TERN_WAIT_IN(function);
-    tern_activity_wait(f->context, &wait, TERN_NOBODY, tern_now());
+    tern_long_wait_look(f->context, &wait, TERN_NOBODY, tern_now());
 }
 
 /* Away for as long, and reports meanwhile to be in the function. */
@@ -32,6 +33,14 @@ static void stay_in(const fixture *f, const char *function) {
         report(f, function);
         nanosleep(&time, NULL);
     }
+}
+
+/* All ranks have left tern. */
+static void leave_tern(fixture *f) {
+    EXPECT_OK(tern_barrier(f->worker));
+    tern_mpi_lock();
+    MPI_Barrier(MPI_COMM_WORLD);
+    tern_mpi_unlock();
 }
 
 /* Standard error goes into a file meanwhile. */
@@ -95,13 +104,15 @@ static void wait_for_any(void) {
         CU_ASSERT_EQUAL(count(&c, "has waited"), 0);
     } else {
         char whole[100], other[100];
-        snprintf(whole, sizeof whole, "rank %u has waited 1 s in tern_barrier for any rank; rank ",
-                 f.rank);
+        snprintf(whole, sizeof whole, "rank %u of context ", f.rank);
+        CU_ASSERT(expect_text(&c, whole));
+        snprintf(whole, sizeof whole,
+                 " with %u ranks has waited 1 s in tern_barrier for any rank; rank ", f.size);
         CU_ASSERT(expect_text(&c, whole));
         CU_ASSERT(expect_text(&c, "has waited"));
-        snprintf(other, sizeof other, "rank %u has not reported", late);
-        CU_ASSERT(!fixture_all_near(&f) || strstr(c.text, other) != NULL ||
-                  strstr(c.text, "last reported to be in") != NULL);
+        snprintf(other, sizeof other, "rank %u is outside tern: it computes", late);
+        CU_ASSERT(strstr(c.text, other) != NULL || strstr(c.text, "has been outside tern") != NULL);
+        CU_ASSERT(expect_text(&c, "Remedies: docs/howto/debugging-a-hang.md"));
     }
     EXPECT_OK(tern_barrier(f.worker));
     fixture_close(&f);
@@ -118,33 +129,26 @@ static void wait_for_one(void) {
     fixture f;
     if (!set_up(&f, SECONDS))
         return;
-    tern_transport transport = TERN_P2P;
-    EXPECT_OK(tern_context_transport(f.context, 0, &transport));
     tern_status status = TERN_OK;
     size_t got;
     /* The first call of a pair would wait for its ring. */
     if (f.rank > 0 && f.rank == f.size - 1)
         EXPECT_OK(tern_call_return(f.worker, (tern_worker_id){0, 0}, &answer_function, NULL, 0,
                                    NULL, 0, &got));
-    EXPECT_OK(tern_barrier(f.worker));
+    leave_tern(&f);
     capture c;
     capture_begin(&c);
     if (f.rank == 0) {
         stay_in(&f, "MPI_Barrier");
     } else if (f.rank == f.size - 1) {
-        usleep(200000); /* rank 0 may still be in the barrier, and would answer there */
         status = tern_call_return(f.worker, (tern_worker_id){0, 0}, &answer_function, NULL, 0, NULL,
                                   0, &got);
     }
     capture_end(&c);
     EXPECT_OK(status);
     if (f.rank > 0 && f.rank == f.size - 1) {
-        char whole[100];
-        snprintf(whole, sizeof whole, "rank %u has waited 1 s in tern_call_return for rank 0; ",
-                 f.rank);
-        CU_ASSERT(expect_text(&c, whole));
-        CU_ASSERT(expect_text(&c, transport == TERN_SHM ? "rank 0 is in MPI_Barrier\n"
-                                                        : "rank 0 is on another node, so what"));
+        CU_ASSERT(expect_text(&c, "has waited 1 s in tern_call_return for rank 0, for the result "
+                                  "of answer; rank 0 is in MPI_Barrier. Remedies"));
     }
     EXPECT_OK(tern_barrier(f.worker));
     fixture_close(&f);
@@ -156,17 +160,100 @@ static void has_left(void) {
     if (!set_up(&f, SECONDS))
         return;
     EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == 0)
+        report(&f, "MPI_Recv");
+    tern_mpi_lock();
+    MPI_Barrier(MPI_COMM_WORLD); /* it has reported before the others wait */
+    tern_mpi_unlock();
     capture c;
     capture_begin(&c);
-    if (f.rank == 0) {
-        report(&f, "MPI_Recv");
+    if (f.rank == 0)
         stay_away();
-    }
     tern_status status = tern_barrier(f.worker);
     capture_end(&c);
     EXPECT_OK(status);
-    if (f.rank > 0 && fixture_all_near(&f))
-        CU_ASSERT(expect_text(&c, "rank 0 last reported to be in MPI_Recv, 1."));
+    if (f.rank > 0) {
+        CU_ASSERT(expect_text(&c, "rank 0 has been outside tern for "));
+        CU_ASSERT(expect_text(&c, " s, after MPI_Recv: it computes"));
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    fixture_close(&f);
+}
+
+/* The last rank waits for the effect of a call that it holds back itself, while the others loop
+ * around tern_progress: its warning says both. */
+static void what_is_held_back(void) {
+    fixture f;
+    if (!set_up(&f, SECONDS))
+        return;
+    const bool waits = f.size > 1 && f.rank == f.size - 1;
+    const double end = MPI_Wtime() + SECONDS + 0.8;
+    tern_await wait = TERN_AWAIT_START;
+    capture c;
+    EXPECT_OK(tern_barrier(f.worker));
+    if (waits) {
+        tern_call_cork(f.worker);
+        EXPECT_OK(tern_call_policy(f.worker, (tern_worker_id){0, 0}, TERN_PUBLISH_BATCHED, 4096));
+        EXPECT_OK(tern_call(f.worker, (tern_worker_id){0, 0}, &answer_function, NULL, 0));
+    }
+    capture_begin(&c);
+    while (MPI_Wtime() < end) {
+        const size_t found = tern_progress(f.worker);
+        if (waits)
+            EXPECT_OK(tern_await_round(f.worker, &wait, found));
+    }
+    capture_end(&c);
+    if (waits) {
+        CU_ASSERT(expect_text(&c, "is in a loop of tern_progress, _test or _probe. This rank has "
+                                  "not sent "));
+        CU_ASSERT(expect_text(&c, " bytes of records to rank 0 (the worker is corked: "
+                                  "tern_call_uncork sends them) itself. Remedies"));
+        tern_call_uncork(f.worker);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    fixture_close(&f);
+}
+
+/* In a context of fewer ranks the warning says what they are in MPI_COMM_WORLD. */
+static void ranks_of_a_part(void) {
+    tern_config config;
+    MPI_Comm part;
+    fixture f;
+    int rank, size;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, size - rank, &part); /* all of them, turned round */
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = (size_t)1 << 20;
+    config.stuck_report = SECONDS;
+    const bool opened = fixture_open_on(&f, part, &config);
+    MPI_Comm_free(&part);
+    if (!opened)
+        return;
+    tern_status status = TERN_OK;
+    capture c;
+    /* The first call of a pair would wait for its ring. */
+    if (f.size > 1 && f.rank == f.size - 1)
+        EXPECT_OK(tern_call_return(f.worker, (tern_worker_id){0, 0}, &answer_function, NULL, 0,
+                                   NULL, 0, NULL));
+    leave_tern(&f);
+    capture_begin(&c);
+    if (f.rank == 0)
+        stay_away();
+    else if (f.rank == f.size - 1)
+        status = tern_call_return(f.worker, (tern_worker_id){0, 0}, &answer_function, NULL, 0, NULL,
+                                  0, NULL);
+    capture_end(&c);
+    EXPECT_OK(status);
+    if (f.size > 1 && f.rank == f.size - 1) {
+        char whole[100];
+        snprintf(whole, sizeof whole, "tern[0]: warning: rank %u (0 of MPI_COMM_WORLD) of context ",
+                 f.rank);
+        CU_ASSERT(expect_text(&c, whole));
+        snprintf(whole, sizeof whole, " for rank 0 (%u of MPI_COMM_WORLD), for the result of ",
+                 f.size - 1);
+        CU_ASSERT(expect_text(&c, whole));
+    }
     EXPECT_OK(tern_barrier(f.worker));
     fixture_close(&f);
 }
@@ -193,6 +280,8 @@ int main(int argc, char **argv) {
         {"wait_for_any", wait_for_any},
         {"wait_for_one", wait_for_one},
         {"has_left", has_left},
+        {"what_is_held_back", what_is_held_back},
+        {"ranks_of_a_part", ranks_of_a_part},
         {"switched_off", switched_off},
     };
     return tern_test_main(argc, argv, "stuck", tests, sizeof tests / sizeof tests[0]);

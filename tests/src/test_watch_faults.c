@@ -15,6 +15,7 @@
 
 #include "distant.h"
 #include "nothing.h"
+#include "src/peer/activity.h"
 #include "src/peer/listener.h"
 #include "src/peer/watch.h"
 #include "src/progress/wait.h"
@@ -94,6 +95,32 @@ static void a_stopped_rank(void) {
     }
     EXPECT_OK(tern_barrier(f.worker));
     CU_ASSERT_EQUAL(tern_context_dead(f.context), TERN_NO_RANK);
+    fixture_close(&f);
+}
+
+/* A rank that is waited for says what it is in, for the warning of the rank that waits. */
+static void says_what_it_is_in(void) {
+    enum { PATIENCE = 1, WATCHDOG = 30 };
+    if (!open_context(PATIENCE, 30))
+        return;
+    const uint32_t next = (f.rank + 1) % f.size;
+    tern_wait_state wait = TERN_WAIT_IN("a test");
+    tern_reported reported = {{0}, 0};
+    tern_status status = TERN_OK;
+    EXPECT_OK(tern_barrier(f.worker));
+    for (const double end = MPI_Wtime() + WATCHDOG; status == TERN_OK && MPI_Wtime() < end;) {
+        status = tern_wait_round(f.context, &wait, tern_progress_round(f.worker), next);
+        if (tern_watches_reported(f.context, next, tern_now(), &reported) &&
+            strcmp(reported.name, "a test") == 0)
+            break;
+    }
+    EXPECT_OK(status);
+    CU_ASSERT_STRING_EQUAL(reported.name, "a test");
+    /* The others still need this rank in the same function. */
+    for (const double end = MPI_Wtime() + 3 * PATIENCE; status == TERN_OK && MPI_Wtime() < end;)
+        status = tern_wait_round(f.context, &wait, tern_progress_round(f.worker), next);
+    EXPECT_OK(status);
+    EXPECT_OK(tern_barrier(f.worker));
     fixture_close(&f);
 }
 
@@ -395,15 +422,11 @@ static void a_cut_link(void) {
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
-        {"only_long_waits", only_long_waits},
-        {"a_stopped_rank", a_stopped_rank},
-        {"a_destroyed_context", a_destroyed_context},
-        {"a_full_queue", a_full_queue},
-        {"no_files", no_files},
-        {"another_process", another_process},
-        {"a_silent_host", a_silent_host},
-        {"a_killed_rank", a_killed_rank},
-        {"a_cut_link", a_cut_link},
+        {"only_long_waits", only_long_waits}, {"says_what_it_is_in", says_what_it_is_in},
+        {"a_stopped_rank", a_stopped_rank},   {"a_destroyed_context", a_destroyed_context},
+        {"a_full_queue", a_full_queue},       {"no_files", no_files},
+        {"another_process", another_process}, {"a_silent_host", a_silent_host},
+        {"a_killed_rank", a_killed_rank},     {"a_cut_link", a_cut_link},
     };
     return tern_test_main(argc, argv, "watch_faults", tests, sizeof tests / sizeof *tests);
 }
