@@ -230,11 +230,16 @@ tern_status tern_map_modify_here(tern_map_modify_request *r, bool by_call) {
     modification_of(r, &work);
     work.search.by_call = by_call;
     work.own_only = work.search.near_only = tern_map_in_handler(r->worker);
+    tern_wait_state wait = TERN_WAIT_IN("tern_map_modify");
     bool lost;
     tern_status status;
     while ((status = modification_try(&work, &lost)) == TERN_OK && lost) {
         tern_error_clear();
         (void)tern_progress_round(r->worker);
+        if (!work.own_only)
+            status = tern_wait_step(r->worker->context, &wait, r->owner);
+        if (status != TERN_OK)
+            break;
     }
     free(work.search.allocated);
     if (status == TERN_OK && work.search.is_far)

@@ -73,16 +73,23 @@ void tern_flight_look(tern_flight *flight) {
                         tern_transfer_get(f->worker, f->memory, from, bytes, &f->transfer));
 }
 
-/* Another look at the bucket. state: why. */
-static void flight_look_again(tern_flight *f, uint64_t state) {
+/* Notes a state that does not go with its entry, and whether it has been met too often. */
+static bool flight_doubts(tern_flight *f, uint64_t state) {
     enum { LOOKS = 64 };
 
+    f->doubts = state == f->doubted ? f->doubts + 1 : 0;
+    f->doubted = state;
+    return f->doubts >= LOOKS;
+}
+
+/* Another look at the bucket. state: why. */
+static void flight_look_again(tern_flight *f, uint64_t state) {
     const uint32_t writer = tern_state_writer(state);
     tern_status status = tern_bucket_check(&f->probe, state);
     f->word = state;
-    f->doubts = writer == TERN_NOBODY && state == f->doubted ? f->doubts + 1 : 0;
-    f->doubted = state;
-    if (status == TERN_OK && f->doubts >= LOOKS)
+    if (writer != TERN_NOBODY)
+        f->doubted = 0;
+    else if (status == TERN_OK && flight_doubts(f, state))
         status = tern_bucket_not_whole(&f->probe, state);
     if (status == TERN_OK)
         status = tern_probe_step(f->worker->context, &f->wait, writer);
@@ -143,7 +150,10 @@ static void flight_replace(tern_flight *f, bool was_erased) {
     const bool fits =
         (state & TERN_KIND) == TERN_TAKEN && ((state & TERN_ERASED) != 0) == was_erased;
     f->result = !was_erased;
-    const tern_status status = was_erased ? TERN_OK : flight_show(f, f->bucket);
+    tern_status status = was_erased ? TERN_OK : flight_show(f, f->bucket);
+    /* What a STORE has brought says it again unless others change the bucket each time. */
+    if (status == TERN_OK && !fits && flight_doubts(f, state))
+        status = tern_bucket_contradictory(&f->probe, state);
     if (status != TERN_OK) {
         tern_flight_finish(f, status);
         return;

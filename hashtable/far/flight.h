@@ -108,7 +108,7 @@ typedef struct tern_flight {
     uint64_t *bucket;       /* the one that the probe is at, here */
     uint64_t word;          /* what an atomic gave */
     uint64_t expected;      /* what it compared with */
-    uint64_t doubted;       /* the state of a bucket that nobody is writing, */
+    uint64_t doubted;       /* the state of a bucket that does not go with its entry, */
     uint32_t doubts;        /* and how often it was looked at in vain */
     bool waits;             /* for the rank that word names */
     tern_wait_state wait;   /* for the bucket that is looked at, or for the owner */

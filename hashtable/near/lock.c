@@ -34,8 +34,12 @@ tern_status tern_bucket_lock_slowly(const tern_key_search *p, uint64_t guess, te
         }
         if ((seen & TERN_KIND) == TERN_LEFT)
             return TERN_MOVED;
-        if ((seen & TERN_KIND) != TERN_LOCKED && !is_wanted(seen, wanted))
+        if ((seen & TERN_KIND) != TERN_LOCKED && !is_wanted(seen, wanted)) {
+            status = tern_bucket_agree(p, seen);
+            if (status != TERN_OK)
+                return status;
             return wanted == TERN_LOCK_LIVE ? TERN_ERR_NOT_FOUND : TERN_ERR_EXISTS;
+        }
         expected = seen;
     }
 }

@@ -59,6 +59,11 @@ tern_status tern_bucket_not_whole(const tern_key_search *p, uint64_t state) {
     return probe_corrupt(p, state, " and no whole entry, and nobody is writing it");
 }
 
+tern_status tern_bucket_contradictory(const tern_key_search *p, uint64_t state) {
+    return probe_corrupt(p, state,
+                         ", and an entry that says otherwise of whether its key is there");
+}
+
 /* Nobody is writing by the state. An update that came between the looks at the entry and at the
  * state tore the entry, so the next look finds another state or an entry that is whole, unless an
  * update comes between each time. */
@@ -81,6 +86,31 @@ static tern_status probe_look_again(const tern_key_search *p, uint64_t state) {
     }
     tern_scratch_free(&room);
     return status != TERN_OK || now != state || whole ? status : tern_bucket_not_whole(p, state);
+}
+
+/* The entry is written before the bucket is unlocked. So an entry that was read between two looks
+ * at one state agrees with it, unless other ranks have changed the bucket in between and back
+ * again, which does not happen each time. */
+tern_status tern_bucket_agree(const tern_key_search *p, uint64_t state) {
+    enum { LOOKS = 64 };
+
+    const bool near = p->part->near != NULL, erased = (state & TERN_ERASED) != 0;
+    const tern_shape s = p->table->shape;
+    tern_scratch room;
+    uint64_t *entry = tern_scratch_take(&room, 8 * tern_entry_words(s)), now = state;
+    tern_status status = entry != NULL ? TERN_OK : TERN_ERR_MEMORY;
+    bool agrees = false;
+    for (int i = 0; i < LOOKS && status == TERN_OK && now == state && !agrees; i++) {
+        status = tern_entry_get(p, s, near, entry);
+        const tern_verdict verdict = tern_probe_judge(p, s, entry);
+        agrees = verdict != (erased ? TERN_ENTRY_MINE : TERN_ENTRY_ERASED);
+        if (status == TERN_OK)
+            status = tern_state_reload(p, s, near, &now);
+    }
+    tern_scratch_free(&room);
+    if (status != TERN_OK || now != state || agrees)
+        return status;
+    return tern_bucket_contradictory(p, state);
 }
 
 tern_status tern_bucket_wait(const tern_key_search *p, tern_wait_state *wait, uint64_t state) {

@@ -228,6 +228,13 @@ tern_status tern_bucket_check(const tern_key_search *p, uint64_t state);
 /* What it means that nobody is writing a bucket, and its entry is not whole: TERN_ERR_CORRUPT. */
 tern_status tern_bucket_not_whole(const tern_key_search *p, uint64_t state);
 
+/* What it means that state and entry differ on whether the key is erased: TERN_ERR_CORRUPT. */
+tern_status tern_bucket_contradictory(const tern_key_search *p, uint64_t state);
+
+/* TERN_ERR_CORRUPT if the state, which nobody has locked, and the entry of p's key differ on
+ * whether the key is erased. An operation that goes by both would try again for ever. */
+tern_status tern_bucket_agree(const tern_key_search *p, uint64_t state);
+
 /* Asks the rank that a state names whether it is writing the bucket; it mends the state if it is
  * not. Now and then, and without waiting. */
 void tern_bucket_doubt(const tern_key_search *p, uint64_t state);
