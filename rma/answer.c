@@ -3,13 +3,13 @@
 #include "base/error.h"
 #include "rma/state.h"
 
-static const uint64_t refused_header = 0xff;
+/* No position, and so no credit. */
+static const uint64_t answers_never = UINT64_MAX;
 
 void tern_answer_never(const tern_in *in) {
     if (in->via == &tern_transport_shm)
         /* R4 */
-        atomic_store_explicit(tern_ring_word(in->data, in->mask, in->position), refused_header,
-                              memory_order_relaxed);
+        atomic_store_explicit(&in->header->consumed, answers_never, memory_order_relaxed);
 }
 
 static void answer_note_damage(tern_worker *worker, tern_out *out) {
@@ -35,6 +35,11 @@ static tern_status answer_ring_check(tern_worker *worker, tern_out *out) {
     uint64_t at = out->via->consumed(worker, out);
     if (end - at > size || at % 8 != 0) {
         answer_note_damage(worker, out);
+        if (at == answers_never)
+            return tern_fail(TERN_ERR_CORRUPT,
+                             "worker %u has met a record in the ring to it that cannot be one, and "
+                             "reads no other; look for what writes into rank %u's segment",
+                             out->target, tern_rank_of(worker->context, out->target));
         return tern_fail(TERN_ERR_CORRUPT,
                          "the ring to worker %u, of which %llu bytes are written, says that %llu "
                          "are consumed; look for what writes into rank %u's segment",

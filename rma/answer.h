@@ -9,8 +9,8 @@
  *
  *     ring   From the position that the target has consumed last to the end of what is published,
  *            one record follows the other, and no correct rank writes there. The origin, who knows
- *            the end, walks along the headers. A target that refuses a record overwrites the
- *            record's header with one that no origin writes.
+ *            the end, walks along the headers. A target that refuses a record says that it has
+ *            consumed what is no position.
  *     cell   Until the answer comes, the sequence is what it was when the cell was reserved.
  *
  * The origin looks when it looks after its peers, every few milliseconds of a wait, also of one
@@ -37,8 +37,7 @@ tern_status tern_answer_glance(tern_worker *worker, uint32_t target,
  * records_malformed, once each. */
 void tern_answer_look_everywhere(tern_worker *worker);
 
-/* What a target that shares memory with its origin puts in the place of a header that it refuses.
- */
+/* Of a target that shares memory with its origin: that it reads no record of the ring any more. */
 void tern_answer_never(const tern_in *in);
 
 #endif

@@ -138,7 +138,9 @@ static bool may_sleep(tern_worker *worker, tern_in *in) {
     return false;
 }
 
-static bool is_credit_due(const tern_in *in) { return in->position - in->reported > in->mask / 2; }
+static bool is_credit_due(const tern_in *in) {
+    return in->position - in->reported > in->mask / 2 && !in->closed;
+}
 
 bool tern_ring_rest(tern_worker *worker, tern_in *in, size_t active) {
     if (in->ending)

@@ -100,6 +100,24 @@ static void a_record_that_is_refused(void) {
     close_scene();
 }
 
+/* The target has met something where no record was yet. The origin writes its record there later,
+ * and finds nothing wrong. */
+static void a_place_that_is_refused(void) {
+    if (!open_scene())
+        return;
+    tern_stats stats = {0};
+    if (f.rank == 0)
+        atomic_store(tern_out_word(ring(), ring()->lane.write), 200);
+    while (f.rank == 1 && stats.records_malformed == 0) {
+        tern_progress(f.worker);
+        tern_stats_get(f.worker, &stats);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == 0)
+        expect_damage(1, ask());
+    close_scene();
+}
+
 static void overwrite_header(uint64_t value) {
     const uint64_t at = ring()->lane.write;
     tern_request request;
@@ -329,6 +347,7 @@ static void a_slow_target_is_waited_for(void) {
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"a_record_that_is_refused", a_record_that_is_refused},
+        {"a_place_that_is_refused", a_place_that_is_refused},
         {"a_record_that_is_written_over", a_record_that_is_written_over},
         {"a_record_before_a_request_for_memory", a_record_before_a_request_for_memory},
         {"a_record_before_a_lock_is_acquired", a_record_before_a_lock_is_acquired},
