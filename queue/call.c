@@ -63,6 +63,7 @@ static tern_status tern_queue_on_push(tern_call_info *call, const void *argument
     tern_queue_run run = {m.promise, TERN_QUEUE_TRY, m.count};
     tern_status status = tern_queue_do_push(call->worker, queue,
                                             ((const queue_message *)arguments)->items, run, &done);
+    status = tern_queue_refuse(call->worker, queue, status);
     if (status == TERN_OK)
         status = settle_phase(call->worker, queue, run.promise);
     if (status == TERN_OK && m.count > 1) {
@@ -82,6 +83,7 @@ static tern_status tern_queue_on_pop(tern_call_info *call, const void *arguments
     size_t done;
     tern_queue_run run = {m.promise, TERN_QUEUE_TRY, m.count};
     tern_status status = tern_queue_do_pop(call->worker, queue, call->result, run, &done);
+    status = tern_queue_refuse(call->worker, queue, status);
     if (status == TERN_OK)
         status = settle_phase(call->worker, queue, run.promise);
     if (status == TERN_OK)

@@ -80,6 +80,10 @@ tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_queue_waiti
 tern_status tern_queue_look_for_damage(tern_worker *worker, tern_queue *q, tern_queue_watch *watch,
                                        tern_queue_due due, uint64_t ticket);
 
+/* What a handler answers that came to outcome and would be asked again for ever: TERN_ERR_CORRUPT
+ * where a queue is full or empty by words that cannot be. */
+tern_status tern_queue_refuse(tern_worker *worker, const tern_queue *q, tern_status outcome);
+
 /* Posts what this process left undone in a phase. The barrier that ends the phase calls it, and so
  * does every wait, because a wait in the next phase may be for what this process left undone. */
 tern_status tern_queue_settle(tern_worker *worker, tern_queue *q);

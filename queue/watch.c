@@ -59,17 +59,34 @@ static tern_status watch_judge(tern_context *context, const tern_queue *q, uint6
     return dead != TERN_NOBODY ? tern_peer_fail(dead) : watch_damaged(q, head, tail, what);
 }
 
+/* Each worker may have drawn one ticket that waits. */
+static tern_status watch_count(tern_context *context, const tern_queue *q, uint64_t head,
+                               uint64_t tail) {
+    const int64_t waiting = (int64_t)context->size * context->workers;
+    const int64_t items = (int64_t)(tail - head);
+    if (items < -waiting || items > (int64_t)q->capacity + waiting)
+        return watch_judge(context, q, head, tail, "cannot have so many items");
+    return TERN_OK;
+}
+
+tern_status tern_queue_refuse(tern_worker *worker, const tern_queue *q, tern_status outcome) {
+    uint64_t head, tail;
+    if ((outcome != TERN_ERR_FULL && outcome != TERN_ERR_EMPTY) ||
+        !read_words(worker, q, &head, &tail))
+        return outcome;
+    const tern_status status = watch_count(worker->context, q, head, tail);
+    return status == TERN_OK ? outcome : status;
+}
+
 static tern_status watch_look(tern_worker *worker, const tern_queue *q, tern_queue_watch *watch,
                               tern_queue_due due, uint64_t ticket) {
     tern_context *context = worker->context;
     uint64_t head, tail;
     if (!read_words(worker, q, &head, &tail))
         return TERN_OK;
-    /* Each worker may have drawn one ticket that waits. */
-    const int64_t waiting = (int64_t)context->size * context->workers;
-    const int64_t items = (int64_t)(tail - head);
-    if (items < -waiting || items > (int64_t)q->capacity + waiting)
-        return watch_judge(context, q, head, tail, "cannot have so many items");
+    const tern_status status = watch_count(context, q, head, tail);
+    if (status != TERN_OK)
+        return status;
     if (is_overdue(context, watch, ticket, watch_is_due(q, due, ticket, head, tail)))
         return watch_judge(context, q, head, tail,
                            "has a slot or a turn that nobody is going to write");

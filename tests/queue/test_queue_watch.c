@@ -102,6 +102,10 @@ static void more_items_than_can_be(void) {
         draw(&f, queue->head, 100);
         CORRUPT(tern_queue_pop(f.worker, queue, &item, rma));
         EXPECT_DETAIL("cannot have so many items");
+        /* The host, which would be asked again as long as the queue is empty, or full. */
+        CORRUPT(tern_queue_pop(f.worker, queue, &item, TERN_BY_CALL));
+        draw(&f, queue->tail, 1000);
+        CORRUPT(tern_queue_push(f.worker, queue, &item, TERN_BY_CALL));
     }
     end(&f, queue);
     fixture_close(&f);
