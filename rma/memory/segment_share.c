@@ -1,4 +1,6 @@
+#include <arpa/inet.h>
 #include <errno.h>
+#include <linux/filter.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +17,12 @@
 
 /*
  * Segments travel as file descriptors over datagram sockets in the abstract namespace, so nothing
- * lies in a file system. Each rank binds a socket under a random name that only the ranks of the
- * job learn, sends its descriptor to every rank of its node and takes as many; a datagram counts
- * only if it carries the context's nonce and comes from a process of the same user.
+ * lies in a file system. Each rank binds a socket under a random name, sends its descriptor to
+ * every rank of its node and takes as many. Every process of the machine can read that name in
+ * /proc/net/unix and send to it. So a datagram counts only if it carries the context's nonce and
+ * comes from a process of the same user, and every descriptor that is not kept is closed. A filter
+ * in the kernel drops what does not carry the nonce before it takes room in the socket's queue,
+ * which holds some 10 datagrams: the time goes to the process that sends.
  */
 
 typedef struct address {
@@ -41,12 +46,32 @@ static address make_address(const uint64_t name[2]) {
     return a;
 }
 
-static int open_socket(const uint64_t name[2]) {
+/* Drops every datagram that is not a greeting with this nonce. A sandbox may refuse filters; then
+ * each datagram is looked at by receive_fd alone. */
+static void filter_socket(int fd, uint64_t nonce) {
+    uint32_t half[2];
+    memcpy(half, &nonce, sizeof half);
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, sizeof(greeting), 0, 5),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(greeting, nonce)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(half[0]), 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(greeting, nonce) + sizeof half[0]),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(half[1]), 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+    };
+    const struct sock_fprog program = {sizeof code / sizeof *code, code};
+    (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+}
+
+static int open_socket(const uint64_t name[2], uint64_t nonce) {
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -1;
     address a = make_address(name);
     int on = 1;
+    filter_socket(fd, nonce);
     if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0 ||
         bind(fd, (struct sockaddr *)&a.name, a.length) != 0) {
         close(fd);
@@ -92,7 +117,40 @@ typedef struct inflow {
     uint32_t lost;    /* descriptors that found none free in this process */
 } inflow;
 
-/* Takes one datagram. False: there is none. The descriptor of anything that does not count is
+/* What a datagram has brought besides its data. */
+typedef struct luggage {
+    int fd; /* -1: none */
+    struct ucred sender;
+} luggage;
+
+/* A message may carry more descriptors than one, and all of them are open in this process by now:
+ * the first one is kept and the others are closed. */
+static void keep_first(luggage *l, const struct cmsghdr *header) {
+    const size_t bytes = header->cmsg_len - CMSG_LEN(0);
+    for (size_t at = 0; at + sizeof(int) <= bytes; at += sizeof(int)) {
+        int fd;
+        memcpy(&fd, CMSG_DATA(header) + at, sizeof fd);
+        if (l->fd < 0)
+            l->fd = fd;
+        else
+            close(fd);
+    }
+}
+
+static luggage unpack(struct msghdr *message) {
+    luggage l = {-1, {0, (uid_t)-1, (gid_t)-1}};
+    for (struct cmsghdr *h = CMSG_FIRSTHDR(message); h != NULL; h = CMSG_NXTHDR(message, h)) {
+        if (h->cmsg_level != SOL_SOCKET)
+            continue;
+        if (h->cmsg_type == SCM_RIGHTS)
+            keep_first(&l, h);
+        else if (h->cmsg_type == SCM_CREDENTIALS)
+            memcpy(&l.sender, CMSG_DATA(h), sizeof l.sender);
+    }
+    return l;
+}
+
+/* Takes one datagram. False: there is none. The descriptors of anything that does not count are
  * closed. */
 static bool receive_fd(tern_context *context, int socket_fd, inflow *in) {
     greeting hello;
@@ -109,27 +167,19 @@ static bool receive_fd(tern_context *context, int socket_fd, inflow *in) {
     ssize_t got = recvmsg(socket_fd, &message, MSG_CMSG_CLOEXEC);
     if (got < 0)
         return errno == EINTR;
-    int fd = -1;
-    struct ucred sender = {0, (uid_t)-1, (gid_t)-1};
-    for (struct cmsghdr *h = CMSG_FIRSTHDR(&message); h != NULL; h = CMSG_NXTHDR(&message, h)) {
-        if (h->cmsg_level != SOL_SOCKET)
-            continue;
-        if (h->cmsg_type == SCM_RIGHTS)
-            memcpy(&fd, CMSG_DATA(h), sizeof fd);
-        else if (h->cmsg_type == SCM_CREDENTIALS)
-            memcpy(&sender, CMSG_DATA(h), sizeof sender);
-    }
-    bool cut = fd < 0 && (message.msg_flags & MSG_CTRUNC) != 0;
-    bool counts = (fd >= 0 || cut || hello.gives == 0) && got == (ssize_t)sizeof hello &&
-                  hello.nonce == context->nonce && sender.uid == geteuid() &&
-                  hello.rank < context->size && hello.rank != context->rank &&
-                  tern_same_node(context, hello.rank) && in->fds[hello.rank] < 0;
+    const luggage l = unpack(&message);
+    const bool whole = got == (ssize_t)sizeof hello && (message.msg_flags & MSG_TRUNC) == 0;
+    const bool cut = l.fd < 0 && (message.msg_flags & MSG_CTRUNC) != 0;
+    const bool counts = (l.fd >= 0 || cut) == (hello.gives != 0) && whole &&
+                        hello.nonce == context->nonce && l.sender.uid == geteuid() &&
+                        hello.rank < context->size && hello.rank != context->rank &&
+                        tern_same_node(context, hello.rank) && in->fds[hello.rank] < 0;
     if (counts) {
-        in->fds[hello.rank] = fd;
+        in->fds[hello.rank] = l.fd;
         in->missing--;
         in->lost += cut;
-    } else if (fd >= 0) {
-        close(fd);
+    } else if (l.fd >= 0) {
+        close(l.fd);
     }
     return true;
 }
@@ -173,9 +223,12 @@ typedef struct taking {
     inflow *in;
 } taking;
 
+/* A round takes so many datagrams at most: a process that sends them faster than this rank takes
+ * them does not hold it. */
 static void take(void *argument) {
+    enum { PER_ROUND = 64 };
     const taking *t = argument;
-    while (receive_fd(t->context, t->socket_fd, t->in)) {
+    for (int i = 0; i < PER_ROUND && receive_fd(t->context, t->socket_fd, t->in); i++) {
     }
 }
 
@@ -207,7 +260,7 @@ tern_status tern_segment_share(tern_context *context, int fd, int *fds) {
         status = tern_fail(TERN_ERR_MEMORY, "no memory for %u ranks", context->size);
     else if (getrandom(name, sizeof name, 0) != (ssize_t)sizeof name)
         status = tern_fail_system("getrandom");
-    else if ((socket_fd = open_socket(name)) < 0)
+    else if ((socket_fd = open_socket(name, context->nonce)) < 0)
         status = tern_fail_system("a socket to pass segments over");
     status = tern_collective_agree(context, NULL, status, "sharing segments");
     if (status == TERN_OK)
