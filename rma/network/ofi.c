@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/error.h"
 #include "rma/network/library.h"
@@ -165,14 +166,26 @@ static int end_make(tern_network_end *end, const char **what) {
     return code;
 }
 
+/* Where the provider leaves the choice of keys to tern, a process that knows a key and reaches
+ * the endpoint may use the memory. So the first key is drawn at random, if a key has 64 bits. */
+static uint64_t first_key(const struct fi_domain_attr *domain) {
+    uint64_t key = 0;
+    if ((domain->mr_mode & FI_MR_PROV_KEY) == 0 && domain->mr_key_size >= sizeof key &&
+        getrandom(&key, sizeof key, 0) == (ssize_t)sizeof key)
+        return key >> 1; /* later ones are larger */
+    return 0;
+}
+
 static tern_status end_open(const tern_ofi *ofi, tern_network_end *end) {
     const char *what = "fi_dupinfo";
     *end = (tern_network_end){.of = ofi, .info = ofi->fi.dupinfo(ofi->info)};
     int code = -FI_ENOMEM;
     if (end->info != NULL)
         code = end_make(end, &what);
-    if (code == 0)
+    if (code == 0) {
+        end->next_key = first_key(end->info->domain_attr);
         return TERN_OK;
+    }
     end_close(end);
     return ofi_fail(ofi, what, code);
 }
