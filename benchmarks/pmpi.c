@@ -8,8 +8,10 @@
  * and once with one.
  */
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <tern/tern.h>
 
@@ -88,6 +90,18 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (argc > 1) {
+        const bool help = strcmp(argv[1], "--help") == 0;
+        if (rank == 0 && help)
+            fputs("usage: mpirun -n 2 tern-bench-pmpi\n"
+                  "Measures what libtern_pmpi costs in the calls of MPI that it wraps.\n"
+                  "Exit status: 0 done, 1 failed, 2 bad usage.\n",
+                  stdout);
+        else if (rank == 0)
+            fprintf(stderr, "tern-bench-pmpi: takes no argument %s; --help says more\n", argv[1]);
+        MPI_Finalize();
+        return help ? 0 : 2;
+    }
     if (size != 2) {
         if (rank == 0)
             fprintf(stderr, "tern-bench-pmpi: run it with 2 ranks, not %d\n", size);

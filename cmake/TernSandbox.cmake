@@ -22,6 +22,8 @@ function(tern_sandbox_bare name)
     target_link_libraries(${name} PRIVATE tern_compiler)
     target_compile_options(${name} PRIVATE ${TERN_SANDBOX_FLAGS} -O2)
     target_link_options(${name} PRIVATE -fno-sanitize=all -nostdlib)
+    # A shell cannot run it, so tests/programs does not either.
+    set_target_properties(${name} PROPERTIES TERN_RUNS_IN_SANDBOX ON)
 endfunction()
 
 function(tern_sandbox_program name)

@@ -73,23 +73,23 @@ static tern_status play_a_game(tern_worker *worker, int rank) {
     return status != TERN_OK ? status : destroyed;
 }
 
+static void check(tern_status status) {
+    if (status == TERN_OK)
+        return;
+    fprintf(stderr, "search: %s\n", tern_error_detail());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
 int main(int argc, char **argv) {
     tern_context *context;
     tern_worker *worker;
     tern_config config;
     MPI_Init(&argc, &argv);
-    tern_status status = tern_config_init(&config);
+    check(tern_config_init(&config));
     config.workers = 1; /* one for each thread that calls tern_search_run */
-    if (status == TERN_OK)
-        status = tern_context_create(MPI_COMM_WORLD, &config, &context);
-    if (status == TERN_OK) {
-        status = tern_worker_adopt(context, 0, &worker);
-        if (status == TERN_OK)
-            status = play_a_game(worker, (int)tern_context_rank(context));
-        if (status != TERN_OK)
-            fprintf(stderr, "search: %s\n", tern_error_detail());
-        tern_ignore(tern_context_destroy(context));
-    }
-    MPI_Finalize();
-    return status != TERN_OK;
+    check(tern_context_create(MPI_COMM_WORLD, &config, &context));
+    check(tern_worker_adopt(context, 0, &worker));
+    check(play_a_game(worker, (int)tern_context_rank(context)));
+    check(tern_context_destroy(context));
+    return MPI_Finalize();
 }

@@ -160,7 +160,8 @@ int main(int argc, char **argv) {
                                             {"job", no_argument, NULL, 'j'},
                                             {"json", no_argument, NULL, 'J'},
                                             {NULL, 0, NULL, 0}};
-    int option, job = 0, mpi = 0, networks = 0, json = 0;
+    int option, place = 1, job = 0, mpi = 0, networks = 0, json = 0;
+    opterr = 0;
     while ((option = getopt_long(argc, argv, "hv", options, NULL)) != -1) {
         switch (option) {
         case 'h':
@@ -182,12 +183,14 @@ int main(int argc, char **argv) {
             json = 1;
             break;
         default:
-            print_usage(stderr);
+            fprintf(stderr, "tern-info: there is no option %s; --help lists them\n", argv[place]);
             return 2;
         }
+        place = optind;
     }
     if (optind < argc) {
-        fprintf(stderr, "tern-info: unexpected argument %s\n", argv[optind]);
+        fprintf(stderr, "tern-info: unexpected argument %s; --help lists the options\n",
+                argv[optind]);
         return 2;
     }
     if (job || mpi || networks)

@@ -169,7 +169,23 @@ static void rings(uint64_t bytes, uint64_t batch) {
         }
 }
 
-int main(void) {
+static const char help[] =
+    "usage: tern-ceilings\n"
+    "\n"
+    "Measures what shared memory reaches between two processes, without tern and without\n"
+    "MPI: the least and the median time of an operation. It takes some minutes.\n"
+    "\n"
+    "Exit status: 0 done, 1 failed, 2 bad usage.\n";
+
+int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+        fputs(help, stdout);
+        return 0;
+    }
+    if (argc > 1) {
+        fprintf(stderr, "tern-ceilings: takes no argument %s; --help says more\n", argv[1]);
+        return 2;
+    }
     area = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     private_copy = malloc(COPY);
     if (area == MAP_FAILED || private_copy == NULL) {

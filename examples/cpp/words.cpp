@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iostream>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,8 @@ int main(int argc, char **argv) {
     std::ifstream file(argc > 1 ? argv[1] : "/dev/null");
     MPI_Init(&argc, &argv);
     try {
+        if (!file)
+            throw std::runtime_error(std::string("cannot read ") + argv[1]);
         count_words(argc > 1 ? static_cast<std::istream &>(file) : rhyme);
     } catch (const std::exception &e) {
         std::cerr << "words: " << e.what() << '\n';

@@ -158,8 +158,15 @@ static bool host_calls_kernel(const shared *all) {
 
 int main(int argc, char **argv) {
     const char *folder = argc > 1 ? argv[1] : ".";
+    if (argc == 2 && strcmp(folder, "--help") == 0) {
+        printf("usage: host_calls [FOLDER]\n"
+               "A kernel calls its host, and writes files to FOLDER; the host calls a kernel.\n"
+               "Exit status: 0 done, 1 failed, 2 bad usage, 77 there is no fit GPU.\n");
+        return 0;
+    }
     if (argc > 2 || folder[0] == '-') {
-        fprintf(stderr, "usage: %s [FOLDER]\n", argv[0]);
+        fprintf(stderr, "host_calls: takes a folder, not %s; --help says more\n",
+                folder[0] == '-' ? folder : argv[2]);
         return STATUS_USAGE;
     }
     const char *reason;

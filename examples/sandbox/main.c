@@ -7,6 +7,15 @@
 
 enum { BAD_USAGE = 2, NOT_RUN = 125, TIMED_OUT = 124, SIGNALLED = 128, NOT_HERE = 77 };
 
+static const char help[] =
+    "usage: sandbox PROGRAM DIRECTORY [WORD]...\n"
+    "\n"
+    "Runs PROGRAM, which gets the words, in a sandbox. It can read and write the files\n"
+    "beneath DIRECTORY, and print.\n"
+    "\n"
+    "Exit status: that of the program; 124 its 5 s were over, 125 it could not be run,\n"
+    "128 and more a signal killed it, 2 bad usage, 77 this system has no sandboxes.\n";
+
 static char words[TERN_SANDBOX_ARGUMENT_MAX];
 
 /* Joins the strings, each with its final 0. */
@@ -47,8 +56,15 @@ static int tell(const tern_sandbox_result *result) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 3) {
-        fprintf(stderr, "usage: sandbox PROGRAM DIRECTORY [WORD]...\n");
+    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+        fputs(help, stdout);
+        return 0;
+    }
+    if (argc < 3 || argv[1][0] == '-') {
+        fprintf(stderr, "sandbox: %s%s; --help says more\n",
+                argc < 2 || argv[1][0] != '-' ? "a program and a directory are needed"
+                                              : "there is no option ",
+                argc < 2 || argv[1][0] != '-' ? "" : argv[1]);
         return BAD_USAGE;
     }
     tern_sandbox_options options = tern_sandbox_defaults(argv[1]);

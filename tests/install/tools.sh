@@ -2,6 +2,7 @@
 # tools.sh PREFIX BIN_FOLDER DOC_FOLDER LIBRARY_FOLDER COMPILER: the installed tools run from where they
 # lie, with no path set for libraries; an installed example is built and run; pages are there.
 set -eu
+here=$(cd "$(dirname "$0")" && pwd)
 prefix=$1 bin_folder=$2 doc_folder=$3 library_folder=$4 compiler=$5
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -44,6 +45,7 @@ for tool in tern-info tern-bench tern-hex mpirun-tern; do
         }
     done
 done
+"$here/../programs/arguments.sh" "$(command -v mpirun-tern)" "$prefix/$bin_folder"/*
 says 'TERN_LOG_LEVEL' tern-info
 # tern-info tells of a bad value behind the whole table.
 if TERN_WORKERS=zero tern-info >output 2>error; then

@@ -114,16 +114,20 @@ int options_read(int argc, char **argv, bool speak, options *o) {
     o->limits.seconds = 5;
     o->search.seed = 1;
     o->search.exploration = 0.7;
-    opterr = speak;
-    int option, at;
+    opterr = 0;
+    int option, at, place = 1;
     while ((option = getopt_long(argc, argv, "", names, &at)) >= 0) {
         if (option == 'h') {
             if (speak)
                 fputs(help, stdout);
             return 0;
         }
-        if (option == '?')
+        if (option == '?') {
+            if (speak)
+                fprintf(stderr, "tern-hex: bad option, or no value: %s; see --help\n", argv[place]);
             return 2;
+        }
+        place = optind;
         if (option == 'w')
             o->swap = false;
         else if (option == 'a')
@@ -139,9 +143,10 @@ int options_read(int argc, char **argv, bool speak, options *o) {
     }
     if (optind < argc || (o->limits.seconds <= 0 && o->limits.rollouts == 0)) {
         if (speak)
-            fprintf(stderr, "tern-hex: %s; see --help\n",
-                    optind < argc ? "takes no arguments but options"
-                                  : "a move needs a limit of seconds or of rollouts");
+            fprintf(stderr, "tern-hex: %s%s; see --help\n",
+                    optind < argc ? "takes no arguments but options, not "
+                                  : "a move needs a limit of seconds or of rollouts",
+                    optind < argc ? argv[optind] : "");
         return 2;
     }
     return -1;
