@@ -47,6 +47,13 @@ static tern::result<int> divide(tern_call_info &call, int a, int b) {
         return tern_call_fail(&call, TERN_ERR_RANGE, "%d / 0", a);
     return a / b;
 }
+// A status is that of the call, and not a value.
+static tern_status odd_only(tern_call_info &call, int number) {
+    if (number % 2 == 0)
+        return tern_call_fail(&call, TERN_ERR_RANGE, "%d is even", number);
+    seen += number;
+    return TERN_OK;
+}
 static std::uint32_t caller(tern_call_info &call) { return call.origin.rank; }
 static constexpr auto twice = +[](tern_call_info &, double x) { return 2 * x; };
 #if defined(__cpp_exceptions)
@@ -70,6 +77,14 @@ static void test_calls(const tern::context &context, const tern::worker &worker)
     auto none = tern::call_return<divide>(worker, other, 9, 0);
     CHECK(none.status() == TERN_ERR_RANGE);
     CHECK(std::strstr(tern_error_detail(), "9 / 0") != nullptr);
+
+    seen = 0;
+    CHECK(tern::barrier(worker).ok());
+    CHECK(tern::call_return<odd_only>(worker, other, 3).ok());
+    tern::result<void> even = tern::call_return<odd_only>(worker, other, 4);
+    CHECK(even.status() == TERN_ERR_RANGE);
+    CHECK(std::strstr(tern_error_detail(), "4 is even") != nullptr);
+    CHECK(tern::quiesce(worker).ok() && seen == 3);
 
     std::vector<tern::future<int>> sums;
     for (int i = 0; i < 10; i++)
@@ -270,6 +285,11 @@ static tern::result<int> no_more(tern_modify_info &, double &value, double most)
     value++;
     return static_cast<int>(value);
 }
+static tern_status below(tern_modify_info &, double &value, double most) {
+    value += 100;
+    return value < most ? TERN_OK
+                        : tern_call_fail(nullptr, TERN_ERR_RANGE, "%g is too much", value);
+}
 #if defined(__cpp_exceptions)
 static void spoil(tern_modify_info &, double &value, int) {
     value = 7;
@@ -293,7 +313,10 @@ static void test_modify(const tern::context &context, const tern::worker &worker
         CHECK(map.modify<spoil>(key, 0).status() == TERN_ERR_STATE);
         CHECK(std::strstr(tern_error_detail(), "not this one") != nullptr);
 #endif
+        CHECK(map.modify<below>(key, 100).status() == TERN_ERR_RANGE);
+        CHECK(std::strstr(tern_error_detail(), "108.5 is too much") != nullptr);
         CHECK(map.find(key).value() == 8.5);
+        CHECK(map.modify<below>(key, 109).ok() && map.find(key).value() == 108.5);
         CHECK(map.modify<forget>(key, 0).ok() && map.find(key).value() == 0.0);
     }
     CHECK(tern::barrier(worker).ok());

@@ -57,6 +57,14 @@ static void test_values(const tern::context &context, const tern::worker &worker
               .ok());
     std::sort(sizes.begin(), sizes.end());
     CHECK(sizes == std::vector<std::size_t>({0, 4, 8, 2400, 2400}));
+    // A status of the visitor: an error ends the walk and is returned.
+    int seen = 0;
+    auto until = [&](tern_status last) {
+        return [&seen, last](tern::bytes, tern::bytes) { return ++seen < 3 ? TERN_OK : last; };
+    };
+    CHECK(map.for_each_anywhere(until(TERN_OK)).ok() && seen == 5);
+    seen = 0;
+    CHECK(map.for_each_anywhere(until(TERN_ERR_RANGE)).status() == TERN_ERR_RANGE && seen == 3);
     int visits = 0;
     CHECK(map.for_each_anywhere([&](tern::bytes, tern::bytes) { return ++visits < 2; }).ok());
     CHECK(visits == 2);
@@ -164,6 +172,10 @@ static constexpr auto refuse = +[](tern_map_modify_info &info, tern::bytes) -> t
     return status == TERN_OK ? tern_call_fail(nullptr, TERN_ERR_EXISTS, "it stays") : status;
 };
 
+static tern_status longer_than(tern_map_modify_info &info, tern::bytes least) {
+    return info.value_bytes > least.size() ? TERN_OK : TERN_ERR_RANGE;
+}
+
 // Functions that change values, and files.
 static void test_changes(const tern::context &context, const tern::worker &worker) {
     const std::string own = "rank " + std::to_string(context.rank());
@@ -174,6 +186,10 @@ static void test_changes(const tern::context &context, const tern::worker &worke
         CHECK(map.modify<append>(own, "rn", TERN_ABSENT_FAIL, flags).ok());
         CHECK(map.modify<refuse>(own, "", TERN_ABSENT_FAIL, flags).status() == TERN_ERR_EXISTS);
         CHECK(std::strstr(tern_error_detail(), "it stays") != nullptr);
+        CHECK(map.modify<longer_than>(own, "te", TERN_ABSENT_FAIL, flags).ok());
+        tern::result<void> shorter =
+            map.modify<longer_than>(own, "ternrn.", TERN_ABSENT_FAIL, flags);
+        CHECK(shorter.status() == TERN_ERR_RANGE);
     }
     CHECK(map.find(own).value() == "ternrn");
     for (int i = 0; i < 50; i++) // by both ranks, into a block

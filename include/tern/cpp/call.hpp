@@ -12,9 +12,9 @@
  *     auto sum = tern::call_start<add>(worker, target, 1, 2).value(); // a future
  *
  * It may be a lambda without captures that a constexpr variable of static storage holds as a
- * pointer to a function. It returns void, a plain type or a result<>, whose status then is that of
- * the call. An exception becomes TERN_ERR_STATE with its what(). The rules of handlers hold: it
- * must not wait.
+ * pointer to a function. It returns void, a plain type, a tern_status or a result<>; a status is
+ * that of the call and not a value. An exception becomes TERN_ERR_STATE with its what(). The rules
+ * of handlers hold: it must not wait.
  *
  * The program registers each function that it calls before main(), under the compiler's name of the
  * function. So every rank runs the same program, and two functions that are called must not have
@@ -41,6 +41,7 @@ namespace detail {
 
 template <class Returned> struct unwrapped { using type = Returned; };
 template <class Returned> struct unwrapped<result<Returned>> { using type = Returned; };
+template <> struct unwrapped<tern_status> { using type = void; };
 
 template <class T> T load_argument(const unsigned char *&at) {
     T value;
@@ -66,6 +67,7 @@ template <class T> tern_status return_value(tern_call_info *call, const result<T
     }
     return value.status();
 }
+inline tern_status return_value(tern_call_info *, tern_status status) { return status; }
 
 /* Runs function, which returns a status. What it throws becomes the error of the call. */
 template <class Run> tern_status catching(const tern_call_info *call, Run function) {
@@ -200,18 +202,22 @@ auto call_return(tern_worker *worker, tern_worker_id target, Arguments &&...argu
     }
 }
 
-/* Starts such a call and returns. Function returns a value. */
+/* Starts such a call and returns a future. Function returns a value. */
 template <auto Function, class... Arguments>
-auto call_start(tern_worker *worker, tern_worker_id target, Arguments &&...arguments)
-    -> result<future<typename detail::remote<Function>::value_type>> {
+auto call_start(tern_worker *worker, tern_worker_id target, Arguments &&...arguments) {
     using remote = detail::remote<Function>;
     using value_type = typename remote::value_type;
-    const typename remote::packed packed(arguments...);
-    return future<value_type>::begin(
-        worker, value_type(), [&](tern_request *request, value_type *value) {
-            return tern_call_start(worker, target, &remote::registered.function, packed.data,
-                                   remote::bytes, value, sizeof *value, request);
-        });
+    static_assert(!std::is_void_v<value_type>,
+                  "a function that tern::call_start runs returns a value or a result<> with one; "
+                  "tern::call_return runs one that returns a tern_status or nothing");
+    if constexpr (!std::is_void_v<value_type>) {
+        const typename remote::packed packed(arguments...);
+        return future<value_type>::begin(
+            worker, value_type(), [&](tern_request *request, value_type *value) {
+                return tern_call_start(worker, target, &remote::registered.function, packed.data,
+                                       remote::bytes, value, sizeof *value, request);
+            });
+    }
 }
 
 } // namespace tern

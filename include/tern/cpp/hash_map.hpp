@@ -80,8 +80,9 @@ template <class Key, class Value> class table_view : public handle<tern_hashtabl
         return present;
     }
 
-    /* Calls visit(key, value) for each key of this rank's part. visit may return a bool; false ends
-     * the walk. No rank may change the table meanwhile. */
+    /* Calls visit(key, value) for each key of this rank's part. visit may return a bool, of which
+     * false ends the walk, or a tern_status, of which an error ends it and is returned. No rank may
+     * change the table meanwhile. */
     template <class Visit> result<void> for_each(Visit visit) {
         return walk(tern_hashtable_for_each, visit);
     }

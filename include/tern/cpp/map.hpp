@@ -227,7 +227,8 @@ class map_view : public detail::handle<tern_map> {
     }
 
     /* Calls visit(key, value), both tern::bytes, for each key of this rank's part. visit may return
-     * a bool; false ends the walk. No rank may change the map meanwhile. */
+     * a bool, of which false ends the walk, or a tern_status, of which an error ends it and is
+     * returned. No rank may change the map meanwhile. */
     template <class Visit> result<void> for_each(Visit visit) {
         return walk(tern_map_for_each, visit);
     }

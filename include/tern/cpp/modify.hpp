@@ -12,7 +12,7 @@
  *
  * One for a map is given bytes, and changes the value by tern_map_modify_info:
  *
- *     static tern::result<void> append(tern_map_modify_info &info, tern::bytes more) {
+ *     static tern_status append(tern_map_modify_info &info, tern::bytes more) {
  *         const std::size_t before = info.value_bytes;
  *         tern_status status = tern_map_resize(&info, before + more.size());
  *         if (status == TERN_OK && more.size() > 0)
@@ -22,9 +22,10 @@
  *
  *     map.modify<append>("name", "s", TERN_ABSENT_INSERT).value();
  *
- * It returns void, a plain type of at most 1,000 bytes or a result<>, and modify returns the same.
- * An exception or an error changes nothing, and is what modify returns. The rules of tern_call
- * (tern/cpp/call.hpp) hold for its name, and it may be a lambda in the same way. It must not wait.
+ * It returns void, a plain type of at most 1,000 bytes, a tern_status or a result<>, and modify
+ * returns the same; a status is that of modify and not a value. An exception or an error changes
+ * nothing, and is what modify returns. The rules of tern_call (tern/cpp/call.hpp) hold for its
+ * name, and it may be a lambda in the same way. It must not wait.
  */
 
 #include <cstddef>
@@ -59,6 +60,7 @@ template <class Info, class T> tern_status modifier_return(Info &info, const res
     }
     return value.status();
 }
+template <class Info> tern_status modifier_return(Info &, tern_status status) { return status; }
 
 template <class Info, class Run> tern_status modifier_run(Info &info, Run run) {
     return catching(nullptr, [&]() -> tern_status {

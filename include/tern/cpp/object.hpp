@@ -40,7 +40,8 @@ template <class Visit> class visitor {
   public:
     explicit visitor(Visit &visit) noexcept : visit_(visit) {}
 
-    /* 0: the walk goes on. visit returns nothing, or a bool that is false to end it. */
+    /* 0: the walk goes on. visit returns nothing, a bool that is false to end it, or a status, of
+     * which an error ends it and is the walk's. */
     template <class Key, class Value> int step(const Key &key, const Value &value) noexcept {
 #if defined(__cpp_exceptions)
         try {
@@ -54,26 +55,32 @@ template <class Visit> class visitor {
 #endif
     }
 
-    /* Throws what visit threw. Returns the status of the walk. */
+    /* Throws what visit threw. status is that of the walk; an error of visit is returned first. */
     result<void> end(tern_status status) {
 #if defined(__cpp_exceptions)
         if (thrown_ != nullptr)
             std::rethrow_exception(thrown_);
 #endif
-        return status;
+        return failed_ != TERN_OK ? failed_ : status;
     }
 
   private:
     template <class Key, class Value> int call(const Key &key, const Value &value) {
-        if constexpr (std::is_void_v<decltype(visit_(key, value))>) {
+        using returned = std::decay_t<decltype(visit_(key, value))>;
+        if constexpr (std::is_void_v<returned>) {
             visit_(key, value);
             return 0;
+        } else if constexpr (std::is_same_v<returned, tern_status> ||
+                             std::is_same_v<returned, result<void>>) {
+            failed_ = result<void>(visit_(key, value)).status();
+            return failed_ != TERN_OK;
         } else {
             return visit_(key, value) ? 0 : 1;
         }
     }
 
     Visit &visit_;
+    tern_status failed_ = TERN_OK;
 #if defined(__cpp_exceptions)
     std::exception_ptr thrown_;
 #endif
