@@ -11,6 +11,7 @@
 #ifndef TERN_BENCHMARKS_CELLS_H
 #define TERN_BENCHMARKS_CELLS_H
 
+#include "advice.h"
 #include "bench.h"
 
 enum { CELLS_ELEMENTS = 100000 /* of each rank, as in the paper */, CELLS_VALUE_MAX = 4096 };
@@ -21,6 +22,7 @@ typedef struct cells {
     double progress;        /* a round of progress, which every call to the own rank makes */
     double row;             /* others.get of several small buckets at once */
     double result;          /* cells_costs_of: others.call of a call that returns a value */
+    advice_figure widest;   /* cells_costs: what was measured for them with the largest spread */
 } cells;
 
 /* components.c: measures the costs and the bare units, whatever --only says. */

@@ -39,6 +39,7 @@ typedef struct field {
     uint64_t random;
     char *chain;
     uint64_t cursor, word;
+    advice_figure widest; /* of the components that costs are computed from */
     char data[CELLS_VALUE_MAX + MESSAGE];
 } field;
 
@@ -191,15 +192,29 @@ static double median_of(const bench_times *t) {
     return t == NULL ? 0 : bench_median(t->measured, t->pairs);
 }
 
-static double component(bench *b, field *f, const char *name, size_t bytes,
-                        void (*run)(bench *, void *, uint64_t)) {
+/* Measures one from which no cost is computed. */
+static const bench_times *show(bench *b, field *f, const char *name, size_t bytes,
+                               void (*run)(bench *, void *, uint64_t)) {
     bench_case c = {.name = name,
                     .params = {{"of", 0, names[f->towards]}, {"bytes", bytes, NULL}},
                     .least = b->options.operations};
     c.measured = bench_way(name, run, run, f);
     f->bytes = bytes;
     bench_meet(b);
-    return median_of(bench_measure(b, &c));
+    return bench_measure(b, &c);
+}
+
+static double component(bench *b, field *f, const char *name, size_t bytes,
+                        void (*run)(bench *, void *, uint64_t)) {
+    const bench_times *t = show(b, f, name, bytes, run);
+    char whole[48];
+    if (t == NULL)
+        return 0;
+    snprintf(whole, sizeof whole, "%s, of %s", name, names[f->towards]);
+    const advice_figure figure = advice_figure_of(whole, t->measured, t->pairs);
+    if (f->widest.ns == 0 || figure.spread > f->widest.spread)
+        f->widest = figure;
+    return figure.ns;
 }
 
 static double unit(bench *b, field *f, const char *name, void (*run)(bench *, void *, uint64_t)) {
@@ -220,7 +235,7 @@ static void moves(bench *b, field *f, size_t bytes, tern_costs *costs) {
 
 static void atomics(bench *b, field *f, tern_costs *costs) {
     costs->cas = component(b, f, "compare_and_swap", 8, cas);
-    (void)component(b, f, "compare_and_swap, persistent", 8, cas_persistent);
+    (void)show(b, f, "compare_and_swap, persistent", 8, cas_persistent);
     costs->fetch = component(b, f, "fetch_add", 8, fetch_add);
     costs->hot = component(b, f, "fetch_add, one word", 8, fetch_add_one);
 }
@@ -241,12 +256,12 @@ static void measure_towards(bench *b, field *f, towards towards, tern_costs *cos
     *costs = (tern_costs){0};
     f->towards = towards;
     atomics(b, f, costs);
-    (void)component(b, f, "put", SMALL, put);
+    (void)show(b, f, "put", SMALL, put);
     moves(b, f, SMALL, costs);
     f->there = PAYLOAD;
     f->back = 0;
     if (towards != OWN)
-        (void)component(b, f, "call_return", PAYLOAD, call_return);
+        (void)show(b, f, "call_return", PAYLOAD, call_return);
 }
 
 static field *open_field(bench *b) {
@@ -309,6 +324,7 @@ void cells_costs(bench *b, cells *costs) {
     costs->others.store = guess.store > 0 ? costs->others.cas : 0;
     b->options.only = before.options.only;
     b->published = before.published;
+    costs->widest = f->widest;
     close_field(b, f);
 }
 
