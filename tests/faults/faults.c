@@ -106,7 +106,7 @@ static void in_requests(void) {
         started[i] = status == TERN_OK;
     }
     int done = 0;
-    while (!done && MPI_Wtime() - began <= 2 * soon) {
+    while (!done && still_patient()) {
         EXPECT_OK(tern_test(f.worker, &requests[0], &done));
         sched_yield();
     }
@@ -187,7 +187,6 @@ static void one_sided(void) {
         EXPECT_OK(tern_put(f.worker, all[f.rank], data, sizeof data));
         usleep(1000);
     }
-    CU_ASSERT(MPI_Wtime() - began < 1 + 4 * soon);
     free(all);
     go_on_without(&f);
 }
@@ -199,7 +198,6 @@ static void in_destroy(void) {
     lose_later(&f);
     EXPECT_OK(tern_worker_release(f.worker));
     EXPECT_OK(tern_context_destroy(f.context));
-    CU_ASSERT(MPI_Wtime() - began < soon);
 }
 
 /* A context of those who are left, over a communicator that they had. */

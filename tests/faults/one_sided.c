@@ -34,7 +34,7 @@ static void in_posts(void) {
     EXPECT_OK(tern_circular_create(f.worker, &options, &c));
     char data[1000] = {0};
     tern_status status = TERN_OK;
-    while (status == TERN_OK && MPI_Wtime() - began < soon)
+    while (status == TERN_OK && still_patient())
         status = tern_circular_put(f.worker, c, theirs, data, sizeof data);
     TOLD(play.victim, status);
     tern_ptr mine = TERN_NULL;
@@ -50,7 +50,7 @@ static void in_cas(void) {
         return;
     tern_status status = TERN_OK;
     uint64_t seen = 0;
-    while (status == TERN_OK && MPI_Wtime() - began < soon)
+    while (status == TERN_OK && still_patient())
         status = tern_atomic_cas(f.worker, theirs, seen, seen + 1, &seen);
     TOLD(play.victim, status);
     TOLD(play.victim, tern_atomic_fetch_add(f.worker, theirs, 1, &seen));
@@ -62,7 +62,7 @@ static void in_flushed_batches(void) {
         return;
     tern_worker_id to = {play.victim, 0};
     tern_status status = TERN_OK;
-    while (status == TERN_OK && MPI_Wtime() - began < soon)
+    while (status == TERN_OK && still_patient())
         status = tern_call(f.worker, to, &nothing_function, "some arguments", 14);
     TOLD(play.victim, status);
     survivors_close(&f);

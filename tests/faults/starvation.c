@@ -150,13 +150,11 @@ static bool played(scene *play, int victim, uint64_t first, uint64_t last) {
     if (!stage_open(&s))
         return false;
     MPI_Barrier(MPI_COMM_WORLD);
-    double start = MPI_Wtime();
     if (tern_test_rank() == victim)
         hungry_begin(first, last);
     bool good = play(&s);
     unsigned long long failures = tern_test_rank() == victim ? hungry_end() : 0;
     EXPECT_OK(tern_barrier(s.f.worker));
-    CU_ASSERT(MPI_Wtime() - start < 20);
     CU_ASSERT(play(&s)); /* nothing fails any more */
     stage_close(&s);
     MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, MPI_COMM_WORLD);

@@ -75,20 +75,16 @@ static inline void a_rank_gets_stuck(void (*opened)(fixture *f)) {
         while (!tern_test_dead((int)victim))
             (void)tern_progress(f.worker);
         snprintf(name, sizeof name, "towards rank %u, which has died", victim);
-        start_clock();
         EXPECT(TERN_ERR_PEER,
                tern_call_return(f.worker, to, &nothing_function, NULL, 0, NULL, 0, NULL));
         EXPECT_DETAIL("rank 1 has been stuck for 1 s");
         EXPECT_DETAIL(name);
-        CU_ASSERT(MPI_Wtime() - began < PATIENCE + soon);
         tern_test_kill(STUCK);
     }
     while (!tern_test_dead(STUCK))
         (void)tern_progress(f.worker);
     free(all);
-    start_clock();
     fixture_close(&f);
-    CU_ASSERT(MPI_Wtime() - began < soon);
 }
 
 #endif

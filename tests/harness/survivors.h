@@ -1,6 +1,7 @@
 /*
  * What the suites share in which a rank dies: one of the ranks, the victim, is killed while others
- * wait for it; the survivors are told in time, meet, and go on.
+ * wait for it; the survivors are told, meet, and go on. How soon they are told is not asserted: a
+ * survivor that is never told hangs, and the deadline of the program says in which test.
  */
 
 #ifndef TERN_TESTS_HARNESS_SURVIVORS_H
@@ -13,30 +14,24 @@
 #include "board.h"
 #include "fixture.h"
 
-/* In seconds: how soon a death must be known. */
-static const double soon = 5;
-
 static double began;
 
 static inline void start_clock(void) { began = MPI_Wtime(); }
 
-/* A wait that ended in the death of rank victim, in time, with a detail that says so. */
+/* For loops: since start_clock there has been no time for what happens unless something hangs. */
+static inline bool still_patient(void) { return MPI_Wtime() - began < TERN_TEST_PATIENCE; }
+
+/* A wait that ended in the death of rank victim, with a detail that says so. */
 static inline bool was_told(tern_status status, const char *call, uint32_t victim, unsigned line) {
     char name[32];
     snprintf(name, sizeof name, "rank %u", victim);
     bool good = tern_expect(status, TERN_ERR_PEER, call, line, __FILE__);
     if (good)
         tern_expect_detail(name, line, __FILE__);
-    CU_ASSERT(MPI_Wtime() - began < soon);
     return good;
 }
 
 #define TOLD(victim, call) was_told(call, #call, victim, __LINE__)
-
-/* The same of a wait that began at since, whatever its detail. */
-static inline bool told_soon(tern_status status, double since) {
-    return status == TERN_ERR_PEER && MPI_Wtime() - since < soon;
-}
 
 /* Opens a context, if two live on when a rank dies. */
 static inline bool open_for_two_survivors(fixture *f) {
@@ -125,9 +120,7 @@ static inline void lose_later(fixture *f) {
 /* The context can be destroyed, once all who are left are through with it. */
 static inline void survivors_close(fixture *f) {
     meet_survivors(f);
-    start_clock();
     fixture_close(f);
-    CU_ASSERT(MPI_Wtime() - began < soon);
 }
 
 #endif

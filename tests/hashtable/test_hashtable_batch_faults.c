@@ -32,7 +32,6 @@ static void a_rank_dies(void) {
     fixture_lose(&f, victim);
 
     for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
-        double start = MPI_Wtime();
         size_t stored = 99, present = 99;
         uint64_t with_held[3] = {keys[0], held, keys[1]}, out[3];
         EXPECT(TERN_ERR_PEER,
@@ -46,7 +45,6 @@ static void a_rank_dies(void) {
             EXPECT(TERN_ERR_PEER, tern_hashtable_find_many(f.worker, table, &of_dead, 1, via, out,
                                                            found, &present));
         CU_ASSERT_EQUAL(present, 99);
-        CU_ASSERT(MPI_Wtime() - start < 5);
         EXPECT_OK(tern_hashtable_insert_many(f.worker, table, keys, values, KEYS, via, &stored));
         CU_ASSERT_EQUAL(stored, KEYS);
         uint64_t got[KEYS];
@@ -56,14 +54,13 @@ static void a_rank_dies(void) {
     /* What was buffered for the dead is told, once; the rest is there. */
     tern_hashtable_buffer *buffer = NULL;
     uint64_t refused = 7, got = 0, fresh = number_owned_by(table, 0, 9000 + 100 * f.rank);
-    double start = MPI_Wtime();
     EXPECT_OK(tern_hashtable_buffer_create(f.worker, table, 2, &buffer));
     EXPECT_OK(tern_hashtable_buffer_insert(f.worker, buffer, &of_dead, &of_dead));
     EXPECT_OK(tern_hashtable_buffer_insert(f.worker, buffer, &fresh, &fresh));
     EXPECT(TERN_ERR_PEER, tern_hashtable_buffer_flush(f.worker, buffer, &refused));
     EXPECT_DETAIL("of 1 buffered keys");
     EXPECT_DETAIL("has died");
-    CU_ASSERT(refused == 0 && MPI_Wtime() - start < 5);
+    CU_ASSERT_EQUAL(refused, 0);
     EXPECT_OK(tern_hashtable_buffer_flush(f.worker, buffer, &refused));
     EXPECT_OK(tern_hashtable_buffer_destroy(f.worker, buffer, NULL));
     EXPECT_OK(tern_hashtable_find(f.worker, table, &fresh, TERN_BY_RMA, &got));

@@ -227,7 +227,7 @@ static void a_lock_is_held(void) {
     }
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == owner)
-        CU_ASSERT(grew(&f, table, 10));
+        CU_ASSERT(grew(&f, table, TERN_TEST_PATIENCE));
     for (size_t i = KEYS / 2; i < KEYS; i++)
         EXPECT_OK(tern_hashtable_insert(f.worker, table, &keys[i], &keys[i], TERN_AUTO, NULL));
     for (size_t i = 0; i < KEYS; i++)

@@ -91,7 +91,7 @@ static void begin_move(scene *s) {
     EXPECT_OK(tern_put(s->f.worker, tern_anchor_place(s->table, OWNER, offsetof(tern_anchor, wish)),
                        &wish, 1));
     const tern_growth *growth = s->table->growth;
-    for (double limit = MPI_Wtime() + 10; MPI_Wtime() < limit;) {
+    for (double limit = MPI_Wtime() + TERN_TEST_PATIENCE; MPI_Wtime() < limit;) {
         tern_progress(s->f.worker);
         if (growth->to != NULL && growth->position == buckets - 1)
             return;

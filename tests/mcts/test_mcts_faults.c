@@ -32,8 +32,6 @@ static void a_rank_dies_in_a_search(uint32_t victim, tern_search_placement place
     pthread_t thread;
     if (f.rank == victim)
         CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, die_in_thread, NULL), 0);
-    start_clock();
-    began += 0.2;
     (void)TOLD(victim, tern_search_run(f.worker, search, &long_one, &result));
     EXPECT(TERN_ERR_PEER, tern_search_run(f.worker, search, &short_one, &result));
     EXPECT(TERN_ERR_PEER, tern_search_advance(f.worker, search, result.best));

@@ -45,8 +45,6 @@ static void a_rank_dies_in_a_game(void) {
     pthread_t thread;
     if (f.rank == victim)
         CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, die_in_thread, NULL), 0);
-    start_clock();
-    began += 0.2;
     tern_status status = TERN_OK;
     while (status == TERN_OK)
         status = play_some(&f, search);

@@ -339,7 +339,8 @@ static void reported(void) {
     if (rank == 0)
         MPI_Recv(&got, 1, MPI_INT, 1, 5, f.comm, MPI_STATUS_IGNORE);
     if (rank == 1) {
-        for (double end = MPI_Wtime() + 10; activity != NULL && MPI_Wtime() < end; sched_yield())
+        for (double end = MPI_Wtime() + TERN_TEST_PATIENCE; activity != NULL && MPI_Wtime() < end;
+             sched_yield())
             if (reports(activity, "MPI_Recv"))
                 break;
         CU_ASSERT(activity == NULL || reports(activity, "MPI_Recv"));

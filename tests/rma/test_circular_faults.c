@@ -32,7 +32,7 @@ static const tern_put_hook hook = {.put = keep, .flush = note};
 
 static void wait_for_death(fixture *f, uint32_t rank) {
     double start = MPI_Wtime();
-    while (!tern_peer_is_dead(&f->context->peers, rank) && MPI_Wtime() - start < 5)
+    while (!tern_peer_is_dead(&f->context->peers, rank) && MPI_Wtime() - start < TERN_TEST_PATIENCE)
         tern_peers_look(&f->context->peers);
     CU_ASSERT(tern_peer_is_dead(&f->context->peers, rank));
 }

@@ -154,7 +154,7 @@ static void ask_and_wait(fixture *f, uint32_t rank) {
     const uint64_t before = answered;
     EXPECT_OK(tern_call(f->worker, (tern_worker_id){rank, 0}, &ask_function, &before, 8));
     EXPECT_OK(tern_call_flush_all(f->worker));
-    for (double end = MPI_Wtime() + 30; answered == before && MPI_Wtime() < end;)
+    for (double end = MPI_Wtime() + TERN_TEST_PATIENCE; answered == before && MPI_Wtime() < end;)
         (void)tern_progress(f->worker);
     CU_ASSERT_EQUAL(answered, before + 8);
 }
@@ -209,7 +209,8 @@ static void late_rank_keeps_a_window(void) {
     char *data = calloc(BYTES, 1);
     called = answered = 0;
     if (f.rank == 1) {
-        for (double end = MPI_Wtime() + 30; parts_kept(&f) < WINDOW && MPI_Wtime() < end;)
+        for (double end = MPI_Wtime() + TERN_TEST_PATIENCE;
+             parts_kept(&f) < WINDOW && MPI_Wtime() < end;)
             (void)tern_progress(f.worker);
         for (int i = 0; i < 20; i++)
             ask_and_wait(&f, 0);

@@ -62,7 +62,7 @@ static void a_rank_dies(void) {
     tern_status status;
     while ((status = tern_descriptor_test(f.worker, TERN_ANY_WORKER, TERN_POSTED_RECEIVE, 1, &d)) ==
                TERN_ERR_EMPTY &&
-           MPI_Wtime() - start < 10)
+           MPI_Wtime() - start < TERN_TEST_PATIENCE)
         sched_yield();
     EXPECT_OK(status);
     EXPECT_OK(tern_put(f.worker, d.place, "x", 1));
@@ -70,7 +70,6 @@ static void a_rank_dies(void) {
     EXPECT_OK(tern_wait(f.worker, &post));
     moved = tern_request_result(&post);
     CU_ASSERT_EQUAL(moved, 1);
-    CU_ASSERT(MPI_Wtime() - start < 10);
     fixture_close(&f);
 }
 

@@ -479,7 +479,7 @@ static void inject(uint64_t header) {
     EXPECT_OK(inject_record(f.worker, out, header, NULL, 8));
     tern_ring_publish(f.worker, out);
     tern_stats stats = {0};
-    const double end = MPI_Wtime() + 20;
+    const double end = MPI_Wtime() + TERN_TEST_PATIENCE;
     while (stats.records_malformed == 0 && MPI_Wtime() < end &&
            tern_wait_step(f.context, &wait, TERN_ANYBODY) == TERN_OK) {
         tern_progress(f.worker);

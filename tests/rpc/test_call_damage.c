@@ -140,7 +140,7 @@ static void test_zero_header(void) {
     start(&request);
     int done = 0;
     atomic_store(tern_out_word(ring(), at), 0);
-    for (double end = MPI_Wtime() + 20; !done && MPI_Wtime() < end;)
+    for (double end = MPI_Wtime() + TERN_TEST_PATIENCE; !done && MPI_Wtime() < end;)
         EXPECT_OK(tern_test(f.worker, &request, &done));
     CU_ASSERT(done);
     expect_lost(&request, 1);
@@ -154,7 +154,7 @@ static void test_two(void) {
     start(&requests[1]);
     int done[2] = {0, 0};
     atomic_store(tern_out_word(ring(), at), 0);
-    for (double end = MPI_Wtime() + 20; !(done[0] && done[1]) && MPI_Wtime() < end;)
+    for (double end = MPI_Wtime() + TERN_TEST_PATIENCE; !(done[0] && done[1]) && MPI_Wtime() < end;)
         for (int i = 0; i < 2; i++)
             EXPECT_OK(tern_test(f.worker, &requests[i], &done[i]));
     CU_ASSERT(done[0] && done[1]);

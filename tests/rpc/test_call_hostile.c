@@ -144,7 +144,8 @@ static void send(const hostile *h, tern_worker_id to) {
 static void wait_for_all(size_t count, tern_worker **workers, const hostile *all) {
     for (size_t i = 0; i < count; i++) {
         tern_stats stats = {0};
-        for (double end = MPI_Wtime() + 10; stats.records_malformed == 0 && MPI_Wtime() < end;) {
+        for (double end = MPI_Wtime() + TERN_TEST_PATIENCE;
+             stats.records_malformed == 0 && MPI_Wtime() < end;) {
             tern_progress(f.worker);
             tern_progress(workers[i]);
             tern_stats_get(workers[i], &stats);

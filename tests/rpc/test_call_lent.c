@@ -270,7 +270,7 @@ static void broadcasts(void) {
         }
     }
     bool here = false;
-    for (double end = MPI_Wtime() + 40; !here && MPI_Wtime() < end;) {
+    for (double end = MPI_Wtime() + TERN_TEST_PATIENCE; !here && MPI_Wtime() < end;) {
         tern_progress(p.f.worker);
         tern_progress(other);
         here = __atomic_load_n(&got.run, __ATOMIC_RELAXED) == sent * WORKERS;

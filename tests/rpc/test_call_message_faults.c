@@ -7,16 +7,15 @@
 
 static double began;
 
-static void told_soon(tern_status status) {
+static void was_told(tern_status status) {
     EXPECT(TERN_ERR_PEER, status);
     EXPECT_DETAIL("has died");
-    CU_ASSERT(MPI_Wtime() - began < 5);
 }
 
 static tern_status call_until_told(fixture *f, uint32_t victim, bool by_worker) {
     static const unsigned char arguments[1000];
     tern_status status = TERN_OK;
-    while (status == TERN_OK && MPI_Wtime() - began < 10)
+    while (status == TERN_OK && MPI_Wtime() - began < TERN_TEST_PATIENCE)
         status = by_worker ? tern_call(f->worker, tern_by_message(to(victim)),
                                        &receive_nothing_function, arguments, sizeof arguments)
                            : tern_call(tern_context_caller(f->context), to(victim),
@@ -28,7 +27,8 @@ static tern_status call_until_told(fixture *f, uint32_t victim, bool by_worker) 
 static tern_status try_until_told(fixture *f, uint32_t victim, bool by_worker) {
     static const unsigned char arguments[1000];
     tern_status status = TERN_OK;
-    while ((status == TERN_OK || status == TERN_ERR_AGAIN) && MPI_Wtime() - began < 10)
+    while ((status == TERN_OK || status == TERN_ERR_AGAIN) &&
+           MPI_Wtime() - began < TERN_TEST_PATIENCE)
         status = by_worker ? tern_call_try(f->worker, tern_by_message(to(victim)),
                                            &receive_nothing_function, arguments, sizeof arguments)
                            : tern_call_try(tern_context_caller(f->context), to(victim),
@@ -62,13 +62,13 @@ static void asked_in_vain(fixture *f, uint32_t victim) {
     tern_worker *caller = tern_context_caller(f->context);
     int done = 0;
     began = MPI_Wtime();
-    told_soon(tern_wait(caller, &request[1]));
-    while (!done && MPI_Wtime() - began < 10)
+    was_told(tern_wait(caller, &request[1]));
+    while (!done && MPI_Wtime() - began < TERN_TEST_PATIENCE)
         EXPECT_OK(tern_test(caller, &request[2], &done));
     CU_ASSERT(done);
-    told_soon(tern_wait(caller, &request[2]));
-    told_soon(tern_wait(f->worker, &request[0]));
-    told_soon(
+    was_told(tern_wait(caller, &request[2]));
+    was_told(tern_wait(f->worker, &request[0]));
+    was_told(
         tern_call_return(caller, to(victim), &never_done_function, large, LARGE, NULL, 0, NULL));
 }
 
@@ -95,10 +95,10 @@ static void a_called_rank_dies(void) {
     fixture_lose(&f, victim);
     asked_in_vain(&f, victim);
     began = MPI_Wtime();
-    told_soon(f.rank < 2 ? try_until_told(&f, victim, f.rank == 0)
-                         : call_until_told(&f, victim, true));
+    was_told(f.rank < 2 ? try_until_told(&f, victim, f.rank == 0)
+                        : call_until_told(&f, victim, true));
     began = MPI_Wtime();
-    told_soon(call_until_told(&f, victim, f.rank % 2 == 1));
+    was_told(call_until_told(&f, victim, f.rank % 2 == 1));
     EXPECT(TERN_ERR_PEER, tern_call_try(f.worker, tern_by_message(to(victim)),
                                         &receive_nothing_function, NULL, 0));
     EXPECT(TERN_ERR_PEER, tern_quiesce(f.worker));

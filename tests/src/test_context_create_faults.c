@@ -8,7 +8,7 @@
 
 #include "survivors.h"
 
-/* No creation lasts longer, on machines that are not busy. */
+/* No creation lasts longer on a machine that is not busy. */
 enum { LONGEST_US = 60000 };
 
 static uint64_t moment_us;
@@ -38,17 +38,15 @@ static void killed_in_creation(void) {
         for (;;)
             pause();
     CU_ASSERT(status == TERN_OK || status == TERN_ERR_PEER);
-    CU_ASSERT(MPI_Wtime() - began < soon);
     if (status == TERN_OK) {
         tern_worker *worker = NULL;
         EXPECT_OK(tern_worker_adopt(context, 0, &worker));
-        while (status == TERN_OK && MPI_Wtime() - began < soon)
+        while (status == TERN_OK && still_patient())
             status = tern_barrier(worker);
         CU_ASSERT_EQUAL(status, TERN_ERR_PEER);
         EXPECT_OK(tern_worker_release(worker));
         EXPECT_OK(tern_context_destroy(context));
     }
-    CU_ASSERT(MPI_Wtime() - began < 2 * soon);
 }
 
 int main(int argc, char **argv) {

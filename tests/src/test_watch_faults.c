@@ -41,15 +41,25 @@ static bool open_context(size_t patience, size_t timeout) {
                                    "", CU_FALSE);
 }
 
-/* Waits for something that never comes from rank. TERN_OK: for so many seconds. */
-static tern_status wait_in_vain(uint32_t rank, double seconds) {
+/* Waits for something that never comes from rank. TERN_OK: until over says so. */
+static tern_status wait_until(uint32_t rank, double seconds, bool (*over)(void)) {
     tern_wait_state wait = TERN_WAIT_IN("a test");
     const double end = MPI_Wtime() + seconds;
     tern_status status = TERN_OK;
-    while (status == TERN_OK && MPI_Wtime() < end)
+    while (status == TERN_OK && !over() && MPI_Wtime() < end)
         status = tern_wait_round(f.context, &wait, tern_progress_round(f.worker), rank);
     return status;
 }
+
+static bool never(void) { return false; }
+
+/* The same for so many seconds. */
+static tern_status wait_in_vain(uint32_t rank, double seconds) {
+    return wait_until(rank, seconds, never);
+}
+
+static bool somebody_is_watched(void) { return tern_watches_count(f.context) > 0; }
+static bool nobody_is_watched(void) { return !somebody_is_watched(); }
 
 /* Nobody is connected to while no wait is long; then the rank that is waited for alone, and nobody
  * when that is over. */
@@ -68,11 +78,10 @@ static void only_long_waits(void) {
     /* On a machine that is so slow a wait may have been long. */
     if (MPI_Wtime() - began_at < PATIENCE)
         CU_ASSERT_EQUAL(tern_watches_begun(f.context), before);
-    EXPECT_OK(wait_in_vain(next, PATIENCE + 0.3));
-    CU_ASSERT(tern_watches_begun(f.context) > before);
-    CU_ASSERT(tern_watches_count(f.context) >= 1);
-    EXPECT_OK(wait_in_vain(f.rank, PATIENCE + 0.3));
-    CU_ASSERT_EQUAL(tern_watches_count(f.context), 0);
+    EXPECT_OK(wait_until(next, TERN_TEST_PATIENCE, somebody_is_watched));
+    CU_ASSERT(somebody_is_watched() && tern_watches_begun(f.context) > before);
+    EXPECT_OK(wait_until(f.rank, TERN_TEST_PATIENCE, nobody_is_watched));
+    CU_ASSERT(nobody_is_watched());
     EXPECT_OK(tern_barrier(f.worker));
     fixture_close(&f);
 }
@@ -88,9 +97,9 @@ static void a_stopped_rank(void) {
     if (f.rank == 1)
         raise(SIGSTOP);
     if (f.rank == 0) {
-        const uint64_t before = tern_watches_begun(f.context);
-        EXPECT_OK(wait_in_vain(1, PATIENCE + (tern_test_full() ? 10 : 1)));
-        CU_ASSERT(tern_watches_begun(f.context) > before);
+        EXPECT_OK(wait_until(1, TERN_TEST_PATIENCE, somebody_is_watched));
+        CU_ASSERT(somebody_is_watched());
+        EXPECT_OK(wait_in_vain(1, tern_test_full() ? 10 : 1));
         CU_ASSERT_EQUAL(kill(all[1], SIGCONT), 0);
     }
     EXPECT_OK(tern_barrier(f.worker));
@@ -248,6 +257,8 @@ static size_t answer_as_other(tern_worker *worker, void *argument) {
     return 0;
 }
 
+static bool has_called(void) { return other.callers > 0; }
+
 /* An answer with another nonce; with the right one nothing happens. */
 static void another_process(void) {
     enum { PATIENCE = 1 };
@@ -260,16 +271,17 @@ static void another_process(void) {
     other.callers = 0;
     other.right = true;
     EXPECT_OK(tern_progress_hook_add(f.context, answer_as_other, NULL));
-    EXPECT_OK(wait_in_vain(next, PATIENCE + 0.3));
+    EXPECT_OK(wait_until(next, TERN_TEST_PATIENCE, has_called));
+    EXPECT_OK(wait_in_vain(next, 0.3));
     CU_ASSERT_EQUAL(other.callers, 1);
     other.right = false;
     for (uint32_t i = 0; i < other.callers; i++)
         close(other.caller[i]);
     other.callers = 0;
     start_clock();
-    while (tern_context_dead(f.context) == TERN_NO_RANK && MPI_Wtime() - began < soon)
+    while (tern_context_dead(f.context) == TERN_NO_RANK && still_patient())
         (void)tern_progress(f.worker);
-    (void)TOLD(next, wait_in_vain(next, soon));
+    (void)TOLD(next, wait_in_vain(next, TERN_TEST_PATIENCE));
     for (uint32_t i = 0; i < other.callers; i++)
         close(other.caller[i]);
     close(other.socket);
@@ -298,7 +310,7 @@ static void a_silent_host(void) {
         (void)is_taken(fd[CALLERS + i], 100);
     }
     start_clock();
-    (void)TOLD(next, wait_in_vain(next, soon));
+    (void)TOLD(next, wait_in_vain(next, TERN_TEST_PATIENCE));
     CU_ASSERT(MPI_Wtime() - began > TIMEOUT);
     for (int i = 0; i < 2 * CALLERS; i++)
         close(fd[i]);
@@ -320,8 +332,8 @@ static void a_destroyed_context(void) {
     const int fd = dial(near ? port : 0);
     char nothing_comes;
     if (near)
-        CU_ASSERT(is_taken(fd, 5000) && recv(fd, &nothing_comes, 1, MSG_DONTWAIT) < 0 &&
-                  errno == EAGAIN);
+        CU_ASSERT(is_taken(fd, 1000 * TERN_TEST_PATIENCE) &&
+                  recv(fd, &nothing_comes, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN);
     close(fd);
     MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -332,7 +344,7 @@ static tern_status test_in_vain(uint32_t rank) {
     tern_status status = tern_call_start(f.worker, (tern_worker_id){rank, 0}, &nothing_function,
                                          NULL, 0, NULL, 0, &call);
     int done = 0;
-    while (status == TERN_OK && !done && MPI_Wtime() - began < soon)
+    while (status == TERN_OK && !done && still_patient())
         status = tern_test(f.worker, &call, &done);
     return done ? tern_wait(f.worker, &call) : status;
 }
