@@ -325,6 +325,59 @@ static void nobody_is_done_before_the_slowest(void) {
     fixture_close(&f);
 }
 
+static tern_distributed_queue *beneath; /* the one that handlers pop from */
+static uint64_t popped_beneath[2];      /* OK, and the queue was empty */
+
+static tern_status pop_beneath(tern_call_info *call, const void *arguments, size_t bytes) {
+    uint64_t item = 0;
+    (void)arguments, (void)bytes;
+    const tern_status status =
+        tern_distributed_queue_try_pop(call->worker, beneath, &item, TERN_LOCAL);
+    CU_ASSERT(status == TERN_OK || status == TERN_ERR_EMPTY);
+    popped_beneath[status != TERN_OK]++;
+    return TERN_OK;
+}
+TERN_FUNCTION(pop_beneath)
+
+/* A handler that pops finishes nothing: the code that it interrupts still works on its item. */
+static void a_handler_pops_while_an_item_is_worked_on(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_ptr counters[64];
+    fixture_alloc_all(&f, 64, TERN_DOMAIN_OWNER, counters);
+    beneath = make(&f, 64);
+    popped_beneath[0] = popped_beneath[1] = 0;
+    uint64_t item = 5;
+    if (f.rank == 0) {
+        for (int i = 0; i < 2; i++)
+            EXPECT_OK(tern_distributed_queue_try_push(f.worker, beneath, &item, TERN_LOCAL));
+        EXPECT_OK(tern_distributed_queue_try_pop(f.worker, beneath, &item, TERN_LOCAL));
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == f.size - 1)
+        for (int i = 0; i < 2; i++)
+            EXPECT_OK(tern_call_return(f.worker, (tern_worker_id){0, 0}, &pop_beneath_function,
+                                       NULL, 0, NULL, 0, NULL));
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank > 0)
+        wait_in_vain(&f, beneath, counters[0]);
+    if (f.rank == 0) {
+        CU_ASSERT(popped_beneath[0] == 1 && popped_beneath[1] == 1);
+        wait_for_all(&f, counters[0], f.size - 1);
+        for (uint32_t r = 0; r < f.size; r++)
+            EXPECT_OK(tern_distributed_queue_try_push(f.worker, beneath, &item, 0));
+    }
+    uint64_t mine = pop_to_the_end(&f, beneath), items = 0, all[64] = {0};
+    fixture_share(&f, &mine, sizeof mine, all);
+    for (uint32_t r = 0; r < f.size; r++)
+        items += all[r];
+    CU_ASSERT_EQUAL(items, f.size);
+    EXPECT_OK(tern_distributed_queue_destroy(f.worker, beneath));
+    fixture_free_all(&f, counters);
+    fixture_close(&f);
+}
+
 /* Ranks have reported that they wait, and one of them is given an item only then. */
 static void what_is_pushed_after_a_report_counts(void) {
     fixture f;
@@ -433,6 +486,7 @@ int main(int argc, char **argv) {
         {"everybody_steals", everybody_steals},
         {"work_ends_when_all_is_done", work_ends_when_all_is_done},
         {"nobody_is_done_before_the_slowest", nobody_is_done_before_the_slowest},
+        {"a_handler_pops_while_an_item_is_worked_on", a_handler_pops_while_an_item_is_worked_on},
         {"what_is_pushed_after_a_report_counts", what_is_pushed_after_a_report_counts},
         {"the_end_is_told_before_it_is_returned", the_end_is_told_before_it_is_returned},
         {"what_does_not_fit_goes_elsewhere", what_does_not_fit_goes_elsewhere},
