@@ -67,6 +67,17 @@ static tern_status answer_ring_to_check(tern_worker *worker, uint32_t target) {
     return out != NULL && out->near ? answer_ring_check(worker, out) : TERN_OK;
 }
 
+/* Whether the target has consumed the record that asks, and the answer is not there: it has gone
+ * somewhere else, or nothing in the record asked for one. */
+static bool answer_is_lost(tern_worker *worker, uint32_t target, const tern_return_address *back) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    const tern_cell_use *use = &mine->cell[back->cell];
+    const tern_out *out = mine->out[tern_line_of(worker->context, TERN_CHANNEL_CALLS, target)];
+    return use->ring != 0 && out != NULL && out->near && use->ring == out->ring + 1 &&
+           (int64_t)(out->via->consumed(worker, out) - use->asked) >= 0 &&
+           !tern_reply_arrived(worker, back);
+}
+
 /* Threads without a worker have neither rings nor cells. */
 static tern_status answer_check(tern_worker *worker, uint32_t target,
                                 const tern_return_address *back) {
@@ -78,7 +89,13 @@ static tern_status answer_check(tern_worker *worker, uint32_t target,
                          "the cell %u for an answer of rank %u was written over; look for what "
                          "writes into rank %u's segment",
                          back->cell, rank, worker->context->rank);
-    return answer_ring_to_check(worker, target);
+    const tern_status status = answer_ring_to_check(worker, target);
+    if (status != TERN_OK || back == NULL || !answer_is_lost(worker, target, back))
+        return status;
+    return tern_fail(TERN_ERR_CORRUPT,
+                     "rank %u has consumed a call and its answer has not come to this rank's cell "
+                     "%u; look for what writes into rank %u's segment",
+                     rank, back->cell, rank);
 }
 
 void tern_answer_look_everywhere(tern_worker *worker) {

@@ -11,6 +11,9 @@
  *            one record follows the other, and no correct rank writes there. The origin, who knows
  *            the end, walks along the headers. A target that refuses a record says that it has
  *            consumed what is no position.
+ *            A target that hears its doorbell says how much it has consumed. Once that is
+ *            the record of a call whose answer is stored before, and the answer is not there, it
+ *            never comes.
  *     cell   Until the answer comes, the sequence is what it was when the cell was reserved.
  *
  * The origin looks when it looks after its peers, every few milliseconds of a wait, also of one

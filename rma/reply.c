@@ -102,10 +102,21 @@ tern_status tern_reply_expect(tern_worker *worker, tern_return_address *address)
     uint32_t cell = (uint32_t)__builtin_ctzll(~mine->cells_used);
     mine->cells_used |= (uint64_t)1 << cell;
     *address = (tern_return_address){cell, mine->cell[cell].moved, ++mine->sequence};
+    mine->cell[cell].ring = 0;
     /* R9: tern_reply_arrived; it has seen the answer before */
     mine->cell[cell].before =
         atomic_load_explicit(&mine->cell[cell].memory->sequence, memory_order_relaxed);
     return TERN_OK;
+}
+
+void tern_reply_note_record(tern_worker *worker, const tern_return_address *address,
+                            uint32_t target) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    const tern_out *out = mine->out[tern_line_of(worker->context, TERN_CHANNEL_CALLS, target)];
+    if (is_of_thread(address) || out == NULL || !out->near)
+        return;
+    mine->cell[address->cell].asked = out->lane.write;
+    mine->cell[address->cell].ring = out->ring + 1;
 }
 
 uint64_t tern_reply_checksum(const tern_context *context, const tern_cell *image) {

@@ -52,6 +52,8 @@ typedef struct tern_cell_use {
     tern_cell *memory;
     uint64_t before;   /* the sequence in the cell when it was reserved */
     uint64_t looked;   /* worker->looked when a test has looked for damage last */
+    uint64_t asked;    /* the position in the ring behind the record that asks, */
+    uint32_t ring;     /* and the ring + 1; 0: not known (tern_reply_note_record) */
     uint64_t given_up; /* no answer up to this sequence is waited for; written under the MPI lock */
     uint32_t moved;    /* as in a return address */
     uint32_t rank;     /* that is to give the answer that was given up */
@@ -63,6 +65,10 @@ void tern_reply_open(tern_worker *worker);
 bool tern_reply_room(tern_worker *worker);
 /* Reserves a cell. TERN_ERR_AGAIN: all are in use. */
 tern_status tern_reply_expect(tern_worker *worker, tern_return_address *address);
+/* The record that asks is the last one of the worker's ring to target, if that rank shares memory,
+ * and its answer is there before the record counts as consumed. */
+void tern_reply_note_record(tern_worker *worker, const tern_return_address *address,
+                            uint32_t target);
 /* Whether the answer is there. The acquire pairs with the writer's release of the sequence. */
 bool tern_reply_arrived(tern_worker *worker, const tern_return_address *address);
 /* Whether the cell, for an answer of a rank that shares memory, holds what no rank has written. */

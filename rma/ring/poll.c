@@ -90,6 +90,17 @@ static tern_in *accept_ring(tern_worker *worker, uint32_t line) {
     return in;
 }
 
+static void poll_report(tern_worker *worker, tern_in *in) {
+    if (in->via->report(worker, in) == TERN_OK)
+        in->reported = in->position;
+}
+
+/* An origin that has waited for long rings, too, and wants to know (rma/answer.h). */
+static void poll_tell(tern_worker *worker, tern_in *in) {
+    if (in->via == &tern_transport_shm && in->position != in->reported && !in->closed)
+        poll_report(worker, in);
+}
+
 static void hear_doorbells(tern_worker *worker) {
     tern_rma *rma = tern_rma_of(worker->context);
     tern_rma_worker *mine = tern_rma_worker_of(worker);
@@ -116,6 +127,7 @@ static void hear_doorbells(tern_worker *worker) {
                 continue;
             /* R4 */
             atomic_store_explicit(&in->header->idle, 0, memory_order_relaxed);
+            poll_tell(worker, in);
             tern_sleep_woken(in);
             tern_reclaim_hear(worker, in);
             poll_activate(mine, in);
@@ -156,11 +168,6 @@ bool tern_ring_rest(tern_worker *worker, tern_in *in, size_t active) {
     worker->stats.rings_idled++;
     in->active = false;
     return true;
-}
-
-static void poll_report(tern_worker *worker, tern_in *in) {
-    if (in->via->report(worker, in) == TERN_OK)
-        in->reported = in->position;
 }
 
 void tern_ring_report(tern_worker *worker, tern_in *in) {

@@ -38,6 +38,8 @@ tern_status tern_answer_ask(tern_worker *worker, tern_worker_id target,
         tern_reply_release(worker, &back);
         return status;
     }
+    if (!route.by_message)
+        tern_reply_note_record(worker, &back, route.target);
     *answer = tern_answer_expect(worker, route.target, tern_record_id(header), &back);
     if (__builtin_expect(worker->profile != NULL, 0) && back.cell < TERN_PROFILE_ANSWERS)
         worker->profile->answer[back.cell] = tern_record_id(header);

@@ -222,6 +222,40 @@ static void a_record_that_is_written_over(void) {
     }
 }
 
+static tern_request lost;
+
+/* Words of a record that has a right header: its kind, and where the answer goes. */
+static void another_kind(void) {
+    _Atomic uint64_t *word = tern_out_word(ring(), ring()->lane.write);
+    start(&lost);
+    atomic_fetch_xor(word, TERN_RECORD_CALL ^ TERN_RECORD_CALL_RETURN);
+}
+static void another_cell(void) {
+    _Atomic uint64_t *word = tern_out_word(ring(), ring()->lane.write + 8);
+    start(&lost);
+    atomic_fetch_xor(word, 8);
+}
+static void no_cell(void) {
+    _Atomic uint64_t *word = tern_out_word(ring(), ring()->lane.write + 8);
+    start(&lost);
+    atomic_fetch_xor(word, UINT64_C(1) << 30);
+}
+
+/* The target executes what it has got, and answers elsewhere or not at all. */
+static void a_record_that_asks_for_nothing(void) {
+    static void (*const acts[])(void) = {another_kind, another_cell, no_cell};
+    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
+        if (!open_scene())
+            return;
+        while_none_progresses(acts[i]);
+        if (f.rank == 0) {
+            expect_lost(&lost, 1);
+            EXPECT_OK(ask());
+        }
+        close_scene();
+    }
+}
+
 /* A worker's number is not its rank. */
 static void a_record_before_a_request_for_memory(void) {
     if (!open_scene_of(2))
@@ -349,6 +383,7 @@ int main(int argc, char **argv) {
         {"a_record_that_is_refused", a_record_that_is_refused},
         {"a_place_that_is_refused", a_place_that_is_refused},
         {"a_record_that_is_written_over", a_record_that_is_written_over},
+        {"a_record_that_asks_for_nothing", a_record_that_asks_for_nothing},
         {"a_record_before_a_request_for_memory", a_record_before_a_request_for_memory},
         {"a_record_before_a_lock_is_acquired", a_record_before_a_lock_is_acquired},
         {"an_answer_that_is_written_over", an_answer_that_is_written_over},
