@@ -185,12 +185,17 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     status = tern_collective_agree(context, worker, status, name);
     if (status != TERN_OK)
         return status;
-    uint64_t agreed[] = {
-        options->key_bytes,         options->value_bytes,         (uint64_t)options->counter,
-        options->capacity,          (uint64_t)options->call_only, options->key_hash != NULL,
-        options->key_equal != NULL, (uint64_t)options->grow,      options->key_owner != NULL};
-    status = tern_collective_same(context, worker, agreed, sizeof agreed,
-                                  "the options of tern_hashtable_create");
+    const tern_field agreed[] = {{"key_bytes", options->key_bytes},
+                                 {"value_bytes", options->value_bytes},
+                                 {"counter", (uint64_t)options->counter},
+                                 {"capacity", options->capacity},
+                                 {"call_only", (uint64_t)options->call_only},
+                                 {"the presence of key_hash", options->key_hash != NULL},
+                                 {"the presence of key_equal", options->key_equal != NULL},
+                                 {"grow", (uint64_t)options->grow},
+                                 {"the presence of key_owner", options->key_owner != NULL}};
+    status =
+        tern_collective_same_fields(context, worker, agreed, sizeof agreed / sizeof *agreed, name);
     if (status != TERN_OK)
         return status;
 
@@ -269,9 +274,10 @@ void tern_table_leave(tern_hashtable *table) { tern_object_remove(table->context
 tern_status tern_hashtable_destroy(tern_worker *worker, tern_hashtable *table) {
     if (table == NULL)
         return TERN_OK;
-    if (worker == NULL || worker->context != table->context)
-        return tern_fail(TERN_ERR_ARGUMENT,
-                         "tern_hashtable_destroy: worker is NULL or of another context");
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_hashtable_destroy: worker is NULL");
+    if (worker->context != table->context)
+        return tern_object_refuse(table->context, "tern_hashtable_destroy", "table");
     TERN_COLLECTIVE(worker, "tern_hashtable_destroy");
     tern_status status = tern_worker_may_wait(worker, "tern_hashtable_destroy");
     if (status != TERN_OK)
@@ -292,6 +298,6 @@ tern_status tern_hashtable_destroy(tern_worker *worker, tern_hashtable *table) {
     tern_deferred_free(table);
     free(table->part);
     free(table->inside);
-    free(table);
+    tern_destroyed_keep_object(table, sizeof *table);
     return status == TERN_OK ? freed : status;
 }

@@ -30,7 +30,7 @@ tern_status tern_hashtable_check(const tern_worker *worker, const tern_hashtable
                          : table == NULL ? "table"
                                          : "key");
     if (worker->context != table->context)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker and table are of different contexts", name);
+        return tern_object_refuse(table->context, name, "table");
     tern_status status = tern_flags_check(flags, excluded, name);
     if (status != TERN_OK)
         return status;
@@ -52,6 +52,11 @@ tern_status tern_hashtable_check_kind(const tern_hashtable *table, int counter, 
                              : "counters; use tern_hashtable_add");
 }
 
+const char *tern_table_room_remedy(const tern_hashtable *table) {
+    return table->grows ? "a rank had no memory for a larger part; raise TERN_SEGMENT_SIZE"
+                        : "create it with grow = 1 or a greater capacity";
+}
+
 tern_status tern_hashtable_outcome(const tern_hashtable *table, uint32_t owner,
                                    tern_status status) {
     if (status == TERN_ERR_FULL && table->grows)
@@ -62,9 +67,9 @@ tern_status tern_hashtable_outcome(const tern_hashtable *table, uint32_t owner,
     if (status == TERN_ERR_FULL)
         return tern_fail(status,
                          "all %llu buckets of rank %u's part belong to other keys, or no memory "
-                         "was left to make it anew without erased ones; create it with a greater "
-                         "capacity, or raise TERN_SEGMENT_SIZE if the segment is full",
-                         (unsigned long long)table->buckets, owner);
+                         "was left to make it anew without erased ones; %s, or raise "
+                         "TERN_SEGMENT_SIZE if the segment is full",
+                         (unsigned long long)table->buckets, owner, tern_table_room_remedy(table));
     if (status == TERN_ERR_NOT_FOUND)
         return tern_fail_plainly(status, "no such key");
     return status;

@@ -227,6 +227,9 @@ tern_status tern_hashtable_check(const tern_worker *worker, const tern_hashtable
 /* TERN_ERR_UNSUPPORTED unless the table has counters (1) or values (0). */
 tern_status tern_hashtable_check_kind(const tern_hashtable *table, int counter, const char *name);
 
+/* What helps where keys found no room. */
+const char *tern_table_room_remedy(const tern_hashtable *table);
+
 /* Sets the detail of TERN_ERR_FULL and TERN_ERR_NOT_FOUND, and returns status. */
 tern_status tern_hashtable_outcome(const tern_hashtable *table, uint32_t owner, tern_status status);
 

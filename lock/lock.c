@@ -125,7 +125,7 @@ static tern_status locks_check(const tern_worker *worker, const tern_locks *lock
     if (worker == NULL || locks == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", name);
     if (worker->context != locks->context)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker and locks are of different contexts", name);
+        return tern_object_refuse(locks->context, name, "locks");
     if (index >= locks->count)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: there is no lock %zu; there are %zu", name, index,
                          locks->count);
@@ -250,7 +250,7 @@ static void locks_discard(tern_object *object) {
     free(locks->lock);
     free(locks->waiter);
     free(locks->held);
-    free(locks);
+    tern_destroyed_keep_object(locks, sizeof *locks);
 }
 
 /* Calls that still come find nothing. */
@@ -271,7 +271,8 @@ tern_status tern_locks_create(tern_worker *worker, size_t count, tern_locks **lo
                            name, count, UINT32_MAX);
     status = tern_collective_agree(context, worker, status, name);
     if (status == TERN_OK)
-        status = tern_collective_same(context, worker, &count, sizeof count, "the number of locks");
+        status =
+            tern_collective_same_fields(context, worker, &(tern_field){"count", count}, 1, name);
     if (status != TERN_OK)
         return status;
     tern_locks *fresh = calloc(1, sizeof *fresh);
@@ -312,8 +313,10 @@ tern_status tern_locks_destroy(tern_worker *worker, tern_locks *locks) {
     static const char name[] = "tern_locks_destroy";
     if (locks == NULL)
         return TERN_OK;
-    if (worker == NULL || worker->context != locks->context)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL or of another context", name);
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
+    if (worker->context != locks->context)
+        return tern_object_refuse(locks->context, name, "locks");
     TERN_COLLECTIVE(worker, name);
     tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)

@@ -41,11 +41,14 @@ tern_status tern_map_create(tern_worker *worker, const tern_map_options *options
     status = tern_collective_agree(context, worker, status, name);
     if (status != TERN_OK)
         goto fail;
-    uint64_t agreed[] = {
-        options->capacity,       options->inline_bytes,      (uint64_t)options->call_only,
-        (uint64_t)options->grow, options->key_owner != NULL, options->key_digest != NULL};
-    status = tern_collective_same(context, worker, agreed, sizeof agreed,
-                                  "the options of tern_map_create");
+    const tern_field agreed[] = {{"capacity", options->capacity},
+                                 {"inline_bytes", options->inline_bytes},
+                                 {"call_only", (uint64_t)options->call_only},
+                                 {"grow", (uint64_t)options->grow},
+                                 {"the presence of key_owner", options->key_owner != NULL},
+                                 {"the presence of key_digest", options->key_digest != NULL}};
+    status =
+        tern_collective_same_fields(context, worker, agreed, sizeof agreed / sizeof *agreed, name);
     if (status != TERN_OK)
         goto fail;
     m->context = context;
@@ -86,7 +89,7 @@ static tern_status map_begin(tern_worker *worker, const tern_map *map, const cha
         return tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
                          worker == NULL ? "worker" : "map");
     if (worker->context != map->context)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker and map are of different contexts", name);
+        return tern_object_refuse(map->context, name, "map");
     return tern_worker_may_wait(worker, name);
 }
 
@@ -137,7 +140,7 @@ tern_status tern_map_destroy(tern_worker *worker, tern_map *map) {
         freed = freed == TERN_OK ? quiesced : freed;
     }
     tern_status destroyed = tern_hashtable_destroy(worker, map->table);
-    free(map);
+    tern_destroyed_keep_object(map, sizeof *map);
     status = status == TERN_OK ? freed : status;
     return status == TERN_OK ? destroyed : status;
 }

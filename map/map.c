@@ -11,6 +11,8 @@ tern_status tern_map_check(const tern_worker *worker, const tern_map *map, const
                            const char *name) {
     if (map == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: map is NULL", name);
+    if (map->table == NULL)
+        return tern_object_refuse(map->context, name, "map");
     tern_status status =
         tern_hashtable_check(worker, map->table, key_bytes > 0 ? key : "", flags, excluded, name);
     if (status == TERN_OK && key_bytes > TERN_MAP_KEY_MAX)

@@ -142,17 +142,19 @@ static tern_queue queue_part_of(tern_context *context, const tern_queue_options 
 }
 
 static tern_status queue_agree(tern_worker *worker, tern_status status, const tern_queue_options *o,
-                               bool everywhere, const void *out, const char *name) {
+                               const void *out, const char *name) {
     tern_context *context = worker->context;
     if (status == TERN_OK)
         status = queue_check_options(context, o, out, name);
     status = tern_collective_agree(context, worker, status, name);
     if (status != TERN_OK)
         return status;
-    uint64_t agreed[] = {o->host, o->item_bytes, o->capacity, (uint64_t)o->call_only, everywhere};
-    char what[64];
-    snprintf(what, sizeof what, "the options of %s", name);
-    return tern_collective_same(context, worker, agreed, sizeof agreed, what);
+    const tern_field agreed[] = {{"host", o->host},
+                                 {"item_bytes", o->item_bytes},
+                                 {"capacity", o->capacity},
+                                 {"call_only", (uint64_t)o->call_only}};
+    return tern_collective_same_fields(context, worker, agreed, sizeof agreed / sizeof *agreed,
+                                       name);
 }
 
 tern_status tern_queue_create_parts(tern_worker *worker, tern_status before,
@@ -161,7 +163,7 @@ tern_status tern_queue_create_parts(tern_worker *worker, tern_status before,
     TERN_COLLECTIVE(worker, name);
     tern_status status = tern_worker_may_wait(worker, name);
     if (status == TERN_OK)
-        status = queue_agree(worker, before, options, everywhere, parts, name);
+        status = queue_agree(worker, before, options, parts, name);
     if (status != TERN_OK)
         return status;
     tern_context *context = worker->context;
@@ -206,8 +208,10 @@ fail:
 
 tern_status tern_queue_destroy_parts(tern_worker *worker, tern_queue *parts, size_t count,
                                      const char *name) {
-    if (worker == NULL || worker->context != parts->context)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL or of another context", name);
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
+    if (worker->context != parts->context)
+        return tern_object_refuse(parts->context, name, "queue");
     TERN_COLLECTIVE(worker, name);
     tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
@@ -228,7 +232,7 @@ tern_status tern_queue_destroy_parts(tern_worker *worker, tern_queue *parts, siz
         tern_status freed = tern_free(worker, q->scratch);
         status = status == TERN_OK ? freed : status;
     }
-    free(parts);
+    tern_destroyed_keep_object(parts, count * sizeof *parts);
     return status;
 }
 

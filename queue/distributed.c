@@ -65,17 +65,18 @@ tern_status tern_distributed_queue_destroy(tern_worker *worker, tern_distributed
     if (queue == NULL)
         return TERN_OK;
     static const char name[] = "tern_distributed_queue_destroy";
-    tern_status status =
-        worker == NULL || worker->context != queue->context
-            ? tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL or of another context", name)
-            : tern_worker_may_wait(worker, name);
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", name);
+    if (worker->context != queue->context)
+        return tern_object_refuse(queue->context, name, "queue");
+    tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;
     status = tern_queue_destroy_parts(worker, queue->parts, queue->context->size, name);
     if (status == TERN_ERR_MISMATCH)
         return status;
     tern_ending_close(&queue->ending);
-    free(queue);
+    tern_destroyed_keep_object(queue, sizeof *queue);
     return status;
 }
 
@@ -123,7 +124,7 @@ static tern_status distributed_check(const tern_worker *worker, const tern_distr
                          : data == NULL  ? "items"
                                          : "the count that is returned");
     if (worker->context != queue->context)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker and queue are of different contexts", name);
+        return tern_object_refuse(queue->context, name, "queue");
     return TERN_OK;
 }
 

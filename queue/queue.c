@@ -14,7 +14,7 @@ static tern_status queue_check(const tern_worker *worker, const tern_queue *queu
                          : queue == NULL ? "queue"
                                          : "item or count");
     if (worker->context != queue->context)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker and queue are of different contexts", name);
+        return tern_object_refuse(queue->context, name, "queue");
     return TERN_OK;
 }
 
@@ -70,8 +70,11 @@ static tern_status queue_explain(tern_worker *worker, tern_status status, const 
     if (status == TERN_ERR_FULL || status == TERN_ERR_EMPTY)
         tern_look_vainly(worker);
     if (status == TERN_ERR_FULL)
-        return tern_fail(status, "%s: all %llu items that fit are in the queue", name,
-                         (unsigned long long)queue->capacity);
+        return tern_fail(
+            status,
+            "%s: all %llu items that fit are in the queue; pop some, or create it with a greater "
+            "capacity",
+            name, (unsigned long long)queue->capacity);
     if (status == TERN_ERR_EMPTY)
         return tern_fail(status, "%s: the queue is empty", name);
     if (status == TERN_ERR_TIMEOUT)

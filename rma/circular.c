@@ -52,6 +52,8 @@ static tern_status circular_check(const tern_worker *worker, const tern_circular
                                   const void *piece, const char *function) {
     if (worker == NULL || circular == NULL || piece == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", function);
+    if (circular->worker == NULL)
+        return tern_object_refuse(NULL, function, "circular buffer");
     if (circular->worker != worker)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: the buffer is worker %u's, not worker %u's",
                          function, circular->worker->id, worker->id);
@@ -82,7 +84,7 @@ static void circular_discard(tern_circular *circular) {
         tern_ignore(tern_free(circular->worker, circular->chunk[--circular->chunks]));
     tern_circle_close(&circular->circle);
     free(circular->chunk);
-    free(circular);
+    tern_destroyed_keep_object(circular, sizeof *circular);
 }
 
 tern_status tern_circular_create(tern_worker *worker, const tern_circular_options *options,

@@ -491,9 +491,14 @@ static bool config_differs(const option *k, const tern_config *a, const tern_con
                : x != y;
 }
 
-const char *tern_config_difference(const tern_config *a, const tern_config *b) {
-    for (size_t i = 0; i < KNOBS; i++)
-        if (!options[i].local && config_differs(&options[i], a, b))
-            return options[i].name;
+const char *tern_config_difference(const tern_config *a, const tern_config *b, char *of_a,
+                                   char *of_b, size_t room) {
+    for (const option *k = options; k < options + KNOBS; k++) {
+        if (k->local || !config_differs(k, a, b))
+            continue;
+        format_value(k, read_field(a, k), of_a, room);
+        format_value(k, read_field(b, k), of_b, room);
+        return k->name;
+    }
     return NULL;
 }

@@ -66,11 +66,12 @@ static tern_status name_the_option(tern_context *context) {
     if (status == TERN_OK)
         status = tern_collective_allgather(context, NULL, &context->config, sizeof *all, all);
     for (uint32_t r = 1; status == TERN_OK && r < context->size; r++) {
-        const char *option = tern_config_difference(&all[0], &all[r]);
+        char first[256], other[256];
+        const char *option = tern_config_difference(&all[0], &all[r], first, other, sizeof first);
         if (option != NULL)
             status = tern_fail(TERN_ERR_MISMATCH,
-                               "%s differs between rank 0 and rank %u; give every rank the same",
-                               option, r);
+                               "%s is '%s' on rank 0 and '%s' on rank %u; give every rank the same",
+                               option, first, other, r);
     }
     free(all);
     return status;
@@ -82,7 +83,9 @@ static tern_status agree_on_config(tern_context *context) {
     uint64_t differs = 0;
     tern_status status = tern_collective_broadcast(context, NULL, 0, &first, sizeof first);
     if (status == TERN_OK) {
-        differs = tern_config_difference(&first, &context->config) != NULL;
+        char theirs[8], mine[8];
+        differs =
+            tern_config_difference(&first, &context->config, theirs, mine, sizeof mine) != NULL;
         status = tern_collective_sum(context, NULL, &differs, 1);
     }
     return status == TERN_OK && differs > 0 ? name_the_option(context) : status;

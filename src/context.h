@@ -131,6 +131,7 @@ struct tern_worker {
     uint32_t id;            /* rank * workers + index: its number in the job */
     uint32_t unsettled;     /* operations by TERN_AUTO that do not simply go by RMA: a bit for each
                                kind and class of targets (path/selector.h) */
+    uintptr_t thread;       /* that runs, or ran, the round (tern_thread_self) */
     bool in_progress;       /* tern_progress is never re-entered */
     bool in_handler;        /* waits are refused */
     const char *collective; /* the collective function that it is in, or NULL */
@@ -183,9 +184,11 @@ static inline bool tern_is_nobody(const tern_worker *worker) {
     return worker->index == TERN_NO_WORKER;
 }
 
-/* TERN_ERR_STATE if the worker runs a handler, where nothing may wait; TERN_ERR_ARGUMENT if it is
- * NULL. */
+/* TERN_ERR_STATE if the worker runs a handler, where nothing may wait, or another thread uses it;
+ * TERN_ERR_ARGUMENT if it is NULL. */
 tern_status tern_worker_may_wait(const tern_worker *worker, const char *function);
+/* Whether another thread is in a round of the worker, which is adopted by one thread at a time. */
+bool tern_worker_is_shared(const tern_worker *worker);
 
 /* Whether the calling thread has adopted the worker. */
 bool tern_worker_is_own(const tern_worker *worker);
@@ -218,8 +221,10 @@ static inline bool tern_same_node(const tern_context *context, uint32_t rank) {
 
 /* config.c: the configuration. */
 
-/* The first option in which a and b differ although ranks must agree on it, or NULL. */
-const char *tern_config_difference(const tern_config *a, const tern_config *b);
+/* The first option in which a and b differ although ranks must agree on it, or NULL. [out] of_a,
+ * of_b: then its values, in room bytes each. */
+const char *tern_config_difference(const tern_config *a, const tern_config *b, char *of_a,
+                                   char *of_b, size_t room);
 
 /* Logs a warning for each TERN_* variable of the environment that looks like an option and is none.
  */
@@ -239,5 +244,13 @@ static inline bool tern_is_destroyed(const tern_context *context) { return conte
 
 /* TERN_ERR_STATE, with the name of the function. */
 tern_status tern_destroyed_fail(const char *function) __attribute__((cold));
+
+/* Instead of free: clears an object that is destroyed and keeps its memory until some others have
+ * been destroyed, so that an operation that is given it finds no context in it. */
+void tern_destroyed_keep_object(void *object, size_t bytes);
+/* For an operation whose worker is not of the object's context, which is NULL if the object, of
+ * such a kind, has been destroyed. */
+tern_status tern_object_refuse(const tern_context *context, const char *function, const char *kind)
+    __attribute__((cold));
 
 #endif

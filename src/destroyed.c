@@ -29,6 +29,26 @@ static void worker_empty(tern_worker *worker, tern_context *context) {
     worker->in_handler = worker->in_progress = true;
 }
 
+void tern_destroyed_keep_object(void *object, size_t bytes) {
+    static void *objects[KEPT];
+    static size_t at;
+    memset(object, 0, bytes);
+    pthread_mutex_lock(&lock);
+    void *oldest = objects[at];
+    objects[at] = object;
+    at = (at + 1) % KEPT;
+    pthread_mutex_unlock(&lock);
+    free(oldest);
+}
+
+tern_status tern_object_refuse(const tern_context *context, const char *function,
+                               const char *kind) {
+    if (context == NULL)
+        return tern_fail(TERN_ERR_STATE, "%s: the %s has been destroyed", function, kind);
+    return tern_fail(TERN_ERR_ARGUMENT, "%s: worker and %s are of different contexts", function,
+                     kind);
+}
+
 void tern_destroyed_keep(tern_context *context) {
     tern_worker **worker = context->worker;
     const uint32_t workers = context->workers;

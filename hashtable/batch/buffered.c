@@ -32,9 +32,8 @@ tern_status tern_buffered_report(tern_scatter *scatter, uint64_t *taken, uint64_
                            unknown, kind, scatter->text);
     else if (no_room > 0)
         status = tern_fail(TERN_ERR_FULL,
-                           "%" PRIu64 " of %" PRIu64 " buffered keys found no room; create the %s "
-                           "with a greater capacity, or let it grow",
-                           no_room, *taken, kind);
+                           "%" PRIu64 " of %" PRIu64 " buffered keys found no room in the %s; %s",
+                           no_room, *taken, kind, tern_table_room_remedy(scatter->table));
     *taken = *stored = *refused = 0;
     if (told != NULL)
         *told = no_room;

@@ -85,10 +85,8 @@ tern_status tern_items_insert(tern_worker *worker, tern_hashtable *table, const 
     else
         status = insert_by_rma(worker, table, items, promise, stored);
     if (status == TERN_OK && *stored < items->count)
-        status =
-            tern_fail(TERN_ERR_FULL,
-                      "%zu of %zu keys found no room; create the table with a greater capacity",
-                      items->count - *stored, items->count);
+        status = tern_fail(TERN_ERR_FULL, "%zu of %zu keys found no room in the table; %s",
+                           items->count - *stored, items->count, tern_table_room_remedy(table));
     return status;
 }
 

@@ -121,7 +121,7 @@ tern_status tern_visit_check(const tern_worker *worker, const tern_hashtable *ta
     if (worker == NULL || table == NULL || missing)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", name);
     if (worker->context != table->context)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker and table are of different contexts", name);
+        return tern_object_refuse(table->context, name, "table");
     return TERN_OK;
 }
 

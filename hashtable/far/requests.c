@@ -118,8 +118,8 @@ static tern_status table_request_explain(const tern_request *request) {
     if (status == TERN_ERR_FULL)
         return tern_fail(status,
                          "all buckets of rank %u's part belong to other keys, erased ones too; "
-                         "clear the table, create it with a greater capacity or, if it grows, "
-                         "raise TERN_SEGMENT_SIZE",
+                         "clear the table, create it with grow = 1 or a greater capacity or, if "
+                         "it grows, raise TERN_SEGMENT_SIZE",
                          request->rank);
     return tern_fail(status, "an operation on rank %u's part failed while it was under way: %s",
                      request->rank, tern_strerror(status));

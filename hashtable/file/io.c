@@ -22,8 +22,8 @@ tern_status tern_file_arguments(tern_worker *worker, tern_status others, const c
     status = tern_collective_agree(worker->context, worker, others, function);
     if (status != TERN_OK)
         return status;
-    uint64_t hash = XXH3_64bits(path, strlen(path));
-    return tern_collective_same(worker->context, worker, &hash, sizeof hash, "the path of a file");
+    return tern_collective_same_text(worker->context, worker, path, "the path of a file",
+                                     "give every rank the same");
 }
 
 tern_status tern_file_fail(const char *what, const char *path) {

@@ -49,12 +49,13 @@ static tern_status save_check_arguments(const tern_file_content *content, const 
 
 /* Collective: the note into the header; it is the same on all ranks. */
 static tern_status take_note(tern_worker *worker, const void *note, size_t bytes,
-                             tern_file_header *h) {
+                             tern_file_header *h, const char *name) {
     h->note_bytes = bytes;
     if (bytes > 0)
         memcpy(h->note, note, bytes);
-    uint64_t hash = XXH3_64bits(&h->note_bytes, sizeof h->note_bytes + sizeof h->note);
-    return tern_collective_same(worker->context, worker, &hash, sizeof hash, "the note of a file");
+    const tern_field fields[] = {{"note_bytes", bytes},
+                                 {"the checksum of note", XXH3_64bits(h->note, sizeof h->note)}};
+    return tern_collective_same_fields(worker->context, worker, fields, 2, name);
 }
 
 /* Collective: what all ranks' parts are in blocks, and which are this rank's. */
@@ -102,9 +103,8 @@ static tern_status save_find_target(tern_worker *worker, const tern_file_content
     status = tern_collective_agree(worker->context, worker, status, content->function);
     if (status != TERN_OK)
         return status;
-    uint64_t hash = XXH3_64bits(*target, strlen(*target));
-    return tern_collective_same(worker->context, worker, &hash, sizeof hash,
-                                "the file that a path leads to");
+    return tern_collective_same_text(worker->context, worker, *target,
+                                     "the file that the path leads to", "give every rank the same");
 }
 
 /* Collective: the new file, with its content, synced. */
@@ -170,7 +170,7 @@ tern_status tern_file_save(tern_worker *worker, const tern_file_content *content
     tern_file_writer w = {.file = -1};
     share *all = NULL;
     char *target = NULL, *part = NULL;
-    status = take_note(worker, note, note_bytes, &w.header);
+    status = take_note(worker, note, note_bytes, &w.header, content->function);
     if (status == TERN_OK)
         status = save_find_target(worker, content, path, &target);
     if (status != TERN_OK)

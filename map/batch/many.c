@@ -116,10 +116,8 @@ static tern_status batch_run(map_batch *b, size_t *done) {
     tern_error_clear();
     return c->refused == 0
                ? TERN_OK
-               : tern_fail(TERN_ERR_FULL,
-                           "%zu of %zu keys found no room; create the map with a greater capacity, "
-                           "or let it grow",
-                           (size_t)c->refused, b->count);
+               : tern_fail(TERN_ERR_FULL, "%zu of %zu keys found no room in the map; %s",
+                           (size_t)c->refused, b->count, tern_table_room_remedy(c->map->table));
 }
 
 static tern_status batch_change(map_batch *b, tern_worker *worker, tern_map *map, size_t *done) {

@@ -59,10 +59,11 @@ tern_status tern_alloc_all(tern_worker *worker, size_t bytes, size_t alignment, 
     if (status == TERN_OK && gathered == NULL)
         status = tern_fail(TERN_ERR_MEMORY, "%s: no memory for %u ranks", name, context->size);
     status = tern_collective_agree(context, worker, status, name);
-    const uint64_t asked[] = {bytes, alignment, (uint64_t)domain};
+    const tern_field asked[] = {
+        {"bytes", bytes}, {"alignment", alignment}, {"domain", (uint64_t)domain}};
     if (status == TERN_OK)
-        status = tern_collective_same(context, worker, asked, sizeof asked,
-                                      "what tern_alloc_all is asked for");
+        status =
+            tern_collective_same_fields(context, worker, asked, sizeof asked / sizeof *asked, name);
     const tern_memory_request request = {
         .bytes = bytes, .alignment = alignment < TERN_HEAP_GRANULE ? TERN_HEAP_GRANULE : alignment};
     uint64_t offset = 0;
@@ -81,9 +82,9 @@ tern_status tern_free_all(tern_worker *worker, tern_ptr p) {
     if (status != TERN_OK)
         return status;
     tern_context *context = worker->context;
-    const uint64_t named[] = {p.segment, p.offset};
-    status = tern_collective_same(context, worker, named, sizeof named,
-                                  "the memory that tern_free_all is given");
+    const tern_field named[] = {{"the segment of p", p.segment}, {"the offset of p", p.offset}};
+    status =
+        tern_collective_same_fields(context, worker, named, sizeof named / sizeof *named, name);
     if (status == TERN_OK && tern_ptr_is_null(p))
         return TERN_OK;
     if (status == TERN_OK && p.segment != 0)

@@ -345,6 +345,7 @@ tern_status tern_probe_each(tern_worker *worker, unsigned which, tern_event_hand
     for (int look = 0; look < 2; look++) {
         /* Waits are refused in the handler, and its calls queued where they would wait. */
         bool in_handler = worker->in_handler, in_progress = worker->in_progress;
+        worker->thread = tern_thread_self();
         n->in_handler = worker->in_handler = worker->in_progress = true;
         size_t count = hand_out_all(worker, which, handler, argument, limit);
         worker->in_handler = in_handler;

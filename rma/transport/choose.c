@@ -1,8 +1,5 @@
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "base/error.h"
 #include "rma/network/process.h"
 #include "rma/state.h"
@@ -41,16 +38,9 @@ static const char *name_of(const native_kind *kind) { return tern_transport_name
 
 /* Different providers do not reach each other. */
 static tern_status compare_providers(tern_context *context, const tern_rma *rma) {
-    const char *name = rma->native->network->name;
-    const uint64_t mine = XXH3_64bits(name, strlen(name)) >> 32;
-    uint64_t sum = mine;
-    tern_status status = tern_collective_sum(context, NULL, &sum, 1);
-    if (status == TERN_OK && sum != mine * context->size)
-        status = tern_fail(TERN_ERR_MISMATCH,
-                           "the ranks find different providers of libfabric, this one %s; give "
-                           "every rank the same FI_PROVIDER",
-                           name);
-    return tern_collective_agree(context, NULL, status, "comparing providers");
+    return tern_collective_same_text(context, NULL, rma->native->network->name,
+                                     "the provider of libfabric",
+                                     "give every rank the same FI_PROVIDER");
 }
 
 /* Collective. TERN_ERR_UNSUPPORTED: the option asks for atomics that the network does not have. */

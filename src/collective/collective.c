@@ -429,17 +429,3 @@ tern_status tern_collective_agree(tern_context *context, tern_worker *worker, te
         tern_error_clear(); /* a rank may have recovered from something on the way here */
     return status;
 }
-
-tern_status tern_collective_same(tern_context *context, tern_worker *worker, const void *mine,
-                                 size_t bytes, const char *what) {
-    char *all = malloc(bytes * context->size);
-    tern_status status = all != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory: %s", what);
-    status = tern_collective_agree(context, worker, status, what);
-    if (status == TERN_OK)
-        status = tern_collective_allgather(context, worker, mine, bytes, all);
-    for (uint32_t r = 1; status == TERN_OK && r < context->size; r++)
-        if (memcmp(all, all + r * bytes, bytes) != 0)
-            status = tern_fail(TERN_ERR_MISMATCH, "%s differ between rank 0 and rank %u", what, r);
-    free(all);
-    return status;
-}

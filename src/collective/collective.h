@@ -89,10 +89,26 @@ tern_status tern_collective_sum(tern_context *context, tern_worker *worker, uint
 tern_status tern_collective_agree(tern_context *context, tern_worker *worker, tern_status status,
                                   const char *what);
 
-/* TERN_ERR_MISMATCH, naming what and the first two ranks that differ, unless bytes at mine are the
- * same on every rank. */
+/* same.c: TERN_ERR_MISMATCH, naming what, the first rank that differs from rank 0, and the first
+ * byte that does with both values, unless bytes at mine are the same on every rank. */
 tern_status tern_collective_same(tern_context *context, tern_worker *worker, const void *mine,
                                  size_t bytes, const char *what);
+
+/* A number that the function is to be given alike on every rank, such as an option. */
+typedef struct tern_field {
+    const char *name;
+    uint64_t value;
+} tern_field;
+enum { TERN_FIELDS_MAX = 16 };
+
+/* The same of fields, at most TERN_FIELDS_MAX, that the function name was given: names the field
+ * and both values. */
+tern_status tern_collective_same_fields(tern_context *context, tern_worker *worker,
+                                        const tern_field *mine, size_t count, const char *name);
+
+/* The same of a text, of which a mismatch shows the end. remedy: what to do about one. */
+tern_status tern_collective_same_text(tern_context *context, tern_worker *worker, const char *mine,
+                                      const char *what, const char *remedy);
 
 /*
  * phase.c: tern_barrier ends one (tern/flags.h). What an object left undone because a

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include "base/error.h"
+#include "src/log.h"
 #include "src/profile/profile.h"
 #include "src/progress/progress.h"
 #include "src/progress/task.h"
@@ -21,6 +22,7 @@ static size_t move_all(tern_worker *worker) {
 }
 
 static void round_begin(tern_worker *worker) {
+    worker->thread = tern_thread_self();
     worker->in_progress = true;
     /* R3: tern_progress_pass; that one sees the round, or the round what it has stored */
     atomic_store_explicit(&worker->rounds,
@@ -88,9 +90,23 @@ static __attribute__((noinline)) size_t profiled_round(tern_worker *worker) {
     return events;
 }
 
+/* Of a handler, or of a second thread on the worker. Whatever such threads do may go wrong, so the
+ * log says it. */
+static __attribute__((noinline)) size_t round_within(const tern_worker *worker) {
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    /* R4 */
+    if (tern_worker_is_shared(worker) && !atomic_flag_test_and_set(&said))
+        tern_log(
+            TERN_LOG_ERROR,
+            "two threads use worker %u of rank %u at the same time; each thread adopts a worker "
+            "of its own (TERN_WORKERS)",
+            worker->index, worker->context->rank);
+    return 0;
+}
+
 size_t tern_progress_round(tern_worker *worker) {
     if (worker->in_progress)
-        return 0;
+        return round_within(worker);
     if (__builtin_expect(worker->profile != NULL, 0))
         return profiled_round(worker);
     return round_run(worker);

@@ -17,6 +17,9 @@ typedef tern_await tern_wait_state;
 /* The function that tern_worker_may_wait was last asked about in this thread. */
 extern _Thread_local const char *tern_waits_in __attribute__((tls_model("initial-exec")));
 
+/* A number that no other thread of the process has. */
+static inline uintptr_t tern_thread_self(void) { return (uintptr_t)&tern_waits_in; }
+
 /* Tells the processor that this is a polling loop. */
 static inline void tern_relax(void) {
 #if defined(__x86_64__) || defined(__i386__)

@@ -78,13 +78,28 @@ tern_status tern_worker_release(tern_worker *worker) {
     return TERN_OK;
 }
 
+bool tern_worker_is_shared(const tern_worker *worker) {
+    return worker->in_progress && worker->thread != tern_thread_self() && !tern_is_nobody(worker) &&
+           !tern_is_destroyed(worker->context);
+}
+
+static __attribute__((cold)) tern_status worker_refuse_wait(const tern_worker *worker,
+                                                            const char *function) {
+    if (tern_is_destroyed(worker->context))
+        return tern_destroyed_fail(function);
+    if (tern_worker_is_shared(worker))
+        return tern_fail(TERN_ERR_STATE,
+                         "%s: another thread is using worker %u; each thread adopts a worker of "
+                         "its own (TERN_WORKERS)",
+                         function, worker->index);
+    return tern_fail(TERN_ERR_STATE, "%s may wait and is not allowed in a handler", function);
+}
+
 tern_status tern_worker_may_wait(const tern_worker *worker, const char *function) {
     if (worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", function);
-    if ((worker->in_handler || worker->in_progress) && tern_is_destroyed(worker->context))
-        return tern_destroyed_fail(function);
     if (worker->in_handler || worker->in_progress || borrowing)
-        return tern_fail(TERN_ERR_STATE, "%s may wait and is not allowed in a handler", function);
+        return worker_refuse_wait(worker, function);
     tern_waits_in = worker->collective != NULL ? worker->collective : function;
     return TERN_OK;
 }

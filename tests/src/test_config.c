@@ -176,6 +176,7 @@ static void a_set_knob_changes_nothing_else(void) {
 /* An option that is a text. Ranks must agree on the other one. */
 static void a_card_is_named(void) {
     static const char longest[] = "0123456789012345678901234567890";
+    char of_a[32], of_b[32];
     clear_environment();
     tern_config config, before;
     EXPECT_OK(tern_config_init(&config));
@@ -194,10 +195,12 @@ static void a_card_is_named(void) {
     EXPECT_OK(tern_config_set(&config, "TERN_VERBS_DEVICE", ""));
     CU_ASSERT_STRING_EQUAL(config.verbs_device, "");
     before = config;
-    CU_ASSERT_PTR_NULL(tern_config_difference(&config, &before));
+    CU_ASSERT_PTR_NULL(tern_config_difference(&config, &before, of_a, of_b, 32));
     EXPECT_OK(tern_config_set(&config, "TERN_TRACE", "here.json"));
     CU_ASSERT_STRING_EQUAL(config.trace, "here.json");
-    CU_ASSERT_STRING_EQUAL(tern_config_difference(&config, &before), "TERN_TRACE");
+    CU_ASSERT_STRING_EQUAL(tern_config_difference(&config, &before, of_a, of_b, 32), "TERN_TRACE");
+    CU_ASSERT_STRING_EQUAL(of_a, "here.json");
+    CU_ASSERT_STRING_EQUAL(of_b, "");
     memset(config.verbs_device, 'x', sizeof config.verbs_device);
     EXPECT(TERN_ERR_CONFIG, tern_config_check(&config));
     EXPECT_DETAIL("TERN_VERBS_DEVICE");
