@@ -56,8 +56,21 @@ install(DIRECTORY python/tern DESTINATION ${CMAKE_INSTALL_LIBDIR}/python${TERN_S
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR}
         COMPONENT doc)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc FILES_MATCHING PATTERN "*.md")
-# Man pages of functions and the site, if scripts/docs has made them.
-install(DIRECTORY build/docs/man/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT doc OPTIONAL)
+# Man pages of functions, made from the headers, which needs awk alone. Those of packages are compressed.
+file(GLOB headers CONFIGURE_DEPENDS include/tern/*.h)
+set(pages man/man3)
+add_custom_command(OUTPUT man/man3/tern.h.3 COMMAND ${PROJECT_SOURCE_DIR}/scripts/man man
+                   DEPENDS ${headers} scripts/man scripts/man.awk scripts/atomics.awk)
+if(NOT "${TERN_TOOL_SUFFIX}" STREQUAL "")
+    set(pages man/packed/man3)
+    add_custom_command(OUTPUT man/packed/man3/tern.h.3.gz DEPENDS man/man3/tern.h.3
+                       COMMAND rm -rf man/packed && mkdir man/packed && cp -r man/man3 man/packed
+                       COMMAND gzip -9nr man/packed/man3)
+    add_custom_target(man_packed ALL DEPENDS man/packed/man3/tern.h.3.gz)
+endif()
+add_custom_target(man ALL DEPENDS man/man3/tern.h.3)
+install(DIRECTORY ${PROJECT_BINARY_DIR}/${pages} DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT doc)
+# The site, if scripts/docs has made it.
 install(DIRECTORY build/docs/html DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc OPTIONAL)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc
         PATTERN CMakeLists.txt EXCLUDE)

@@ -110,6 +110,9 @@ function markdown(    text, title, copy) {
         if (titled && text ~ /^# /) text = "#" text
         text = rewrite_links(text) " {#" label(page) (titled ? "_" slug(title) : "") "}"
         titled = 1
+        # Doxygen would make a list of a number with a dot.
+        if (match(text, /^#+ [0-9]+[.] /))
+            text = substr(text, 1, RLENGTH - 2) "\\." substr(text, RLENGTH)
         print text
         return
     }
@@ -147,7 +150,13 @@ function settle(next_line,    start, text) {
         print comment_text(text)
         return
     }
-    if (next_line ~ /^ *$/ || next_line ~ /^ *#(if|el|endif|include|undef)/ ||
+    # The forms of a macro, for several languages, stand behind its comment.
+    if (next_line ~ /^ *#if/ && comment[1] !~ /Not for applications/) {
+        sub(/\/[*][*]?/, "/**", text)
+        doc = comment_text(escape_first(text))
+        return
+    }
+    if (next_line ~ /^ *$/ || next_line ~ /^ *#(el|endif|include|undef)/ ||
         comment[1] ~ /Not for applications/ || next_line ~ /^TERN_ATOMIC/) {
         text = comment_text(text)
         if (next_line ~ /^TERN_ATOMICS/) atomics_comment = text
@@ -167,17 +176,11 @@ function escape_first(text,    body) {
     return substr(text, 1, index(text, "/**") + 2) body
 }
 
-function atomics(type, suffix,    name, count, i, part, text) {
+function atomics(type, suffix,    list, count, i, text) {
     text = atomics_comment
     sub(/\/[*]/, "/**", text)
-    count = split("fetch_add fetch_and fetch_or fetch_xor swap", name, " ")
-    for (i = 1; i <= count; i++)
-        print text "\ntern_status tern_atomic_" name[i] suffix "(tern_worker *worker, tern_ptr p, " \
-            type " operand, " type " *old);"
-    print text "\ntern_status tern_atomic_cas" suffix "(tern_worker *worker, tern_ptr p, " type \
-        " expected, " type " desired, " type " *old);"
-    print text "\ntern_status tern_atomic_load" suffix "(tern_worker *worker, tern_ptr p, " type " *value);"
-    print text "\ntern_status tern_atomic_store" suffix "(tern_worker *worker, tern_ptr p, " type " value);"
+    count = atomics_list(type, suffix, list)
+    for (i = 1; i <= count; i++) print text "\n" list[i]
 }
 
 function header(    text) {
@@ -218,18 +221,22 @@ function header(    text) {
         return
     }
     # A further declaration of the same paragraph.
-    if (!settled && doc != "" && text ~ /^TERN_(NODISCARD|API|INLINE)/) print doc
+    if (!settled && doc != "" && text ~ /^(TERN_(NODISCARD|API|INLINE|MAILBOX_INLINE)|typedef|#define) /) print doc
     if (text ~ /^ *$/) doc = ""
     if (page ~ /[.]hpp$/ || text ~ /^(typedef )?(struct|enum|union)[^;]*\{$/ || text ~ /^enum \{/)
         aggregate = 1
-    if (text ~ /^}/) aggregate = 0
+    if (text ~ /^(typedef )?enum [^}]*$/) constants = 1
+    if (text ~ /^}/) aggregate = constants = 0
     if (!aggregate && text ~ /[)] \{$/ && text !~ /^ /) body = 1
     else if (!aggregate && text ~ /^ .*[)] \{$/) body = 1
-    if (text ~ /[,;a-z0-9A-Z_)] *\/[*]/ && text !~ /^#define/) {
+    if (text ~ /[,;a-z0-9A-Z_)] *\/[*]/ && !(text ~ /^#define/ && doc != "")) {
         if (text !~ /[*]\//) in_trailing = 1
         sub(/\/[*]/, "/**<", text)
         text = substr(text, 1, index(text, "/**<") + 3) escape_trailing(substr(text, index(text, "/**<") + 4))
     }
+    # Doxygen hides a constant without a comment.
+    if (text ~ /^(typedef )?enum .*[{].*[}]/) gsub(/TERN_[A-Z0-9_]+,?/, "& /**< \\&nbsp; */", text)
+    else if (constants && text ~ /^ +TERN_[A-Z0-9_]+( = [^,\/]*)?,?$/) text = text " /**< &nbsp; */"
     print text
 }
 

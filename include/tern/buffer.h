@@ -26,6 +26,7 @@ extern "C" {
 
 struct tern_worker;
 
+/* A buffer, counted by references. Its members are tern's own. */
 typedef struct tern_buffer tern_buffer;
 
 /* Gives memory back; runs in the thread of the last drop, and must not wait. */

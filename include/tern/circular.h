@@ -29,6 +29,7 @@
 extern "C" {
 #endif
 
+/* A circular buffer of one worker. Its members are tern's own. */
 typedef struct tern_circular tern_circular;
 
 /* Zeroed fields take the defaults in brackets. */

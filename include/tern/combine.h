@@ -28,6 +28,7 @@ extern "C" {
 /* The largest update, in bytes. */
 #define TERN_COMBINE_MAX 1016u
 
+/* A combiner. Its members are tern's own. */
 typedef struct tern_combiner tern_combiner;
 
 /* Options of tern_combiner_create. */

@@ -32,8 +32,10 @@ typedef enum tern_transport_choice {
     TERN_TRANSPORT_VERBS /* libibverbs, without MPI */
 } tern_transport_choice;
 
+/* The value of verbs_gid_index with which tern chooses the address. */
 #define TERN_VERBS_GID_ANY 255u
 
+/* The pages of segments. */
 typedef enum tern_huge_pages {
     TERN_HUGE_PAGES_AUTO, /* the largest that the system has, else transparent, else ordinary */
     TERN_HUGE_PAGES_NONE,
@@ -41,11 +43,13 @@ typedef enum tern_huge_pages {
     TERN_HUGE_PAGES_1G
 } tern_huge_pages;
 
+/* How the memory of another process of the node is copied from or to that is registered. */
 typedef enum tern_cma {
     TERN_CMA_AUTO, /* from process to process, where the system allows it */
     TERN_CMA_OFF   /* by the owner's progress */
 } tern_cma;
 
+/* How records that travel by MPI's puts become visible to their consumer. */
 typedef enum tern_rma_commit {
     TERN_RMA_COMMIT_CHECKSUM, /* a batch validates itself: one put */
     TERN_RMA_COMMIT_FLUSH     /* put, flush, then a put of the published position */

@@ -36,6 +36,8 @@
 extern "C" {
 #endif
 
+/* A context is tern over the ranks of one communicator. A worker is an endpoint in it, of one
+ * thread at a time. Their members are tern's own. */
 typedef struct tern_context tern_context;
 typedef struct tern_worker tern_worker;
 

@@ -50,6 +50,7 @@
 extern "C" {
 #endif
 
+/* A queue with a part at each rank. Its members are tern's own. */
 typedef struct tern_distributed_queue tern_distributed_queue;
 
 /** Creates a distributed queue.

@@ -32,8 +32,10 @@
 extern "C" {
 #endif
 
+/* Flags, or 0. */
 typedef uint32_t tern_flags;
 
+/* The promises. */
 enum {
     TERN_READ_WRITE = 0,      /* no promise: any operation may run at the same time */
     TERN_WRITE_ONLY = 1 << 0, /* a phase of writes: only operations that change or push */

@@ -74,6 +74,7 @@ typedef struct tern_game {
     void *argument;
 } tern_game;
 
+/* The largest state in bytes, and the most moves of a state. */
 #define TERN_GAME_STATE_MAX 4096u
 #define TERN_GAME_MOVES_MAX 65535u
 

@@ -81,6 +81,7 @@
 extern "C" {
 #endif
 
+/* A hash table over all ranks. Its members are tern's own. */
 typedef struct tern_hashtable tern_hashtable;
 
 /* What a table is made of. Zeroed fields take the defaults in brackets. */

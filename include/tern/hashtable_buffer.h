@@ -20,6 +20,7 @@
 extern "C" {
 #endif
 
+/* A buffer of one worker for one table. Its members are tern's own. */
 typedef struct tern_hashtable_buffer tern_hashtable_buffer;
 
 /* The most keys that are gathered for one owner. */

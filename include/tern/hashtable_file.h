@@ -20,6 +20,7 @@
 extern "C" {
 #endif
 
+/* The most bytes of a note. */
 #define TERN_NOTE_MAX 256
 
 /* What a file says about the table in it. */

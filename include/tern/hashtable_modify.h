@@ -53,6 +53,7 @@ typedef struct tern_modifier {
  * computes or waits in MPI. */
 #define TERN_MODIFIER_ANY_THREAD(name) TERN_MODIFIER_REGISTER(name, 1)
 
+/* Not for applications: what both do. */
 #define TERN_MODIFIER_REGISTER(name, any_thread)                                                   \
     static tern_status name##_by_call(tern_call_info *call, const void *message, size_t bytes) {   \
         return tern_hashtable_run_modifier(call, message, bytes, name);                            \

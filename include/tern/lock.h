@@ -26,6 +26,7 @@
 extern "C" {
 #endif
 
+/* A set of locks, spread over all ranks. Its members are tern's own. */
 typedef struct tern_locks tern_locks;
 
 /* Collective: count locks, numbered from 0; lock i is kept by rank i % size. All ranks pass the

@@ -57,6 +57,7 @@
 
 #include "tern/mailbox_flags.h"
 
+/* The states of a slot. */
 typedef enum tern_mailbox_state {
     TERN_MAILBOX_QUIET = 0,
     TERN_MAILBOX_POSTED = 1,
@@ -92,13 +93,14 @@ typedef struct tern_mailbox {
     uint32_t slots, bytes; /* bytes: size of a packet, a multiple of TERN_MAILBOX_LINE */
 } tern_mailbox;
 
-/* One worker as a client, and one worker as a server. */
+/* One worker as a client. */
 typedef struct tern_mailbox_client {
     tern_mailbox box;
     uint32_t name;
     uint32_t next; /* the slot at which its next search begins */
 } tern_mailbox_client;
 
+/* One worker as a server. */
 typedef struct tern_mailbox_server {
     tern_mailbox box;
     uint32_t name;
@@ -178,6 +180,7 @@ TERN_MAILBOX_INLINE tern_mailbox_client tern_mailbox_client_at(const tern_mailbo
     return client;
 }
 
+/** As tern_mailbox_client_at, of the server's side. */
 TERN_MAILBOX_INLINE tern_mailbox_server tern_mailbox_server_at(const tern_mailbox *box,
                                                                uint32_t name) {
     tern_mailbox_server server = {*box, name, name % box->slots, 0};
@@ -200,9 +203,8 @@ TERN_MAILBOX_INLINE tern_mailbox_state tern_mailbox_look(const tern_mailbox *box
     return (tern_mailbox_state)(client | server << 1);
 }
 
-/** The four transitions, for the worker that holds the slot. Each returns 1 if it was made, or 0 if
- * the slot was in a state other than the one that the transition begins with; then nothing has
- * changed. */
+/** A transition, for the worker that holds the slot: from quiet to posted, by the client. All four
+ * return 1, or 0 if the slot was in another state; then nothing has changed. */
 TERN_MAILBOX_INLINE int tern_mailbox_post(const tern_mailbox_client *client, uint32_t slot) {
     if (tern_mailbox_look(&client->box, slot) != TERN_MAILBOX_QUIET)
         return 0;
@@ -210,6 +212,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_post(const tern_mailbox_client *client, uin
     return 1;
 }
 
+/** As tern_mailbox_post: from posted to answered, by the server. */
 TERN_MAILBOX_INLINE int tern_mailbox_answer(const tern_mailbox_server *server, uint32_t slot) {
     if (tern_mailbox_look(&server->box, slot) != TERN_MAILBOX_POSTED)
         return 0;
@@ -217,6 +220,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_answer(const tern_mailbox_server *server, u
     return 1;
 }
 
+/** As tern_mailbox_post: from answered to finished, by the client. */
 TERN_MAILBOX_INLINE int tern_mailbox_finish(const tern_mailbox_client *client, uint32_t slot) {
     if (tern_mailbox_look(&client->box, slot) != TERN_MAILBOX_ANSWERED)
         return 0;
@@ -224,6 +228,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_finish(const tern_mailbox_client *client, u
     return 1;
 }
 
+/** As tern_mailbox_post: from finished to quiet, by the server. */
 TERN_MAILBOX_INLINE int tern_mailbox_clean(const tern_mailbox_server *server, uint32_t slot) {
     if (tern_mailbox_look(&server->box, slot) != TERN_MAILBOX_FINISHED)
         return 0;

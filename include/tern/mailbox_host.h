@@ -27,6 +27,7 @@
 extern "C" {
 #endif
 
+/* A mailbox in shared memory. Its members are tern's own. */
 typedef struct tern_mailbox_share tern_mailbox_share;
 
 /* Fields that are 0 take the default in brackets. */
@@ -53,6 +54,7 @@ TERN_NODISCARD TERN_API tern_status tern_mailbox_share_attach(int fd, uint32_t l
 TERN_API void *tern_mailbox_share_memory(const tern_mailbox_share *share,
                                          tern_mailbox_shape *shape);
 
+/* Not for applications: the shape that options ask for. */
 TERN_INLINE tern_mailbox_shape tern_mailbox_shape_of(const tern_mailbox_options *options) {
     tern_mailbox_shape shape = {TERN_MAILBOX_LAYOUT, 64, 4096, 64, 0};
     if (options != NULL && options->slots != 0)

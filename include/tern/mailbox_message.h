@@ -31,6 +31,7 @@ typedef struct tern_mailbox_head {
     int32_t kind;    /* of a request: one of the two below; of an answer: its outcome */
 } tern_mailbox_head;
 
+/* What a packet of a request is. */
 #define TERN_MAILBOX_PUSH 1 /* carries a part of the request */
 #define TERN_MAILBOX_PULL 2 /* asks for the part of the reply at offset */
 
@@ -216,6 +217,7 @@ typedef struct tern_mailbox_message {
     int outcome;
 } tern_mailbox_message;
 
+/* Not for applications: fills a packet of a message. */
 TERN_MAILBOX_INLINE void tern_mailbox_message_fill(void *packet, uint32_t slot, void *argument) {
     tern_mailbox_message *m = (tern_mailbox_message *)argument;
     tern_mailbox_head head = {m->bytes, m->sent, 0, TERN_MAILBOX_PUSH};
@@ -233,6 +235,7 @@ TERN_MAILBOX_INLINE void tern_mailbox_message_fill(void *packet, uint32_t slot, 
     __builtin_memcpy(packet, &head, sizeof head);
 }
 
+/* Not for applications: uses the answer in a packet of a message. */
 TERN_MAILBOX_INLINE void tern_mailbox_message_use(void *packet, uint32_t slot, void *argument) {
     tern_mailbox_message *m = (tern_mailbox_message *)argument;
     tern_mailbox_head head;

@@ -37,6 +37,7 @@
 
 #include "tern/mailbox_message.h"
 
+/* The most lanes of a party. */
 #define TERN_MAILBOX_LANES 32u
 
 /* The message between a lane and its server. The program gives the words their meaning. */
@@ -116,10 +117,12 @@ TERN_MAILBOX_INLINE int tern_mailbox_party_leads(tern_mailbox_party party) {
  * TERN_MAILBOX_PLAYED, threads of a host play the lanes, for a test. */
 #if defined(__CUDA_ARCH__) || defined(TERN_MAILBOX_PLAYED)
 
+/* Not for applications: the lanes meet. */
 TERN_MAILBOX_INLINE void tern_mailbox_party_sync(tern_mailbox_party party) {
     __syncwarp(party.lanes);
 }
 
+/* Not for applications: every lane gets the value of the leading one. */
 TERN_MAILBOX_INLINE int tern_mailbox_party_share(tern_mailbox_party party, int value) {
     /* A shuffle passes a register on, but orders no memory accesses. */
     value = __shfl_sync(party.lanes, value, (int)tern_mailbox_lowest(party.lanes));
@@ -127,6 +130,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_party_share(tern_mailbox_party party, int v
     return value;
 }
 
+/* Not for applications: every lane gets the bits of all, ored. */
 TERN_MAILBOX_INLINE uint32_t tern_mailbox_party_gather(tern_mailbox_party party, uint32_t bits) {
     bits = __ballot_sync(party.lanes, bits != 0);
     __syncwarp(party.lanes);
@@ -135,13 +139,16 @@ TERN_MAILBOX_INLINE uint32_t tern_mailbox_party_gather(tern_mailbox_party party,
 
 #else
 
+/* Not for applications: the lanes meet. */
 TERN_MAILBOX_INLINE void tern_mailbox_party_sync(tern_mailbox_party party) { (void)party; }
 
+/* Not for applications: every lane gets the value of the leading one. */
 TERN_MAILBOX_INLINE int tern_mailbox_party_share(tern_mailbox_party party, int value) {
     (void)party;
     return value;
 }
 
+/* Not for applications: every lane gets the bits of all, ored. */
 TERN_MAILBOX_INLINE uint32_t tern_mailbox_party_gather(tern_mailbox_party party, uint32_t bits) {
     (void)party;
     return bits;

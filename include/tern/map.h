@@ -71,6 +71,7 @@ extern "C" {
 #define TERN_MAP_VALUE_MAX (1u << 30)
 #define TERN_MAP_INLINE_MAX 960u
 
+/* A map over all ranks. Its members are tern's own. */
 typedef struct tern_map tern_map;
 
 /* Options of tern_map_create. A zeroed field takes the default in brackets. */

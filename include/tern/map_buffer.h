@@ -27,6 +27,7 @@
 extern "C" {
 #endif
 
+/* A buffer of one worker for one map. Its members are tern's own. */
 typedef struct tern_map_buffer tern_map_buffer;
 
 /* The most keys that are gathered for one owner. */

@@ -77,6 +77,7 @@ typedef struct tern_map_modifier {
  * the owner where there are some (TERN_SERVICE_THREADS). */
 #define TERN_MAP_MODIFIER_ANY_THREAD(name) TERN_MAP_MODIFIER_REGISTER(name, 1)
 
+/* Not for applications: what both do. */
 #define TERN_MAP_MODIFIER_REGISTER(name, any_thread)                                               \
     static tern_status name##_by_call(tern_call_info *call, const void *message, size_t bytes) {   \
         return tern_map_run_modifier(call, message, bytes, name);                                  \

@@ -31,8 +31,10 @@
 extern "C" {
 #endif
 
+/* A search over all ranks. Its members are tern's own. */
 typedef struct tern_search tern_search;
 
+/* Which worker owns a new node. */
 typedef enum tern_search_placement {
     /* Any worker owns a new node, each with the same chance. The search is a tree. If the drawn
      * worker belongs to the process that makes the node, the worker that makes the node owns it

@@ -50,6 +50,7 @@
 extern "C" {
 #endif
 
+/* The most bytes of a remote completion id. */
 #define TERN_CID_MAX 256u
 
 /* Flags. NO_LOCAL: no local event; what it would have said is then told by the target's answer, or
@@ -82,6 +83,7 @@ TERN_NODISCARD TERN_API tern_status tern_get_notify(tern_worker *worker, tern_wo
                                                     uint64_t local_cid, const void *cid,
                                                     size_t cid_bytes, unsigned flags);
 
+/* What an event tells. */
 typedef enum tern_event_kind {
     TERN_EVENT_LOCAL = 1, /* an operation of this worker is complete here */
     TERN_EVENT_REMOTE = 2 /* an operation of another worker is complete here */

@@ -24,6 +24,7 @@
 extern "C" {
 #endif
 
+/* A rank's part of an object that ranks create together. Its members are tern's own. */
 typedef struct tern_part tern_part;
 
 /* Makes this rank's part of a new object. Collective, blocks, makes progress. kind: what the object

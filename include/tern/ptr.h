@@ -22,8 +22,10 @@ typedef struct tern_ptr {
     uint64_t offset;  /* in bytes; the first TERN_PTR_ORIGIN offsets are never valid */
 } tern_ptr;
 
+/* The least offset that is valid. */
 #define TERN_PTR_ORIGIN 4096u
 
+/* The pointer that points nowhere. */
 #ifdef __cplusplus
 #define TERN_NULL (tern_ptr{0, 0, 0, 0})
 #else

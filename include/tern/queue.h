@@ -55,6 +55,7 @@
 extern "C" {
 #endif
 
+/* A queue that one rank keeps. Its members are tern's own. */
 typedef struct tern_queue tern_queue;
 
 /* Options of tern_queue_create. A zeroed field takes the default in brackets. */

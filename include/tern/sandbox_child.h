@@ -52,6 +52,7 @@ int tern_sandbox_main(tern_sandbox_box *box);
 
 /* ---- The two system calls that are left ---- */
 
+/* Not for applications: a system call. */
 TERN_MAILBOX_INLINE long tern_sandbox_system(long number, long argument) {
 #if defined(__x86_64__)
     long result;
@@ -108,6 +109,7 @@ typedef struct tern_sandbox_message {
     int64_t result;
 } tern_sandbox_message;
 
+/* Not for applications: fills the packet of a call. */
 TERN_MAILBOX_INLINE void tern_sandbox_fill(void *packet, uint32_t slot, void *argument) {
     const tern_sandbox_message *m = (const tern_sandbox_message *)argument;
     tern_sandbox_head head = {m->operation,
@@ -121,6 +123,7 @@ TERN_MAILBOX_INLINE void tern_sandbox_fill(void *packet, uint32_t slot, void *ar
         __builtin_memcpy((uint8_t *)packet + sizeof head, m->data, m->bytes);
 }
 
+/* Not for applications: takes the result from the packet of an answer. */
 TERN_MAILBOX_INLINE void tern_sandbox_use(void *packet, uint32_t slot, void *argument) {
     tern_sandbox_message *m = (tern_sandbox_message *)argument;
     tern_sandbox_head head;
@@ -143,6 +146,7 @@ TERN_MAILBOX_INLINE int64_t tern_sandbox_call(tern_sandbox_box *box,
     return message->result;
 }
 
+/* Not for applications: the bytes of a text. */
 TERN_MAILBOX_INLINE size_t tern_sandbox_length(const char *text) {
     size_t length = 0;
     while (text[length] != 0)

@@ -23,18 +23,21 @@ typedef struct tern_sandbox_text {
     char text[512];
 } tern_sandbox_text;
 
+/* Not for applications: prints what has been gathered. */
 TERN_MAILBOX_INLINE void tern_sandbox_text_flush(tern_sandbox_text *out) {
     int64_t done = out->printed < 0 ? 0 : tern_sandbox_print(out->box, out->text, out->bytes);
     out->printed = done < 0 ? done : out->printed + done;
     out->bytes = 0;
 }
 
+/* Not for applications: adds a character. */
 TERN_MAILBOX_INLINE void tern_sandbox_text_put(tern_sandbox_text *out, char one) {
     if (out->bytes == sizeof out->text)
         tern_sandbox_text_flush(out);
     out->text[out->bytes++] = one;
 }
 
+/* Not for applications: adds a number. */
 TERN_MAILBOX_INLINE void tern_sandbox_text_number(tern_sandbox_text *out, uint64_t value,
                                                   unsigned base) {
     char digits[20];
@@ -46,12 +49,14 @@ TERN_MAILBOX_INLINE void tern_sandbox_text_number(tern_sandbox_text *out, uint64
         tern_sandbox_text_put(out, digits[--count]);
 }
 
+/* Not for applications: adds a number with its sign. */
 TERN_MAILBOX_INLINE void tern_sandbox_text_signed(tern_sandbox_text *out, int64_t value) {
     if (value < 0)
         tern_sandbox_text_put(out, '-');
     tern_sandbox_text_number(out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value, 10);
 }
 
+/* Not for applications: adds a text. */
 TERN_MAILBOX_INLINE void tern_sandbox_text_string(tern_sandbox_text *out, const char *from) {
     for (from = from == 0 ? "(null)" : from; *from != 0; from++)
         tern_sandbox_text_put(out, *from);

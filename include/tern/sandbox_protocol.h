@@ -31,6 +31,7 @@ enum {
     TERN_SANDBOX_TRUNCATE = 8 /* truncates the file to 0 bytes; needs FOR_WRITING */
 };
 
+/* Numbers that a call carries; bytes of data; slots of the mailbox. */
 #define TERN_SANDBOX_ARGUMENTS 4
 #define TERN_SANDBOX_DATA 4096u /* most bytes of data in a call or its reply */
 #define TERN_SANDBOX_SLOTS 4u   /* slots of the mailbox */
@@ -45,6 +46,7 @@ typedef struct tern_sandbox_head {
     uint64_t unused[2];
 } tern_sandbox_head;
 
+/* The size of a packet in bytes. */
 #define TERN_SANDBOX_PACKET ((uint32_t)sizeof(tern_sandbox_head) + TERN_SANDBOX_DATA)
 
 #endif

@@ -12,6 +12,7 @@
 extern "C" {
 #endif
 
+/* Not for applications: what the libraries export. */
 #if defined(__GNUC__)
 #define TERN_API __attribute__((visibility("default")))
 #else
@@ -24,10 +25,10 @@ extern "C" {
  * tern_writer_finish() or tern_reader_close() returns it. */
 #define TERN_NODISCARD __attribute__((warn_unused_result))
 
-/* An inline function of a header. Each library of tern also has a copy of each for languages that
- * call functions by their symbols, and defines this otherwise where it compiles these copies. A
- * program that is compiled with TERN_NO_INLINE calls the copies, so that profilers and tools see
- * these calls (docs/profiling.md). */
+/* Not for applications: an inline function of a header. Each library of tern also has a copy of
+ * each for languages that call functions by their symbols, and defines this otherwise where it
+ * compiles these copies. A program that is compiled with TERN_NO_INLINE calls the copies, so that
+ * profilers and tools see these calls (docs/profiling.md). */
 #ifndef TERN_INLINE
 #ifndef TERN_NO_INLINE
 #define TERN_INLINE static inline
@@ -41,6 +42,7 @@ extern "C" {
 #endif
 #endif
 
+/* The statuses. */
 typedef enum tern_status {
     TERN_OK = 0,
     TERN_ERR_ARGUMENT,    /* an argument is invalid by itself: NULL, bad rank, bad size */

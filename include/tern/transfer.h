@@ -206,6 +206,7 @@ TERN_INLINE void *tern_inlined_word(const tern_worker *worker, tern_ptr p, unsig
     return tern_direct_word(worker, p, width, tern_inlined_address(worker, p, width));
 }
 
+/* Not for applications: an atomic with an operand. */
 #define TERN_ATOMIC_FETCH(name, op, builtin, type, suffix)                                         \
     TERN_NODISCARD TERN_INLINE tern_status tern_atomic_##name##suffix(                             \
         tern_worker *worker, tern_ptr p, type operand, type *old) {                                \
@@ -224,6 +225,7 @@ TERN_INLINE void *tern_inlined_word(const tern_worker *worker, tern_ptr p, unsig
         return TERN_OK;                                                                            \
     }
 
+/* Not for applications: all atomics on words of a type. */
 #define TERN_ATOMICS(type, suffix)                                                                 \
     TERN_ATOMIC_FETCH(fetch_add, TERN_ATOMIC_ADD, __atomic_fetch_add, type, suffix)                \
     TERN_ATOMIC_FETCH(fetch_and, TERN_ATOMIC_AND, __atomic_fetch_and, type, suffix)                \
@@ -274,9 +276,10 @@ TERN_INLINE void *tern_inlined_word(const tern_worker *worker, tern_ptr p, unsig
         return TERN_OK;                                                                            \
     }
 
-/* tern_atomic_fetch_add(worker, p, operand, &old) and so on for fetch_and, fetch_or, fetch_xor,
- * swap; tern_atomic_cas(worker, p, expected, desired, &old); tern_atomic_load(worker, p, &value);
- * tern_atomic_store(worker, p, value); each on uint64_t, and with the suffix 32 on uint32_t. */
+/* The atomics, each on uint64_t, and with the suffix 32 on uint32_t. tern_atomic_fetch_add(worker,
+ * p, operand, &old) and so on for fetch_and, fetch_or, fetch_xor, swap; tern_atomic_cas(worker, p,
+ * expected, desired, &old); tern_atomic_load(worker, p, &value); tern_atomic_store(worker, p,
+ * value). */
 TERN_ATOMICS(uint64_t, )
 TERN_ATOMICS(uint32_t, 32)
 

@@ -65,6 +65,66 @@ links)
     echo text >"$work/tree/docs/b.md"
     expect_success "$here/links.sh" "$work/tree"
     ;;
+reference)
+    # Each of them lacks the page of one name, or its place on the site.
+    root=$(cd "$here/../.." && pwd)
+    sample include/tern/a.h '/* A sample. */
+
+/* Two. */
+#define TERN_A 1
+#define TERN_B 2
+
+/* Constants. */
+typedef enum tern_c {
+    TERN_D = 1
+} tern_c;
+enum {
+    TERN_E = 1, /* one */
+    TERN_F
+};
+
+/* In one line. */
+typedef enum tern_l { TERN_M, TERN_N } tern_l;
+
+/* A structure, and a type of functions. */
+typedef struct tern_g {
+    int x;
+} tern_g;
+typedef void (*tern_h)(int x);
+
+/* Functions. */
+TERN_NODISCARD TERN_API tern_status
+tern_i(int x);
+TERN_INLINE int tern_j(int x) { return x; }
+
+/* Not for applications: another. */
+TERN_API int tern_k(void);'
+    page() {
+        printf '.TH a\n.SH NAME\n' >"$work/tree/man3/$1.3"
+    }
+    mkdir -p "$work/tree/man3"
+    all='TERN_A TERN_B tern_c TERN_D TERN_E TERN_F tern_g tern_h tern_i tern_j tern_l TERN_M TERN_N'
+    for name in $all; do
+        page "$name"
+        echo "<name>$name</name>" >>"$work/tags"
+    done
+    expect_success "$here/reference.sh" "$work/tree" "$work/tree/man3" "$work/tags"
+    for name in $all; do
+        rm "$work/tree/man3/$name.3"
+        expect_failure "$here/reference.sh" "$work/tree" "$work/tree/man3"
+        echo '.so man3/away.3' >"$work/tree/man3/$name.3"
+        expect_failure "$here/reference.sh" "$work/tree" "$work/tree/man3"
+        page "$name"
+        grep -v ">$name<" "$work/tags" >"$work/fewer"
+        expect_failure "$here/reference.sh" "$work/tree" "$work/tree/man3" "$work/fewer"
+    done
+    # What has a comment gets its page, and nothing that has none.
+    "$root/scripts/man" "$work"
+    expect_success "$here/reference.sh" "$root" "$work/man3"
+    expect_success grep -q '^tern_put_notify .- ' "$work/man3/tern_put_notify.3"
+    expect_success grep -qx '.so man3/TERN_PROBE_LOCAL.3' "$work/man3/TERN_PROBE_ANY.3"
+    [ ! -e "$work/man3/tern_put_far.3" ] || exit 1
+    ;;
 headers)
     # Needs a header that it does not include; is C but not C++; has no include guard.
     for text in 'uint32_t tern_a(void);' 'int tern_a(int class);' 'struct tern_a { int x; };'; do
