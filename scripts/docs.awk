@@ -59,8 +59,8 @@ function rewrite_links(text,    out, at, words, link, hash, target, how, first) 
             if (!is_page(target)) {
                 out = out words
             } else {
-                how = hash == "" && first && is_index && out ~ /^[*] $/ ? "@subpage" : "@ref"
-                target = target == "docs/README.md" && hash == "" ? "index" : label(target)
+                how = hash == "" && first && is_index && (out ~ /^[*] $/ || (out ~ /^[|] $/ && target ~ /^examples\//)) ? "@subpage" : "@ref"
+                target = target == "README.md" && hash == "" ? "index" : label(target)
                 gsub(/`/, "", words)
                 if (how == "@subpage") out = out "@subpage " target " \"" words "\""
                 else out = out "[" words "](@ref " target (hash == "" ? "" : "_" slug(hash)) ")"
@@ -252,7 +252,7 @@ FNR == 1 {
     if (index(page, root) == 1) page = substr(page, length(root) + 1)
     folder = page
     if (!sub(/\/[^\/]*$/, "", folder)) folder = ""
-    is_index = page ~ /^docs\/(.*\/)?README[.]md$/
+    is_index = page ~ /^(docs\/(.*\/)?|examples\/)README[.]md$/
 }
 page ~ /[.]md$/ { markdown(); next }
 { header() }
@@ -260,6 +260,6 @@ END {
     if (kept != "") print kept
     if (pictures)
         print "\n@htmlonly\n<script src=\"mermaid.min.js\"></script>\n" \
-            "<script>mermaid.initialize({theme: \"neutral\"})</script>\n@endhtmlonly"
+            "<script src=\"pictures.js\"></script>\n@endhtmlonly"
     if (page !~ /[.]md$/) settle("")
 }
