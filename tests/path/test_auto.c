@@ -9,6 +9,7 @@
 #include "path/selector.h"
 #include "queue/queue.h"
 #include "table_tools.h"
+#include "base/process.h"
 
 #include <stdlib.h>
 

@@ -7,6 +7,7 @@
 
 #include "path/selector.h"
 #include "queue/queue.h"
+#include "base/process.h"
 
 static void a_late_failure_keeps_its_detail(void) {
     fixture f;

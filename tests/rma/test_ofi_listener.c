@@ -7,6 +7,7 @@
 #include "rma/network/port.h"
 #include "rma/network/question.h"
 #include "rma/state.h"
+#include "src/progress/wait.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>

@@ -6,6 +6,7 @@
 
 #include "fixture.h"
 #include "rma/state.h"
+#include "src/progress/wait.h"
 
 enum { TURNS = 30 };
 
