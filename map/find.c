@@ -108,8 +108,9 @@ tern_status tern_map_search_run(tern_map_search *s, size_t *value_bytes) {
         }
         if (status == TERN_OK && verdict == TERN_BLOCK_STALE)
             status = tern_block_read(s->worker, s->map, d->words, s->key, s->value, &verdict);
+        s->is_other = status == TERN_OK && verdict == TERN_BLOCK_OTHER;
         if (status != TERN_OK || verdict != TERN_BLOCK_STALE)
-            return status == TERN_OK && verdict == TERN_BLOCK_OTHER ? TERN_ERR_NOT_FOUND : status;
+            return s->is_other ? TERN_ERR_NOT_FOUND : status;
         if (first || memcmp(d, &last, bytes) != 0) {
             memcpy(&last, d, bytes);
             looks = 0;

@@ -20,6 +20,7 @@ typedef struct tern_map_search {
     /* NULL, or what the first look would give: the caller has looked. */
     const tern_map_descriptor *known;
     bool is_far;           /* [out] near_only, and the block is far: the value was not read */
+    bool is_other;         /* [out] not found, but another key with this one's fingerprint */
     tern_map_descriptor d; /* [out] that the value belongs to */
 } tern_map_search;
 
@@ -40,6 +41,7 @@ static inline void tern_map_search_begin(tern_worker *worker, const tern_map *ma
     s->allocated = NULL;
     s->known = NULL;
     s->is_far = false;
+    s->is_other = false;
 }
 
 /* Finds the value. [out] value_bytes. The statuses of tern_map_find, but TERN_ERR_NOT_FOUND and

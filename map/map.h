@@ -195,6 +195,9 @@ bool tern_map_in_place(tern_worker *worker, const tern_map *map, uint32_t owner,
  * it does no harm if the value was changed and changed back meanwhile. */
 tern_status tern_map_put(tern_worker *worker, const tern_map *map, tern_map_insertion *in);
 
+/* What it means that the map holds another key with this one's fingerprint: TERN_ERR_EXISTS. */
+tern_status tern_map_fingerprints_meet(const tern_map_key *key);
+
 /* Whether a put to another node that came to this status may have been done: its message, or the
  * answer, is lost. Then the descriptor may be there, and its block has to stay. */
 static inline bool tern_map_put_is_uncertain(tern_status status) {

@@ -119,6 +119,9 @@ static tern_status modification_try(modification *m, bool *lost) {
     size_t bytes = 0;
     *lost = false;
     tern_status status = tern_map_search_run(s, &bytes);
+    /* To a put the other key is there, so that it would be tried again for ever. */
+    if (status == TERN_ERR_NOT_FOUND && s->is_other)
+        return m->absent == TERN_ABSENT_FAIL ? status : tern_map_fingerprints_meet(s->key);
     if (status == TERN_ERR_NOT_FOUND && m->absent == TERN_ABSENT_FAIL)
         return modification_doubt(m, lost);
     if ((status != TERN_OK && status != TERN_ERR_NOT_FOUND) || s->is_far)

@@ -50,6 +50,13 @@ static tern_status check_met(tern_worker *worker, const tern_map *map, const ter
     return status == TERN_ERR_NOT_FOUND ? TERN_OK : status;
 }
 
+tern_status tern_map_fingerprints_meet(const tern_map_key *key) {
+    return tern_fail(TERN_ERR_EXISTS,
+                     "another key has the same fingerprint as this one of %zu bytes, and a map "
+                     "cannot hold both; one that is created anew has other fingerprints",
+                     key->size);
+}
+
 tern_status tern_map_put(tern_worker *worker, const tern_map *map, tern_map_insertion *in) {
     heir h = heir_of(map, in->key, in->expected, in->own_only);
     const uint64_t *print = in->key->fingerprint;
@@ -66,10 +73,7 @@ tern_status tern_map_put(tern_worker *worker, const tern_map *map, tern_map_inse
     if (status == TERN_OK && in->only_new && in->existed)
         status = check_met(worker, map, in->key);
     if (status == TERN_ERR_EXISTS)
-        return tern_fail(TERN_ERR_EXISTS,
-                         "another key has the same fingerprint as this one of %zu bytes, and a map "
-                         "cannot hold both; one that is created anew has other fingerprints",
-                         in->key->size);
+        return tern_map_fingerprints_meet(in->key);
     if (status == TERN_OK)
         in->old = h.old;
     return status;

@@ -78,6 +78,10 @@ static void fingerprints_meet(void) {
             EXPECT_DETAIL("the same fingerprint");
             EXPECT(TERN_ERR_EXISTS,
                    tern_map_insert_new(f.worker, map, &number, 8, found, 100, via, &existed));
+            EXPECT(TERN_ERR_EXISTS, tern_map_add(f.worker, map, &number, 8, 1, via, &count));
+            EXPECT_DETAIL("the same fingerprint");
+            EXPECT(TERN_ERR_NOT_FOUND,
+                   tern_map_compare_swap(f.worker, map, &number, 8, 1, 2, via, &count));
             CU_ASSERT_EQUAL(existed, 77);
         }
         CU_ASSERT(memcmp(descriptor_of(&f, map, &number).words, d.words, 32) == 0);
@@ -101,9 +105,14 @@ static void tags_meet_too(void) {
     EXPECT_OK(tern_block_make(f.worker, map, &others, found, 800, &d));
     d.words[1] = key.seed << 32 | (uint32_t)d.words[1];
     put_descriptor(&f, map, &key, &d);
-    for (int way = 0; way < 2; way++)
+    for (int way = 0; way < 2; way++) {
+        uint64_t before;
         EXPECT(TERN_ERR_NOT_FOUND,
                tern_map_find(f.worker, map, &number, 8, ways[way], found, sizeof found, NULL));
+        EXPECT(TERN_ERR_EXISTS, tern_map_add(f.worker, map, &number, 8, 1, ways[way], &before));
+        EXPECT(TERN_ERR_NOT_FOUND,
+               tern_map_compare_swap(f.worker, map, &number, 8, 1, 2, ways[way], &before));
+    }
     end(&f, map);
 }
 
