@@ -186,6 +186,7 @@ static void context_init(tern_context *context, const tern_layer *const *layers)
     context->layers = layers;
     context->finalize_key = MPI_KEYVAL_INVALID;
     atomic_init(&context->peers.first, TERN_NOBODY);
+    atomic_init(&context->peers.stuck_rank, TERN_NOBODY);
     /* R9: tern_context_open; before the context is anybody's */
     atomic_flag_clear(&context->tasks_busy);
 }

@@ -92,7 +92,7 @@ static void flight_look_again(tern_flight *f, uint64_t state) {
     else if (status == TERN_OK && flight_doubts(f, state))
         status = tern_bucket_not_whole(&f->probe, state);
     if (status == TERN_OK)
-        status = tern_probe_step(f->worker->context, &f->wait, writer);
+        status = tern_wait_step(f->worker->context, &f->wait, writer);
     f->run = 0;
     f->waits = true;
     if (status == TERN_OK)

@@ -52,7 +52,7 @@ static bool follow_turn(tern_flight *f) {
     const uint32_t owner = follow_owner(f);
     f->waits = true;
     f->word = tern_state_locked(0, owner);
-    const tern_status status = tern_probe_step(f->worker->context, &f->wait, owner);
+    const tern_status status = tern_wait_step(f->worker->context, &f->wait, owner);
     if (status != TERN_OK)
         tern_flight_finish(f, status);
     return status == TERN_OK;

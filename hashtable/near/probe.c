@@ -19,7 +19,7 @@ tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t
     /* Nothing starts from the beginning where there was progress: each poll may be a message, and
      * two ranks that wait for buckets at each other's make progress all the time. */
     (void)tern_progress_round(worker);
-    return tern_probe_step(context, wait, rank);
+    return tern_wait_step(context, wait, rank);
 }
 
 tern_status tern_bucket_left(const tern_key_search *p) {

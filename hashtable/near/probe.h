@@ -209,15 +209,6 @@ TERN_ALWAYS_INLINE tern_verdict tern_probe_judge(const tern_key_search *p, tern_
     return verdict;
 }
 
-/* tern_wait_step for a bucket that rank is writing. Of a death that is known its steps tell at
- * once: tern_wait_step takes 5 ms, or hundreds of polls, for every such bucket again. */
-static inline tern_status tern_probe_step(tern_context *context, tern_wait_state *wait,
-                                          uint32_t rank) {
-    if (rank < context->size && tern_peer_is_dead(&context->peers, rank))
-        return tern_peer_fail(rank);
-    return tern_wait_step(context, wait, rank);
-}
-
 /* One turn of a wait for the origin that state names. */
 tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t state);
 

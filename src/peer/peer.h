@@ -42,6 +42,9 @@ typedef struct tern_peers {
     uint32_t calls;        /* so many have begun; under the MPI lock */
     /* The line that this rank reports to (src/peer/activity.h); NULL: there is none. */
     _Atomic(struct tern_activity *) activity;
+    /* The rank whose call a wait has last had no more patience with, and that call. */
+    _Atomic uint32_t stuck_rank;
+    _Atomic uint64_t stuck_call;
 } tern_peers;
 
 struct tern_context;

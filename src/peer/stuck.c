@@ -11,6 +11,19 @@ static uint64_t read_word(tern_peers *peers, uint32_t rank) {
     return tern_peer_peek(peers, rank, address, &word, sizeof word) ? word : TERN_NO_CALL;
 }
 
+/* Two threads that store at once may mix their pairs: then a wait has its patience anew. */
+static void remember(tern_peers *peers, uint32_t rank, uint64_t call) {
+    /* R4 */
+    atomic_store_explicit(&peers->stuck_call, call, memory_order_relaxed);
+    atomic_store_explicit(&peers->stuck_rank, rank, memory_order_relaxed);
+}
+
+static bool is_remembered(tern_peers *peers, uint32_t rank, uint64_t call) {
+    /* R4 */
+    return tern_stuck_before(peers, rank) &&
+           atomic_load_explicit(&peers->stuck_call, memory_order_relaxed) == call;
+}
+
 tern_status tern_stuck_look(tern_context *context, tern_await *wait, uint32_t rank, uint64_t now) {
     tern_peers *peers = &context->peers;
     const uint64_t patience = (uint64_t)context->config.peer_patience * 1000000000u;
@@ -30,8 +43,9 @@ tern_status tern_stuck_look(tern_context *context, tern_await *wait, uint32_t ra
         wait->call = word;
         wait->call_since = now;
     }
-    if (now - wait->call_since < patience)
+    if (now - wait->call_since < patience && !is_remembered(peers, rank, word))
         return TERN_OK;
+    remember(peers, rank, word);
     return tern_fail(TERN_ERR_PEER,
                      "rank %u has been stuck for %zu s in a call of MPI towards rank %u, which has "
                      "died; end rank %u, and use TERN_TRANSPORT=p2p where ranks may die",

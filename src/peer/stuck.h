@@ -7,7 +7,8 @@
  * towards, while it is in it. A rank that waits for it, and knows of a death, reads that word by
  * the system call that reads another process's memory; the listener of a rank of another machine
  * tells it instead (src/peer/watch.h). If the word stays the same for
- * TERN_PEER_PATIENCE, and names a dead rank, the wait ends with TERN_ERR_PEER.
+ * TERN_PEER_PATIENCE, and names a dead rank, the wait ends with TERN_ERR_PEER. Later waits for that
+ * rank end at once while it is in the same call.
  *
  * Hot path: two relaxed stores around a call of MPI's one-sided operations.
  */
@@ -25,6 +26,13 @@ static inline void tern_stuck_enter(tern_peers *peers, uint32_t rank) {
 static inline void tern_stuck_leave(tern_peers *peers) {
     /* R4: read_word */
     atomic_store_explicit(&peers->call, TERN_NO_CALL, memory_order_relaxed);
+}
+
+/* Whether a wait for rank has ended so before: a new one looks at once. */
+static inline bool tern_stuck_before(const tern_peers *peers, uint32_t rank) {
+    /* R4 */
+    return atomic_load_explicit(&((tern_peers *)(uintptr_t)peers)->stuck_rank,
+                                memory_order_relaxed) == rank;
 }
 
 /* Of a wait for rank, which is alive: TERN_ERR_PEER if it has been stuck for so long. */

@@ -42,11 +42,18 @@ tern_status tern_glance(tern_worker *worker, uint32_t rank) {
 
 /* The dead one whose death ends a wait for rank, or TERN_NOBODY. */
 static uint32_t dead_for(const tern_context *context, uint32_t rank) {
-    if (rank == TERN_ANYBODY)
-        return tern_peers_dead(&context->peers);
-    return tern_peer_is_dead(&context->peers, rank) ? rank : TERN_NOBODY;
+    if (context == NULL || rank == TERN_NOBODY)
+        return TERN_NOBODY;
+    const uint32_t first = tern_peers_dead(&context->peers);
+    if (rank == TERN_ANYBODY || first == TERN_NOBODY)
+        return first;
+    const bool dead = rank < context->size && tern_peer_is_dead(&context->peers, rank);
+    return dead ? rank : TERN_NOBODY;
 }
 
+/* A death that is known ends a wait for that rank at once. A wait for anybody may end by a rank
+ * that is alive, so it goes on for as long as it does not give the processor up, 5 ms at most. A
+ * caller that goes on nevertheless yields as in any wait. */
 static tern_status wait_step(tern_context *context, tern_wait_state *state, uint32_t rank) {
     uint32_t round = state->rounds++;
     tern_error_clear_again();
@@ -54,31 +61,31 @@ static tern_status wait_step(tern_context *context, tern_wait_state *state, uint
         sched_yield();
     else if (round >= SPINS)
         tern_relax();
-    if (round % ROUNDS_PER_LOOK != ROUNDS_PER_LOOK - 1 || context == NULL)
+    uint32_t dead = dead_for(context, rank);
+    if (dead != TERN_NOBODY && (rank != TERN_ANYBODY || round + 1 >= PAUSES))
+        return tern_peer_fail(dead);
+    if (round == 0 && context != NULL && tern_stuck_before(&context->peers, rank))
+        return tern_stuck_look(context, state, rank, tern_now());
+    const bool looks = round % ROUNDS_PER_LOOK == ROUNDS_PER_LOOK - 1 || dead != TERN_NOBODY;
+    if (!looks || context == NULL)
         return TERN_OK;
     uint64_t now = tern_now();
     if (state->looked == 0)
         state->looked = now;
     if (state->began == 0)
         state->began = now;
-    const bool late = now - state->looked >= LOOK_INTERVAL_NS;
-    if (late) {
-        state->looked = now;
-        if (rank != TERN_NOBODY) {
-            tern_peers_look(&context->peers);
-            tern_watch(context, rank, state->began, now);
-        }
-        tern_long_wait_look(context, state, rank, now);
+    if (now - state->looked < LOOK_INTERVAL_NS)
+        return TERN_OK;
+    state->looked = now;
+    if (rank != TERN_NOBODY) {
+        tern_peers_look(&context->peers);
+        tern_watch(context, rank, state->began, now);
     }
+    tern_long_wait_look(context, state, rank, now);
     if (rank == TERN_NOBODY)
         return TERN_OK;
-    /* Before, the wait may well end soon, by a rank that is alive. */
-    if (!late && round < PAUSES)
-        return TERN_OK;
-    uint32_t dead = dead_for(context, rank);
-    if (dead != TERN_NOBODY)
-        return tern_peer_fail(dead);
-    return late ? tern_stuck_look(context, state, rank, now) : TERN_OK;
+    dead = dead_for(context, rank);
+    return dead != TERN_NOBODY ? tern_peer_fail(dead) : tern_stuck_look(context, state, rank, now);
 }
 
 tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32_t rank) {

@@ -11,6 +11,7 @@
 #include "rma/state.h"
 #include "rma/transport/mpi_rma.h"
 #include "nothing.h"
+#include "src/progress/wait.h"
 
 enum { PATIENCE = 1, STUCK = 1 };
 
@@ -33,6 +34,14 @@ static inline void flush_for_ever(tern_worker *worker, uint32_t rank) {
 static inline void compute(double seconds) {
     for (double end = MPI_Wtime() + seconds; MPI_Wtime() < end;)
         ;
+}
+
+/* What has been found once is told at once by the waits that follow. */
+static inline void told_at_once(fixture *f) {
+    for (int i = 0; i < 10; i++) {
+        tern_wait_state wait = TERN_WAIT_IN("a test");
+        EXPECT(TERN_ERR_PEER, tern_wait_step(f->context, &wait, STUCK));
+    }
 }
 
 /* Rank 1 puts to the last rank, and rank 0 waits for rank 1. opened: called with the context. */
@@ -79,6 +88,7 @@ static inline void a_rank_gets_stuck(void (*opened)(fixture *f)) {
                tern_call_return(f.worker, to, &nothing_function, NULL, 0, NULL, 0, NULL));
         EXPECT_DETAIL("rank 1 has been stuck for 1 s");
         EXPECT_DETAIL(name);
+        told_at_once(&f);
         tern_test_kill(STUCK);
     }
     while (!tern_test_dead(STUCK))
