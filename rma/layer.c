@@ -360,6 +360,12 @@ static void rma_unsent(tern_worker *worker, tern_text *text) {
                                        : "tern_call_flush_all sends them");
 }
 
+/* Other ranks wait for messages and, over some networks, for what a look at the port moves on. */
+static size_t rma_serve(tern_worker *worker) {
+    const tern_transport_ops *far = tern_rma_of(worker->context)->far;
+    return far != NULL ? far->poll(worker) : 0;
+}
+
 const tern_layer tern_rma_layer = {
     .name = "opening memory and transfers",
     .open = rma_open_layer,
@@ -368,6 +374,7 @@ const tern_layer tern_rma_layer = {
     .adopt = tern_placement_follow,
     .progress = rma_progress,
     .unsent = rma_unsent,
+    .serve = rma_serve,
 };
 
 tern_status tern_context_transport(const tern_context *context, uint32_t rank,

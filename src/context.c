@@ -167,6 +167,7 @@ static void context_dispose(tern_context *context, size_t layers) {
     tern_peers_close(&context->peers);
     free(context->node);
     context->node = NULL;
+    tern_contexts_end();
 }
 
 /* One whose creation failed: nobody has seen it. */
@@ -180,6 +181,7 @@ static void context_forget(tern_context *context) {
 static void context_init(tern_context *context, const tern_layer *const *layers) {
     static _Atomic uint32_t created;
     memset(context, 0, sizeof *context);
+    tern_contexts_begin();
     /* R4; the number names the context in warnings */
     context->number = atomic_fetch_add_explicit(&created, 1, memory_order_relaxed) + 1;
     context->comm = MPI_COMM_NULL;
@@ -202,11 +204,20 @@ static tern_status context_refuse(MPI_Comm comm) {
     return status;
 }
 
+/* A handler that runs in a wait of another context would wait for itself. */
+static tern_status context_may_change(const char *function) {
+    return !tern_contexts_reading()
+               ? TERN_OK
+               : tern_fail(TERN_ERR_STATE, "%s may wait and is not allowed in a handler", function);
+}
+
 tern_status tern_context_open(MPI_Comm comm, const tern_config *config,
                               const tern_layer *const *layers, tern_context **context) {
     if (comm == MPI_COMM_NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_context_create: comm is MPI_COMM_NULL");
-    tern_status status = tern_mpi_check(1);
+    tern_status status = context_may_change("tern_context_create");
+    if (status == TERN_OK)
+        status = tern_mpi_check(1);
     if (status != TERN_OK)
         return status;
     tern_context *fresh = malloc(sizeof *fresh);
@@ -269,6 +280,7 @@ tern_status tern_context_open(MPI_Comm comm, const tern_config *config,
     if (status != TERN_OK)
         goto fail;
     tern_pmpi_begin(fresh);
+    tern_contexts_join(fresh);
     *context = fresh;
     return TERN_OK;
 
@@ -305,20 +317,29 @@ static tern_status agree_on_objects(tern_context *context) {
                                  "tern_context_destroy");
 }
 
+static tern_status destroy_may_begin(tern_context *context) {
+    tern_status status = TERN_OK;
+    for (size_t i = 0; i < context->config.workers && status == TERN_OK; i++)
+        status = tern_worker_may_wait(context->worker[i], "tern_context_destroy");
+    return status == TERN_OK ? agree_on_objects(context) : status;
+}
+
 tern_status tern_context_destroy(tern_context *context) {
     if (context == NULL)
         return TERN_OK;
     if (tern_is_destroyed(context))
         return tern_destroyed_fail("tern_context_destroy");
-    for (size_t i = 0; i < context->config.workers; i++) {
-        tern_status status = tern_worker_may_wait(context->worker[i], "tern_context_destroy");
-        if (status != TERN_OK)
-            return status;
-    }
-    /* The others have not come to destroy it, or objects are left: the context lives on. */
-    tern_status status = agree_on_objects(context);
-    if (status == TERN_ERR_STATE || status == TERN_ERR_MISMATCH)
+    tern_status status = context_may_change("tern_context_destroy");
+    if (status != TERN_OK)
         return status;
+    /* From here on the workers are this thread's alone. */
+    tern_contexts_leave(context);
+    status = destroy_may_begin(context);
+    /* The others have not come to destroy it, or objects are left: the context lives on. */
+    if (status == TERN_ERR_STATE || status == TERN_ERR_MISMATCH) {
+        tern_contexts_join(context);
+        return status;
+    }
     context->closing = true;
     /* From here on the progress of this thread's waits stands for the service threads. */
     tern_service_threads_stop(context);

@@ -38,6 +38,9 @@ typedef struct tern_layer {
     /* For the warning of a long wait, in the worker's own thread: appends what the worker has taken
      * from the program and not sent yet, and to whom. NULL: it sends everything at once. */
     void (*unsent)(tern_worker *worker, tern_text *text);
+    /* The part of progress that neither waits nor runs handlers, for waits where no handler may
+     * run: it gives other ranks what they wait for in any context. NULL: nothing to do. */
+    size_t (*serve)(tern_worker *worker);
 } tern_layer;
 
 typedef struct tern_hook {
@@ -104,6 +107,7 @@ struct tern_context {
     /* Every rank has libtern_pmpi and serves its workers' calls while it waits in MPI. */
     bool pmpi;
     tern_context *pmpi_next;          /* in the list of those of the process (src/mpi/pmpi.c) */
+    tern_context *next_listed;        /* in that of src/progress/contexts.c */
     struct tern_profiling *profiling; /* NULL: the context is not profiled */
     const tern_layer *const *layers;
     void *layer[TERN_LAYER_SLOTS]; /* what each has of the context */
@@ -144,14 +148,16 @@ struct tern_worker {
     uint64_t looked;  /* ns: when the last of them looked after the peers */
     uint64_t looped;  /* ns: when it last reported to loop around such calls */
     tern_pending *pending;
+    uint32_t empty;          /* rounds of progress in a row that found nothing, if several contexts
+                                share the process */
     tern_profile *profile;   /* NULL: nobody asks for one (src/profile/profile.h) */
     _Atomic uint64_t rounds; /* of progress, begun and ended: odd while it is in one */
-    _Atomic(void *) owner;   /* names the thread that adopted it */
     tern_worker *own_next;   /* of the same thread */
     tern_stats stats;
     /* How often it asked MPI for messages, and in the low half where: read by service threads. */
     _Alignas(64) _Atomic uint64_t attended;
     _Atomic uint32_t use; /* TERN_WORKER_FREE, _ADOPTED or _BORROWED (src/progress/worker.c) */
+    _Atomic(const void *) owner; /* names the thread that adopted it (tern_pmpi_thread) */
 };
 
 /* Whether processes serve calls to their containers without their application's workers: all of
@@ -200,13 +206,21 @@ void tern_worker_taken(tern_worker *worker);
  * False: a thread has it. */
 bool tern_worker_borrow(tern_worker *worker);
 void tern_worker_give_back(tern_worker *worker);
+/* The calling thread has borrowed one. */
+bool tern_worker_borrows(void);
 
-/* One round of progress that does not run for a worker already in one. The same as tern_progress;
- * the name that waits use. */
+/* One round of progress, which does not run for a worker already in one. In a process with several
+ * contexts, the others have rounds of progress, too, now and then: handlers of any context run
+ * where those of this one may (src/progress/contexts.c). The same as tern_progress; the name that
+ * waits use. */
 size_t tern_progress_round(tern_worker *worker);
 
-/* The same, and a round for each worker of the process that no thread has adopted. For the waits of
- * collectives: a rank that is late may wait for the answer of any of them. */
+/* The same for this context alone. */
+size_t tern_progress_alone(tern_worker *worker);
+
+/* The same as tern_progress_round, and a round for each worker of the context in this process that
+ * no thread has adopted. For the waits of collectives: a rank that is late may wait for the answer
+ * of any of them. */
 size_t tern_progress_process(tern_worker *worker);
 
 /* Returns when no worker of the process is in a round of progress that it had begun before. So what

@@ -2,14 +2,25 @@
 #define TERN_CONTEXT_H
 
 /*
- * Context: one use of tern over one communicator. Several may live at once; they share nothing but
- * the log level and the MPI lock. A context holds workers, the named endpoints of its processes: a
- * thread adopts one and passes it to every operation. (rank, index) names a worker everywhere.
+ * Context: one use of tern over one communicator. Several may live at once; they share the log
+ * level, the MPI lock and progress (below). A context holds workers, the named endpoints of its
+ * processes: a thread adopts one and passes it to every operation. (rank, index) names a worker
+ * everywhere.
  *
  * Thread rules: a worker is used by one thread at a time, different workers of one process run in
  * parallel. One worker needs MPI_THREAD_SINGLE; more need MPI_THREAD_SERIALIZED. tern makes all its
  * MPI calls under one lock of the process, which an application that calls MPI from another thread
  * takes too (tern_mpi_lock).
+ *
+ * Several contexts: a library may use tern inside a program that uses tern, each in a context of
+ * its own. tern_progress and every wait of a thread, in any context, also make progress in the
+ * other contexts of the process: for the workers that this thread has adopted, and for those that
+ * no thread has. So a handler of one context may run while its thread waits in another one. Three
+ * rules follow. The thread that has adopted a worker is the one that uses it; hand a worker over by
+ * tern_worker_release and tern_worker_adopt. A handler must not wait, in whichever context: if its
+ * context had its turn in a wait of the other one, what may wait is TERN_ERR_STATE there, and calls
+ * that find no room are queued. And collective functions of two contexts come in an order that all
+ * their ranks share, as those of two communicators do.
  *
  * Service threads (TERN_SERVICE_THREADS, by default none) are tern's own: they serve other ranks
  * while the application computes, and run what is called on their workers. They need
@@ -73,7 +84,8 @@ TERN_NODISCARD TERN_API tern_status tern_context_create(MPI_Comm comm, const ter
  * have in the process is then not freed, nor is that of buffers at any time.
  *
  * Must come before MPI_Finalize, which otherwise logs one line, on rank 0. No other thread may be
- * using the context.
+ * using the context; one that waits in another context is not in the way, but a handler that it
+ * runs meanwhile is waited for.
  *
  * Calls that name the context or one of its workers afterwards are TERN_ERR_STATE, as long as no 16
  * other contexts of the process have been destroyed since: until then their structures are kept.
@@ -127,13 +139,14 @@ TERN_API uint32_t tern_context_dead(tern_context *context);
 /* Takes worker index of this process for the calling thread, whose waits in MPI use it as well if
  * libtern_pmpi is loaded (docs/mpi.md). On a machine with several NUMA nodes, the worker's memory
  * is moved to the one that the thread runs on (tern_worker_numa). TERN_ERR_ARGUMENT: no such index.
- * TERN_ERR_STATE: another owner has it. Local; waits at most while a collective of another thread
- * makes a round of progress for the worker. */
+ * TERN_ERR_STATE: another owner has it. Local; waits at most while a collective, or a wait in
+ * another context, of another thread makes a round of progress for the worker. */
 TERN_NODISCARD TERN_API tern_status tern_worker_adopt(tern_context *context, uint32_t index,
                                                       tern_worker **worker);
 
-/* Gives the worker back, for any thread to adopt. TERN_ERR_STATE: in a handler, or it has no
- * owner. Local, never blocks. */
+/* Gives the worker back, for any thread to adopt. Until then, collectives and waits in other
+ * contexts make progress for it, in any thread of the process. TERN_ERR_STATE: in a handler, or it
+ * has no owner. Local, never blocks. */
 TERN_NODISCARD TERN_API tern_status tern_worker_release(tern_worker *worker);
 
 /* The context that a worker belongs to, and the worker's name. Local, never block. */

@@ -19,9 +19,10 @@ extern "C" {
 #endif
 
 /* Does what there is to do for this worker and returns how many events (records, messages) it
- * handled. Never blocks; after some hundreds of rounds in a row that found nothing it gives the
- * processor up once (sched_yield), for programs with more ranks than cores. Called from a handler
- * it does nothing and returns 0. */
+ * handled. In a process with several contexts it does so now and then for the others, too
+ * (tern/context.h). Never blocks; after some hundreds of rounds in a row that found nothing it
+ * gives the processor up once (sched_yield), for programs with more ranks than cores. Called from a
+ * handler it does nothing and returns 0. */
 TERN_API size_t tern_progress(tern_worker *worker);
 
 /* A wait of the program's own, for what the calls or puts of other ranks will change. Zero at

@@ -6,6 +6,7 @@
 
 #include "rma/transport/message.h"
 #include "rpc/state.h"
+#include "src/progress/progress.h"
 #include "tern/message.h"
 
 typedef struct tern_route {
@@ -49,7 +50,8 @@ tern_status tern_outgoing_send_message(tern_worker *worker, const tern_outgoing 
 /* A round of a wait for a call: of the worker's progress, or, of a thread without a worker, of
  * service for others. How much it found. */
 static inline size_t tern_call_round(tern_worker *worker) {
-    return tern_is_nobody(worker) ? tern_message_poll(worker) : tern_progress_round(worker);
+    return tern_is_nobody(worker) ? tern_message_poll(worker) + tern_contexts_round(worker)
+                                  : tern_progress_round(worker);
 }
 
 /* tern_worker_may_wait, or TERN_OK for a thread without a worker. */

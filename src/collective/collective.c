@@ -12,6 +12,7 @@
 #include "src/collective/room.h"
 #include "src/mpi/mpi.h"
 #include "src/peer/peer.h"
+#include "src/progress/progress.h"
 #include "src/progress/wait.h"
 
 enum { NAME_BYTES = 64, DETAIL_BYTES = 256 };
@@ -58,7 +59,9 @@ static tern_status collective_finish(tern_context *context, tern_worker *worker,
             context->meanwhile.run(context->meanwhile.argument);
         if (!context->peers.known && wait.began != 0)
             tern_siblings_look(context, tern_now() - wait.began);
-        waited = tern_wait_round(context, &wait, worker != NULL && tern_progress_process(worker),
+        const size_t found =
+            worker != NULL ? tern_progress_process(worker) : tern_contexts_round(NULL);
+        waited = tern_wait_round(context, &wait, found,
                                  context->peers.count == 0 ? TERN_NOBODY : TERN_ANYBODY);
     }
 }

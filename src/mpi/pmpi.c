@@ -69,7 +69,7 @@ static void thread_step(tern_wait_state *wait) {
     for (const tern_worker *worker = first; worker != NULL; worker = worker->own_next)
         busy = busy || worker->in_progress || worker->in_handler;
     for (tern_worker *worker = first; worker != NULL && !busy; worker = worker->own_next)
-        found += tern_progress_round(worker);
+        found += tern_progress_alone(worker);
     (void)tern_wait_round(first != NULL ? first->context : NULL, wait, found, TERN_NOBODY);
     if (locked)
         tern_mpi_lock();
@@ -165,10 +165,7 @@ void tern_pmpi_end(tern_context *context) {
     pthread_mutex_unlock(&mutex);
 }
 
-bool tern_worker_is_own(const tern_worker *worker) {
-    /* R4; this thread alone stores its own name there */
-    return atomic_load_explicit(&worker->owner, memory_order_relaxed) == &own;
-}
+const void *tern_pmpi_thread(void) { return &own; }
 
 void tern_pmpi_adopt(tern_worker *worker) {
     /* R9: announce_change; behind tern_worker_adopt's acquire */

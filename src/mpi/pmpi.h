@@ -50,6 +50,9 @@ bool tern_pmpi_is_here(void);
 void tern_pmpi_begin(tern_context *context);
 void tern_pmpi_end(tern_context *context);
 
+/* What names the calling thread as the owner of workers. */
+const void *tern_pmpi_thread(void);
+
 /* The calling thread, which has adopted the worker, is its owner. */
 void tern_pmpi_adopt(tern_worker *worker);
 

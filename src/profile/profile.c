@@ -23,6 +23,10 @@ static _Thread_local struct {
 } profiled;
 
 void tern_profile_use(tern_worker *worker) {
+    if (worker == NULL) {
+        profiled.context = NULL;
+        return;
+    }
     profiled.context = worker->context;
     profiled.nonce = worker->context->nonce;
     profiled.worker = worker;

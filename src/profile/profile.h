@@ -107,7 +107,8 @@ void tern_profile_note(tern_worker *worker, tern_span_kind kind, uint32_t rank, 
 void tern_profile_wait(tern_context *context, tern_await *state, uint32_t rank);
 void tern_profile_waited(const tern_context *context, const tern_await *state);
 
-/* The calling thread makes progress for the worker from here on: its waits are that one's. */
+/* The calling thread makes progress for the worker from here on: its waits are that one's.
+ * NULL: nobody's. */
 void tern_profile_use(tern_worker *worker);
 
 /* Makes the profiles of a context's workers, if its options ask for them. */

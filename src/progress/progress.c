@@ -104,12 +104,31 @@ static __attribute__((noinline)) size_t round_within(const tern_worker *worker) 
     return 0;
 }
 
-size_t tern_progress_round(tern_worker *worker) {
+size_t tern_progress_alone(tern_worker *worker) {
     if (worker->in_progress)
         return round_within(worker);
     if (__builtin_expect(worker->profile != NULL, 0))
         return profiled_round(worker);
     return round_run(worker);
+}
+
+/* Not in each round, as long as a wait may end soon: a round of the others costs as much as one of
+ * this context. */
+static __attribute__((noinline)) size_t others_round(tern_worker *worker, size_t events) {
+    enum { ROUNDS_PER_TURN = 8, EMPTY_ROUNDS = 64 };
+    worker->empty = events == 0 ? worker->empty + 1 : 0;
+    /* R9: round_begin; this thread's own store */
+    const uint64_t rounds = atomic_load_explicit(&worker->rounds, memory_order_relaxed) / 2;
+    return worker->empty > EMPTY_ROUNDS || rounds % ROUNDS_PER_TURN == 0
+               ? tern_contexts_round(worker)
+               : 0;
+}
+
+size_t tern_progress_round(tern_worker *worker) {
+    size_t events = tern_progress_alone(worker);
+    if (__builtin_expect(tern_contexts_several(), 0) && !worker->in_progress && !worker->in_handler)
+        events += others_round(worker, events);
+    return events;
 }
 
 size_t tern_progress_process(tern_worker *worker) {
@@ -119,7 +138,7 @@ size_t tern_progress_process(tern_worker *worker) {
         tern_worker *other = context->worker[i];
         if (other == worker || !tern_worker_borrow(other))
             continue;
-        events += tern_progress_round(other);
+        events += tern_progress_alone(other);
         tern_worker_give_back(other);
     }
     if (__builtin_expect(worker->profile != NULL, 0))

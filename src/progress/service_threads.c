@@ -63,7 +63,7 @@ static void *service_thread_serve(void *argument) {
         const uint64_t attended = attended_here(context), served = worker->stats.messages_served;
         const bool others = attended != before;
         before = attended;
-        const size_t found = tern_progress_round(worker);
+        const size_t found = tern_progress_alone(worker);
         if (found > (others ? worker->stats.messages_served - served : 0)) {
             quiet = 0;
             ns = NAP_FIRST_NS;

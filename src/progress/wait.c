@@ -7,6 +7,7 @@
 #include "src/peer/stuck.h"
 #include "src/peer/watch.h"
 #include "src/profile/profile.h"
+#include "src/progress/progress.h"
 
 /* Chosen by measuring: a partner on another core answers within some hundred polls; after that it
  * is likely to wait for this core. */
@@ -69,6 +70,7 @@ static tern_status wait_step(tern_context *context, tern_wait_state *state, uint
     const bool looks = round % ROUNDS_PER_LOOK == ROUNDS_PER_LOOK - 1 || dead != TERN_NOBODY;
     if (!looks || context == NULL)
         return TERN_OK;
+    (void)tern_contexts_serve(context);
     uint64_t now = tern_now();
     if (state->looked == 0)
         state->looked = now;
@@ -101,6 +103,7 @@ tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32
 tern_status tern_wait_look(tern_context *context, tern_wait_state *state, uint32_t rank) {
     if (rank == TERN_NOBODY)
         return TERN_OK;
+    (void)tern_contexts_serve(context);
     tern_peers_look(&context->peers);
     const uint64_t now = tern_now();
     state->looked = now;

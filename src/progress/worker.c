@@ -5,8 +5,8 @@
 #include "src/mpi/pmpi.h"
 #include "src/progress/wait.h"
 
-/* The calling thread has borrowed a worker. */
-static _Thread_local bool borrowing;
+/* Workers that the calling thread has borrowed, of one context and, in a wait there, of others. */
+static _Thread_local uint32_t borrowing;
 
 bool tern_worker_borrow(tern_worker *worker) {
     uint32_t use = TERN_WORKER_FREE;
@@ -17,12 +17,14 @@ bool tern_worker_borrow(tern_worker *worker) {
     if (!atomic_compare_exchange_strong_explicit(&worker->use, &use, TERN_WORKER_BORROWED,
                                                  memory_order_acquire, memory_order_relaxed))
         return false;
-    borrowing = true;
+    borrowing++;
     return true;
 }
 
+bool tern_worker_borrows(void) { return borrowing > 0; }
+
 void tern_worker_give_back(tern_worker *worker) {
-    borrowing = false;
+    borrowing--;
     /* R6: worker_take, tern_worker_borrow */
     atomic_store_explicit(&worker->use, TERN_WORKER_FREE, memory_order_release);
 }
@@ -34,7 +36,7 @@ static bool worker_take(tern_worker *worker) {
     /* R6: tern_worker_release, tern_worker_give_back; the new owner sees what the old one left */
     while (!atomic_compare_exchange_strong_explicit(&worker->use, &use, TERN_WORKER_ADOPTED,
                                                     memory_order_acquire, memory_order_relaxed)) {
-        if (use == TERN_WORKER_ADOPTED || borrowing)
+        if (use == TERN_WORKER_ADOPTED || borrowing > 0)
             return false;
         sched_yield();
         use = TERN_WORKER_FREE;
@@ -78,6 +80,11 @@ tern_status tern_worker_release(tern_worker *worker) {
     return TERN_OK;
 }
 
+bool tern_worker_is_own(const tern_worker *worker) {
+    /* R9: tern_pmpi_adopt; this thread's own store, or not its worker */
+    return atomic_load_explicit(&worker->owner, memory_order_relaxed) == tern_pmpi_thread();
+}
+
 bool tern_worker_is_shared(const tern_worker *worker) {
     return worker->in_progress && worker->thread != tern_thread_self() && !tern_is_nobody(worker) &&
            !tern_is_destroyed(worker->context);
@@ -98,7 +105,7 @@ static __attribute__((cold)) tern_status worker_refuse_wait(const tern_worker *w
 tern_status tern_worker_may_wait(const tern_worker *worker, const char *function) {
     if (worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", function);
-    if (worker->in_handler || worker->in_progress || borrowing)
+    if (worker->in_handler || worker->in_progress || borrowing > 0)
         return worker_refuse_wait(worker, function);
     tern_waits_in = worker->collective != NULL ? worker->collective : function;
     return TERN_OK;
