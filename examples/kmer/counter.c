@@ -8,8 +8,8 @@
 
 #include "job.h"
 
-/* The table needs 32 bytes for a k-mer, and is kept three quarters full. */
-enum { KMER_BYTES = 44 };
+/* The table has half as many buckets again as its capacity says, of 32 bytes. */
+enum { KMER_BYTES = 48 };
 
 /* Set by a rank that cannot go on, so that the other ranks stop, too. */
 static bool stop_wanted;
@@ -188,7 +188,7 @@ int kmer_counter_count(kmer_counter *counter, int (*read)(kmer_sink *sink, void 
      * large that tern can go through the table in order, which is twice as fast. If the table may
      * fill up, a batch only keeps tern's pipeline full, because finding out about a full table
      * takes time for every k-mer of the batch. */
-    enum { RMA_BATCH = 1024, AMPLE_BATCH = 1 << 20, CALL_BATCH = 8192 };
+    enum { RMA_BATCH = 1024, AMPLE_BATCH = 1 << 18, CALL_BATCH = 8192 };
     const size_t batch = counter->via == TERN_BY_CALL ? CALL_BATCH
                          : counter->ample             ? AMPLE_BATCH
                                                       : RMA_BATCH;

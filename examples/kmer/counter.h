@@ -20,7 +20,7 @@ typedef struct kmer_counter {
     tern_hashtable *table;
     tern_flags via;
     uint64_t capacity;
-    bool ample;             /* the capacity is certainly enough, and all ranks share memory */
+    bool ample;             /* the capacity is enough, and all ranks share memory */
     uint64_t counted;       /* number of k-mers that this rank has counted */
     uint64_t loaded;        /* sum of the counts that this rank's part had in the file */
     double seconds;         /* time in the table's operations */

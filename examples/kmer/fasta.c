@@ -98,7 +98,7 @@ kmer_fasta_place kmer_fasta_place_after(kmer_fasta_place place, const char *text
 
 int kmer_fasta_read_part(kmer_sink *sink, unsigned k, bool canonical, const char *text, size_t size,
                          size_t from, size_t to) {
-    /* Reads in pieces, so that the sink's progress shows the bytes grow. */
+    /* Reads in pieces: after each, the sink's progress grows and its memory is given back. */
     enum { PIECE = 1 << 16 };
 
     const char *line_end = memrchr(text, '\n', from);
@@ -110,6 +110,7 @@ int kmer_fasta_read_part(kmer_sink *sink, unsigned k, bool canonical, const char
         size_t bytes = to - from < PIECE ? to - from : PIECE;
         if (kmer_fasta_read(&fasta, sink, text + from, text + from + bytes) != 0)
             return -1;
+        kmer_sink_release(sink, text + from, bytes);
         from += bytes;
         sink->bytes += bytes;
     }

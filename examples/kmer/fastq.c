@@ -154,7 +154,7 @@ static const char *read_on(kmer_fastq *fastq, kmer_sink *sink, const char *text,
 
 int kmer_fastq_read_part(kmer_sink *sink, unsigned k, bool canonical, const char *name,
                          const char *text, size_t size, size_t from, size_t to, kmer_error *error) {
-    /* Reads in pieces, so that the sink's progress shows the bytes grow. */
+    /* Reads in pieces: after each, the sink's progress grows and its memory is given back. */
     enum { PIECE = 1 << 16 };
 
     const char *end = text + size;
@@ -169,6 +169,7 @@ int kmer_fastq_read_part(kmer_sink *sink, unsigned k, bool canonical, const char
         size_t bytes = to - at < PIECE ? to - at : PIECE;
         if (kmer_fastq_read(&fastq, sink, text + at, text + at + bytes, true, error) != 0)
             return -1;
+        kmer_sink_release(sink, text + at, bytes);
         at += bytes;
         sink->bytes += bytes;
     }

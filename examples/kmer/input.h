@@ -3,8 +3,8 @@
 
 /*
  * An input: FASTA or FASTQ, plain or gzip, recognized by its content. Files are mapped, not read,
- * so a rank touches its part of a plain file without a copy. (If the file is shortened meanwhile,
- * the program ends with SIGBUS.)
+ * so a rank touches its part of a plain file without a copy, and gives back the pages that it has
+ * read. (If the file is shortened meanwhile, the program ends with SIGBUS.)
  */
 
 #include <stdbool.h>
@@ -27,10 +27,6 @@ typedef struct kmer_input {
 /* Opens the file, or the built-in genome if name is NULL. */
 int kmer_input_open(kmer_input *input, const char *name, kmer_error *error);
 void kmer_input_close(kmer_input *input);
-
-/* [out] bases: an upper bound of the input's bases. For a gzip file that is too large to be
- * inflated for this it is an estimate with some margin. */
-int kmer_input_bases(const kmer_input *input, uint64_t *bases, kmer_error *error);
 
 /* Puts the k-mers of part (0 to parts - 1) of the input into the sink. All parts together hold each
  * k-mer once. Over all parts, sink->bytes grows by input->size. Non-zero: the sink ended the

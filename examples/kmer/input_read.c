@@ -6,46 +6,6 @@
 #include "fastq.h"
 #include "gzip.h"
 
-/* The smallest k-mer takes a byte of FASTA, and two bytes of FASTQ because of its quality. */
-static uint64_t bases_in(const kmer_input *input, uint64_t text) {
-    return input->fastq ? text / 2 : text;
-}
-
-int kmer_input_bases(const kmer_input *input, uint64_t *bases, kmer_error *error) {
-    /* The size in a gzip file is that of its last member, modulo 4 GiB, so it is of no use. */
-    const uint64_t sample = 1 << 24;
-
-    if (!input->gzip) {
-        *bases = bases_in(input, input->size);
-        return 0;
-    }
-    kmer_gzip gzip;
-    if (kmer_gzip_open(&gzip, input->name, input->data, input->size, error) != 0)
-        return -1;
-    int result = -1;
-    const size_t room = input->block;
-    char *block = malloc(room);
-    if (block == NULL) {
-        kmer_fail(error, "%s: no memory to inflate it", input->name);
-        goto out;
-    }
-    uint64_t text = 0;
-    size_t got = room;
-    while (got == room && text < sample) {
-        if (kmer_gzip_read(&gzip, block, room, &got, error) != 0)
-            goto out;
-        text += got;
-    }
-    if (got == room)
-        text = (uint64_t)(1.25 * (double)text * (double)input->size / (double)gzip.at);
-    *bases = bases_in(input, text);
-    result = 0;
-out:
-    free(block);
-    kmer_gzip_close(&gzip);
-    return result;
-}
-
 /* State of a rank while the inflated text passes, block after block. */
 typedef struct passing {
     kmer_sink *sink;
@@ -85,7 +45,8 @@ static bool settles(const char *block, const char *end, unsigned k) {
 /* gzip cannot be read from the middle, so every rank inflates all of it, and the ranks own the
  * blocks of the text in turn. Measured: inflating takes 3 ns per base, counting about 100 ns. If
  * one rank inflated for all and sent out the blocks, it would inflate no faster. That could save
- * two ranks at most 3 %, and from some 30 ranks on both ways are as slow as inflating. */
+ * two ranks at most 3 %, and from some 30 ranks on both ways are as slow as inflating. (The file is
+ * inflated twice, if the number of its k-mers is estimated first.) */
 static int read_gzip(const kmer_input *input, unsigned part, unsigned parts, passing *p,
                      kmer_error *error) {
     kmer_gzip gzip;
@@ -101,8 +62,10 @@ static int read_gzip(const kmer_input *input, unsigned part, unsigned parts, pas
     uint64_t bytes_before = p->sink->bytes;
     size_t got = room;
     for (unsigned owner = parts - 1; got == room;) {
+        const size_t before = gzip.at;
         if (kmer_gzip_read(&gzip, block, room, &got, error) != 0)
             goto out;
+        kmer_sink_release(p->sink, input->data + before, gzip.at - before);
         const char *end = block + got;
         if (settles(block, end, p->k))
             owner = (owner + 1) % parts;
@@ -128,6 +91,7 @@ static size_t part_start(size_t size, unsigned part, unsigned parts) {
 
 int kmer_input_read(const kmer_input *input, unsigned k, bool canonical, unsigned part,
                     unsigned parts, kmer_sink *sink, kmer_error *error) {
+    sink->mapped = input->mapped ? input->data : NULL;
     if (input->gzip) {
         passing p = {.sink = sink, .k = k, .canonical = canonical};
         p.place = KMER_FASTA_LINE_START;

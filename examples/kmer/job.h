@@ -26,11 +26,13 @@ double kmer_now(void);
 
 typedef struct kmer_progress {
     bool wanted, shown;
+    const char *what;
     double started, drawn; /* times */
     uint64_t total;        /* bytes of input to read */
 } kmer_progress;
 
-void kmer_progress_start(kmer_progress *progress, bool wanted, uint64_t total);
+/* what: written before the bar. */
+void kmer_progress_start(kmer_progress *progress, const char *what, bool wanted, uint64_t total);
 /* Draws the bar if it is time to. */
 void kmer_progress_update(kmer_progress *progress, uint64_t bytes, uint64_t kmers);
 /* Removes the bar. */

@@ -20,7 +20,7 @@ typedef struct kmer_options {
     bool canonical; /* false: as in the table of load, if there is one */
     tern_flags via;
     bool via_given;     /* else the transports decide */
-    uint64_t capacity;  /* 0: the size of the input decides */
+    uint64_t capacity;  /* 0: an estimate decides */
     uint64_t min_count; /* 0: all k-mers are shown */
     uint64_t top;       /* most frequent k-mers to list */
     const char *dump;   /* names of files to write, or NULL */

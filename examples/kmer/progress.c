@@ -9,8 +9,9 @@ double kmer_now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-void kmer_progress_start(kmer_progress *progress, bool wanted, uint64_t total) {
-    *progress = (kmer_progress){.wanted = wanted, .started = kmer_now(), .total = total};
+void kmer_progress_start(kmer_progress *progress, const char *what, bool wanted, uint64_t total) {
+    *progress =
+        (kmer_progress){.wanted = wanted, .what = what, .started = kmer_now(), .total = total};
     progress->drawn = progress->started + 0.9; /* the first second shows no bar */
 }
 
@@ -25,8 +26,9 @@ void kmer_progress_update(kmer_progress *progress, uint64_t bytes, uint64_t kmer
     if (share > 1)
         share = 1;
     int filled = (int)(share * WIDTH);
-    fprintf(stderr, "\rkmer: [%.*s%*s] %3.0f %%  %.1f M k-mers/s ", filled, hashes, WIDTH - filled,
-            "", 100 * share, 1e-6 * (double)kmers / (now - progress->started));
+    fprintf(stderr, "\rkmer: %s[%.*s%*s] %3.0f %%  %.1f M k-mers/s ", progress->what, filled,
+            hashes, WIDTH - filled, "", 100 * share,
+            1e-6 * (double)kmers / (now - progress->started));
     fflush(stderr);
     progress->drawn = now;
     progress->shown = true;

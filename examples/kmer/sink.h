@@ -15,7 +15,12 @@ typedef struct kmer_sink {
     int (*flush)(struct kmer_sink *sink);
     void *argument;
     uint64_t bytes; /* number of bytes of input that the reader has done, for the progress bar */
+    const char *mapped; /* start of the mapping of a file that the reader reads, or NULL */
 } kmer_sink;
+
+/* The reader has done with so much text, whose pages stop counting as memory of the program. Does
+ * nothing if the text is not mapped. Text that is read again comes back from the file. */
+void kmer_sink_release(const kmer_sink *sink, const char *text, size_t bytes);
 
 /* kmer_window_take into the sink. NULL: flush ended the reading. */
 static inline const char *kmer_sink_take(kmer_sink *sink, kmer_window *window, const char *text,

@@ -27,10 +27,10 @@ static void write_json(const kmer_summary *s, const char *transports, FILE *out)
     fprintf(out,
             "{\"k\":%u,\"canonical\":%s,\"via\":\"%s\",\"transport\":\"%s\",\"ranks\":%u,"
             "\"kmers\":%" PRIu64 ",\"distinct\":%" PRIu64 ",\"unique\":%" PRIu64
-            ",\"largest\":%" PRIu64 ",\"capacity\":%" PRIu64,
+            ",\"largest\":%" PRIu64 ",\"capacity\":%" PRIu64 ",\"resident_bytes\":%.0f",
             s->options->k, s->options->canonical ? "true" : "false", via(s), transports,
             tern_context_size(s->counter->context), t->kmers, t->distinct, t->unique, t->largest,
-            s->counter->capacity);
+            s->counter->capacity, s->times.resident_bytes);
     if (t->min_count > 0)
         fprintf(out, ",\"min_count\":%" PRIu64 ",\"rare\":%" PRIu64 ",\"rare_distinct\":%" PRIu64,
                 t->min_count, t->rare, t->rare_distinct);

@@ -13,11 +13,12 @@
 #include "totals.h"
 
 typedef struct kmer_times {
-    double start; /* from the start of the program to the table */
+    double start; /* from the start of the program to the table, with the estimate of its size */
     double read;  /* from input to k-mers */
     double count; /* in the table's operations */
     double write; /* totals and files */
     double total;
+    double resident_bytes; /* the most memory that the rank had; what it shares counts in full */
 } kmer_times;
 
 typedef struct kmer_summary {
