@@ -87,9 +87,11 @@ static void flight_look_again(tern_flight *f, uint64_t state) {
     const uint32_t writer = tern_state_writer(state);
     tern_status status = tern_bucket_check(&f->probe, state);
     f->word = state;
-    if (writer != TERN_NOBODY)
+    if (writer != TERN_NOBODY) {
         f->doubted = 0;
-    else if (status == TERN_OK && flight_doubts(f, state))
+        if (status == TERN_OK)
+            tern_bucket_doubt(&f->probe, state);
+    } else if (status == TERN_OK && flight_doubts(f, state))
         status = tern_bucket_not_whole(&f->probe, state);
     if (status == TERN_OK)
         status = tern_wait_step(f->worker->context, &f->wait, writer);

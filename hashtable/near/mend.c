@@ -3,6 +3,7 @@
 #include "hashtable/growth/growth.h"
 #include "hashtable/near/scratch.h"
 #include "src/log.h"
+#include "src/mpi/mpi.h"
 
 /*
  * Mending what damage would have others wait for. A bucket that says for long that a rank is
@@ -21,6 +22,9 @@
  * the lock. The state of a bucket whose key is being inserted never comes back and needs no mark.
  * A table that grows, and in one that has moved what the owner is said to write, is left alone: the
  * move relies on the state of a bucket that it has.
+ *
+ * New keys of ranks of other nodes the owner writes for them, where owners put, in one go and under
+ * the lock of MPI. So the owner is asked instead.
  *
  * In the same way the owner of a part is asked to write news again that do not pass their check.
  */
@@ -161,6 +165,24 @@ static bool mend_is_left(const tern_hashtable *table, const tern_table_part *par
     return part->generation < tern_table_part_of(table, part->buckets.rank)->generation;
 }
 
+/* The rank that knows whether the state of a bucket in owner's part is right: the one that the
+ * state names; but a new key of a rank of another node comes in a put_if, which the owner does in
+ * one go (rma/put_if.c). A lock such a rank may hold for longer (tern_operation_change). */
+static uint32_t mend_knower(const tern_hashtable *table, uint32_t owner, uint64_t state) {
+    const uint32_t *node = table->context->node, writer = tern_state_writer(state);
+    const bool served =
+        table->owners_put && (state & TERN_KIND) == TERN_TAKEN && node[writer] != node[owner];
+    return served ? owner : writer;
+}
+
+/* What a rank of another node is said to write in this rank's part. Such puts are served under the
+ * lock, by any thread. */
+static void mend_served(const tern_key_search *p, uint64_t state) {
+    tern_mpi_lock();
+    mend_bucket(*p, state);
+    tern_mpi_unlock();
+}
+
 static void mend_doubt(tern_worker *worker, const tern_hashtable *table, const doubt *d) {
     /* R5: modify_run; of this thread's own modifiers, which make progress while they have a bucket
      */
@@ -174,8 +196,13 @@ static void mend_doubt(tern_worker *worker, const tern_hashtable *table, const d
             /* R4; a later round looks again */
             atomic_store_explicit(&table->growth->doubted, true, memory_order_relaxed);
     } else if (part != NULL && part->near != NULL && d->index < part->count &&
-               tern_state_writer(d->state) == table->rank && !mend_is_left(table, part)) {
-        mend_in_turn((tern_key_search){worker, table, part, NULL, 0, d->index, part->count}, d);
+               !mend_is_left(table, part)) {
+        const tern_key_search p = {worker, table, part, NULL, 0, d->index, part->count};
+        const uint32_t writer = tern_state_writer(d->state);
+        if (writer == table->rank)
+            mend_in_turn(p, d);
+        else if (writer < table->ranks && mend_knower(table, d->owner, d->state) == table->rank)
+            mend_served(&p, d->state);
     }
 }
 
@@ -215,8 +242,8 @@ void tern_bucket_doubt(const tern_key_search *p, uint64_t state) {
     const uint32_t writer = tern_state_writer(state);
     const doubt d = {tern_table_head_to(p->table), p->index, state, p->part->buckets.rank,
                      p->part->generation,          0,        0};
-    if (p->part->near != NULL && writer < p->table->ranks)
-        mend_ask(p->worker, p->table, writer, &d);
+    if ((p->part->near != NULL || p->table->owners_put) && writer < p->table->ranks)
+        mend_ask(p->worker, p->table, mend_knower(p->table, d.owner, state), &d);
 }
 
 void tern_growth_doubt(tern_worker *worker, const tern_hashtable *table, uint32_t rank) {

@@ -299,6 +299,41 @@ static void a_bucket_is_locked_again(void) {
     end(&f, table);
 }
 
+/* user: who meets a bucket of rank 0's part then, whose entry rank 1, of another node, is said to
+ * be writing. Rank 0 has written it for rank 1, and so knows that nobody is. */
+static void a_far_rank_is_named_to(uint32_t user, tern_flags via) {
+    tern_config config;
+    fixture f;
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = (size_t)16 << 20;
+    config.ranks_per_node = 1;
+    config.transport = TERN_TRANSPORT_P2P;
+    config.log_level = TERN_LOG_NONE;
+    if (!fixture_open(&f, &config))
+        return;
+    tern_hashtable *table = make(&f, (tern_hashtable_options){0});
+    const uint64_t key = number_owned_by(table, 0, 0), value = 6;
+    uint64_t *state = tern_local(f.context, bucket_of(table, &key));
+    if (f.rank == 1)
+        EXPECT_OK(insert(&f, table, key, 5));
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == 0)
+        scribble(state + 2, key + 1);
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == user)
+        EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, &value, via, NULL));
+    EXPECT_OK(tern_barrier(f.worker));
+    CU_ASSERT_EQUAL(value_of(&f, table, key), 6);
+    CU_ASSERT(f.rank != 0 || word_at(state) == TERN_LOST);
+    end(&f, table);
+}
+
+static void a_far_rank_is_named(void) {
+    a_far_rank_is_named_to(0, TERN_BY_RMA);
+    a_far_rank_is_named_to(1, TERN_BY_RMA);
+    a_far_rank_is_named_to(1, TERN_BY_CALL);
+}
+
 /* The owner writes its news again. */
 static void news_are_told_again(void) {
     fixture f;
@@ -493,6 +528,7 @@ int main(int argc, char **argv) {
         {"others_are_named", others_are_named},
         {"torn_entries_are_given_up", torn_entries_are_given_up},
         {"a_bucket_is_locked_again", a_bucket_is_locked_again},
+        {"a_far_rank_is_named", a_far_rank_is_named},
         {"news_are_told_again", news_are_told_again},
         {"a_stranger_is_named", a_stranger_is_named},
         {"damage_is_an_error", damage_is_an_error},
