@@ -17,8 +17,8 @@ typedef struct tern_invitation {
 /* The rank that is the origin. */
 uint32_t tern_partner_origin(const tern_context *context);
 
-tern_status tern_partner_send(tern_context *context, uint32_t to, const void *data, int bytes);
-tern_status tern_partner_take(tern_context *context, uint32_t from, void *data, int bytes);
+tern_status tern_partner_send(tern_context *context, uint32_t to, const void *data, size_t bytes);
+tern_status tern_partner_take(tern_context *context, uint32_t from, void *data, size_t bytes);
 /* Serves the network until a message of one byte comes. */
 tern_status tern_partner_serve(tern_context *context, tern_network *network, uint32_t from);
 

@@ -16,7 +16,6 @@
  * a real network takes microseconds. */
 #define SLEEP_NS 40000000u
 #define HEAD_START_NS 5000000u
-#define TAG_ASLEEP 3
 
 /* Open MPI before 4.1.5 crashes in a 64-bit compare-and-swap to the own rank, with MPI_Win_create
  * too, and osc/ucx needs three remote operations for a fetch-and-add. */
@@ -39,17 +38,17 @@ static void sleep_for(long nanoseconds) {
 static tern_status put_across(tern_context *context, MPI_Win win, _Atomic uint64_t *memory,
                               uint32_t origin, bool *landed) {
     static const uint64_t sign = 0x7465726e;
+    char byte = 0;
     tern_status status = TERN_OK;
     if (context->rank == 0) {
-        status = TERN_MPI(PMPI_Send(NULL, 0, MPI_BYTE, (int)origin, TAG_ASLEEP, context->comm));
+        status = tern_collective_pass(context, 0, origin, &byte, sizeof byte);
         uint64_t end = tern_now() + SLEEP_NS;
         /* R1: put_across */
         while (tern_now() < end && atomic_load(memory) != sign)
             sleep_for(200000);
         *landed = atomic_load(memory) == sign;
     } else if (context->rank == origin) {
-        status =
-            TERN_MPI(PMPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_ASLEEP, context->comm, MPI_STATUS_IGNORE));
+        status = tern_collective_pass(context, 0, origin, &byte, sizeof byte);
         sleep_for(HEAD_START_NS);
         if (status == TERN_OK)
             status = TERN_MPI(PMPI_Put(&sign, 8, MPI_BYTE, 0, 0, 8, MPI_BYTE, win));

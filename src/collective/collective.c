@@ -36,7 +36,7 @@ _Static_assert(TERN_ROOM_RESERVE >= TERN_MEETING_WORDS * sizeof(uint64_t), "and 
 
 enum { ROOM_USUAL = 64 << 10, PIECE_LEAST = 8 };
 
-enum { TAG_PASS = 5 }; /* of context->comm, beside those of rma/transport and rma/network */
+enum { TAG_PASS = 5 }; /* of context->comm, beside those of rma/transport */
 
 tern_status tern_collective_may_begin(const tern_context *context) {
     const uint32_t dead = tern_peers_dead(&context->peers);
