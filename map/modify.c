@@ -6,6 +6,7 @@
 #include "map/find.h"
 #include "map/modify.h"
 #include "src/progress/progress.h"
+#include "src/progress/wait.h"
 
 /*
  * A modification finds the value, runs the modifier on a copy, and puts the copy in place of the
