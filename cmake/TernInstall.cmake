@@ -23,21 +23,24 @@ endif()
 install(TARGETS tern_mailbox tern_mailbox_static EXPORT tern_mailbox ${forms})
 
 file(RELATIVE_PATH TERN_BIN_TO_LIB /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+set(tools "")
 foreach(tool tern-info tern-bench tern-hex)
     if(TARGET ${tool})
         set_target_properties(${tool} PROPERTIES INSTALL_RPATH "$ORIGIN/${TERN_BIN_TO_LIB}"
                               OUTPUT_NAME ${tool}${TERN_TOOL_SUFFIX})
         install(TARGETS ${tool} RUNTIME COMPONENT tools)
+        list(APPEND tools ${tool})
     endif()
 endforeach()
 install(PROGRAMS ${PROJECT_BINARY_DIR}/mpirun-tern DESTINATION ${CMAKE_INSTALL_BINDIR}
         RENAME mpirun-tern${TERN_TOOL_SUFFIX} COMPONENT tools)
 # Side by side, pages of tools carry the MPI's name as the tools do, in the page too.
 if("${TERN_TOOL_SUFFIX}" STREQUAL "")
-    install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools
-            FILES_MATCHING PATTERN "*.1")
+    foreach(tool ${tools} mpirun-tern)
+        install(FILES docs/man/${tool}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
+    endforeach()
 else()
-    foreach(tool tern-info tern-bench tern-hex mpirun-tern)
+    foreach(tool ${tools} mpirun-tern)
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS docs/man/${tool}.1)
         file(READ docs/man/${tool}.1 text)
         string(REGEX REPLACE "(tern-info|tern-bench|tern-hex|mpirun-tern)" "\\1${TERN_TOOL_SUFFIX}" text "${text}")
