@@ -94,7 +94,9 @@ install(FILES ${PROJECT_BINARY_DIR}/ternConfig.cmake ${PROJECT_BINARY_DIR}/ternC
 
 # tern.pc finds its prefix relative to its own folder, so that the tree can be moved.
 file(RELATIVE_PATH TERN_PKGCONFIG_TO_PREFIX /${TERN_PKGCONFIG_DIR} /)
-list(TRANSFORM MPI_C_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE TERN_PKGCONFIG_CFLAGS)
+# Behind the folders of an mpicc, whichever it is: <tern/mpi_check.h> then sees the <mpi.h> of that one, and
+# refuses it if it is another MPI's.
+list(TRANSFORM MPI_C_INCLUDE_DIRS PREPEND "-idirafter " OUTPUT_VARIABLE TERN_PKGCONFIG_CFLAGS)
 list(TRANSFORM TERN_SKIP_MPI_CPLUSPLUS PREPEND -D OUTPUT_VARIABLE definitions)
 list(APPEND TERN_PKGCONFIG_CFLAGS ${definitions})
 list(JOIN TERN_PKGCONFIG_CFLAGS " " TERN_PKGCONFIG_CFLAGS)

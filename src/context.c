@@ -263,7 +263,6 @@ tern_status tern_context_open(MPI_Comm comm, const tern_config *config,
         status = tern_profile_begin(fresh);
     if (status != TERN_OK)
         goto fail;
-    tern_mpi_check_launch();
     warn_once(fresh);
 
     for (size_t i = 0; i < TERN_LAYER_SLOTS; i++) {

@@ -85,6 +85,24 @@ static tern_status check_library(void) {
                      (int)strcspn(version, "\n,"), version);
 }
 
+/* Another MPI's mpirun starts a program as so many jobs of one rank. */
+static tern_status check_launch(void) {
+    int size = 0;
+    if (PMPI_Comm_size(MPI_COMM_WORLD, &size) != MPI_SUCCESS || size != 1)
+        return TERN_OK;
+    static const char *const announced[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE"};
+    for (size_t i = 0; i < 2; i++) {
+        const char *text = getenv(announced[i]);
+        if (text != NULL && atoi(text) > 1)
+            return tern_fail(TERN_ERR_STATE,
+                             "mpirun started %s ranks (%s), but this program's MPI, " BUILT_FOR
+                             ", sees one: mpirun belongs to another MPI; start the program by "
+                             "mpirun-tern or by the mpirun of its own",
+                             text, announced[i]);
+    }
+    return TERN_OK;
+}
+
 tern_status tern_mpi_check(size_t workers) {
     tern_status status = check_library();
     if (status != TERN_OK)
@@ -105,6 +123,9 @@ tern_status tern_mpi_check(size_t workers) {
             "TERN_WORKERS and TERN_SERVICE_THREADS, %zu together, need MPI_THREAD_SERIALIZED, but "
             "MPI was started with %s; ask for it in MPI_Init_thread",
             workers, provided == MPI_THREAD_SINGLE ? "MPI_THREAD_SINGLE" : "MPI_THREAD_FUNNELED");
+    status = check_launch();
+    if (status != TERN_OK)
+        return status;
     /* R1: tern_mpi_check_thread */
     if (provided < MPI_THREAD_SERIALIZED && !atomic_load(&one_thread)) {
         the_thread = pthread_self();
@@ -122,21 +143,6 @@ tern_status tern_mpi_check_thread(const char *function) {
                      "%s by another thread than the one that uses MPI needs MPI_THREAD_SERIALIZED; "
                      "ask for it in MPI_Init_thread",
                      function);
-}
-
-void tern_mpi_check_launch(void) {
-    int size = 0;
-    if (PMPI_Comm_size(MPI_COMM_WORLD, &size) != MPI_SUCCESS || size != 1)
-        return;
-    static const char *const announced[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE"};
-    for (size_t i = 0; i < 2; i++) {
-        const char *text = getenv(announced[i]);
-        if (text != NULL && atoi(text) > 1)
-            tern_log(TERN_LOG_WARN,
-                     "the launcher started %s ranks (%s) but MPI sees one: launcher and MPI "
-                     "library do not match",
-                     text, announced[i]);
-    }
 }
 
 /* MPI_Finalize is called under the lock, as all of MPI is, and the service threads have to get it

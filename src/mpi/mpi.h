@@ -40,9 +40,6 @@ uint64_t tern_mpi_locks(void);
 /* Whether the calling thread holds the MPI lock. */
 bool tern_mpi_locked(void);
 
-/* Logs what is known to go wrong with the way the program was launched. */
-void tern_mpi_check_launch(void);
-
 /* Has context->mpi_gone set when MPI is finalized while the context lives. */
 tern_status tern_mpi_watch_finalize(tern_context *context);
 void tern_mpi_forget_finalize(tern_context *context);
