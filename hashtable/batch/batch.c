@@ -19,9 +19,17 @@ enum { GROUP = 16 };
  * else find calls dear only because the other rank goes by RMA. */
 enum { KEYS_PER_PROGRESS = 128 };
 
-static void batch_make_progress(tern_worker *worker, size_t applied) {
-    if (applied % KEYS_PER_PROGRESS == 0 && !worker->in_handler)
-        (void)tern_progress_round(worker);
+/* A group that has met a part which is crowded or moving pays at once, as an operation of its own
+ * would. A batch that did not could put more new keys into a part than its owner, which may be this
+ * rank, moves out of it, and probes get longer without end. */
+static void batch_make_progress(tern_worker *worker, const tern_hashtable *table, size_t applied) {
+    tern_table_inside *inside = &table->inside[worker->index];
+    if (__builtin_expect(!inside->owes, 1) && applied % KEYS_PER_PROGRESS != 0)
+        return;
+    if (worker->in_handler)
+        return;
+    inside->owes = false;
+    (void)tern_progress_round(worker);
 }
 
 /* Whether a key that has found no room is worth an add of its own: within the batch it has not
@@ -129,7 +137,7 @@ static tern_status add_near8(tern_worker *worker, const tern_hashtable *table, c
             count_near8(worker, table, keys + 8 * at, here, delta, group, done, added);
         if (status != TERN_OK)
             return status;
-        batch_make_progress(worker, at);
+        batch_make_progress(worker, table, at);
     }
     return right ? TERN_OK : tern_fail(TERN_ERR_ARGUMENT, "a key in a batch is another rank's");
 }

@@ -5,9 +5,11 @@
 
 #include "bucket_tools.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "hashtable/growth/growth.h"
+#include "tern/hashtable_batch.h"
 #include "tern/hashtable_modify.h"
 
 static const tern_flags rw = TERN_READ_WRITE;
@@ -238,6 +240,49 @@ static void a_lock_is_held(void) {
     fixture_close(&f);
 }
 
+/* Counts rounds of progress that begin while a key waits because this rank's part is full. */
+typedef struct full_watch {
+    tern_task task;
+    const unsigned char *wish;
+    uint64_t full;
+} full_watch;
+
+static size_t look_at_wish(tern_worker *worker, tern_task *task) {
+    full_watch *watch = (full_watch *)(void *)task;
+    (void)worker;
+    watch->full += __atomic_load_n(watch->wish, __ATOMIC_RELAXED) == TERN_WISH_NOW;
+    return 0;
+}
+
+/* A batch of new keys moves keys as it goes on, and does not fill the part first: then each key
+ * would look at all of its buckets. Each rank adds keys of its own. */
+static void a_batch_pays_for_growth(void) {
+    enum { CAPACITY = 4096, KEYS = 1 << 15 };
+    static uint64_t keys[KEYS];
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *table =
+        make_of(&f, (tern_hashtable_options){.key_bytes = 8, .counter = 1, .capacity = CAPACITY});
+    full_watch watch = {.task.run = look_at_wish};
+    watch.wish =
+        tern_local(f.context, tern_anchor_place(table, f.rank, offsetof(tern_anchor, wish)));
+    for (size_t i = 0; i < KEYS; i++)
+        keys[i] = number_owned_by(table, f.rank, i == 0 ? 0 : keys[i - 1] + 1);
+    size_t added = 0;
+    uint64_t count = 0;
+    tern_task_add(f.context, &watch.task);
+    EXPECT_OK(tern_hashtable_add_many(f.worker, table, keys, KEYS, 1, TERN_WRITE_ONLY | TERN_BY_RMA,
+                                      &added));
+    tern_task_remove(f.context, &watch.task);
+    CU_ASSERT_EQUAL(added, KEYS);
+    CU_ASSERT_EQUAL(watch.full, 0);
+    EXPECT_OK(tern_hashtable_local_size(f.worker, table, &count));
+    CU_ASSERT_EQUAL(count, KEYS);
+    end(&f, table);
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"a_segment_is_full_by_rma", a_segment_is_full_by_rma},
@@ -246,6 +291,7 @@ int main(int argc, char **argv) {
         {"all_sizes", all_sizes},
         {"modifiers_lose_nothing", modifiers_lose_nothing},
         {"a_lock_is_held", a_lock_is_held},
+        {"a_batch_pays_for_growth", a_batch_pays_for_growth},
     };
     tern_doubt_ns = UINT64_MAX; /* buckets are locked by hand, for long */
     return tern_test_main(argc, argv, "hashtable_growth_limits", tests,
