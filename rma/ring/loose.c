@@ -116,6 +116,15 @@ void tern_loose_look(const tern_worker *worker, uint32_t line, tern_in *in) {
     tern_loose *loose = loose_of(worker, line);
     /* R1: tern_loose_place */
     char *data = atomic_load_explicit(&loose->data, memory_order_acquire);
+    if (data == NULL) {
+        /* The first message must ring, whatever doorbell has cleared the mark. If it found no mark,
+         * its memory is there by now. */
+        /* R3: tern_ring_append */
+        atomic_store_explicit(&loose->header.idle, 1, memory_order_seq_cst);
+        atomic_thread_fence(memory_order_seq_cst);
+        /* R1: tern_loose_place */
+        data = atomic_load_explicit(&loose->data, memory_order_acquire);
+    }
     in->data = data != NULL ? data : (char *)&loose->nothing;
     in->mask = (data != NULL ? worker->context->config.ring_size : sizeof loose->nothing) - 1;
 }
