@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rma/notify/request.h"
 #include "rma/ring/batch.h"
 #include "rma/ring/doorbell.h"
 #include "rma/ring/loose.h"
@@ -94,14 +93,14 @@ bool tern_reclaim_serve_ask(tern_context *context, uint32_t source, const tern_m
     return true;
 }
 
+/* What waits for room elsewhere, as calls and notified operations may, goes on in the ring that
+ * follows. */
 static bool may_close(const tern_out *out, uint32_t ring) {
     /* First: the thread that a ring is lent to changes all the rest. */
     if (out->lent)
         return false;
-    return out->ring == ring && ring != TERN_RING_NONE && !out->opening && !out->held &&
-           !out->damaged && !out->pending && !out->batch_open && !out->wake_due &&
-           out->growth == TERN_GROWTH_NONE && out->lane.first_header == 0 &&
-           !tern_requests_wait(out);
+    return out->ring == ring && ring != TERN_RING_NONE && !out->opening && !out->damaged &&
+           out->growth == TERN_GROWTH_NONE && out->lane.first_header == 0;
 }
 
 /* What the target leaves out unasked before it looks for the next batch. */

@@ -1,0 +1,273 @@
+// tern-test: transports least=2
+
+/* A ring whose target wants it back is closed if it is the one that was asked
+ * for, and if nothing of it is under way: what its records, its growth or its
+ * opening still need stays. */
+
+#include <stdlib.h>
+
+#include "fixture.h"
+#include "rma/notify/request.h"
+#include "rma/ring/doorbell.h"
+#include "rma/ring/loose.h"
+#include "rma/ring/reclaim.h"
+#include "rma/ring/ring.h"
+#include "rma/state.h"
+#include "src/context.h"
+
+enum { RING = 4096 };
+
+static fixture f;
+static uint64_t arrived;
+
+static tern_status arrive(tern_call_info *call, const void *arguments, size_t bytes) {
+    uint64_t number = 0;
+    (void)call;
+    CU_ASSERT_EQUAL_FATAL(bytes, sizeof number);
+    memcpy(&number, arguments, sizeof number);
+    CU_ASSERT_EQUAL(number, arrived);
+    arrived++;
+    return TERN_OK;
+}
+TERN_FUNCTION(arrive)
+
+static bool set_up(size_t growth) {
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = (size_t)1 << 20;
+    config.ring_size = RING;
+    config.ring_growth = growth;
+    arrived = 0;
+    return fixture_open(&f, &config);
+}
+
+/* Calls of rank 0 to rank 1, which are numbered. */
+static tern_status send(uint64_t number) {
+    return tern_call_try(f.worker, (tern_worker_id){1, 0}, &arrive_function, &number,
+                         sizeof number);
+}
+
+static void send_and_wait(uint64_t first, uint64_t count) {
+    for (uint64_t i = first; f.rank == 0 && i < first + count; i++)
+        EXPECT_OK(tern_call(f.worker, (tern_worker_id){1, 0}, &arrive_function, &i, sizeof i));
+    EXPECT_OK(tern_quiesce(f.worker));
+    CU_ASSERT_EQUAL(arrived, f.rank == 1 ? first + count : 0);
+    EXPECT_OK(tern_quiesce(f.worker)); /* before it a faster rank sends nothing */
+}
+
+static tern_out *ring_of_calls(void) {
+    return tern_rma_worker_of(f.worker)
+        ->out[tern_line_of(f.context, TERN_CHANNEL_CALLS, f.context->workers)];
+}
+
+/* As a message of the target has it. Whether the ring was closed. */
+static bool closes(tern_out *out, uint32_t ring) {
+    const uint64_t before = f.worker->stats.rings_reclaimed;
+    out->next_wanted = NULL;
+    atomic_store(&out->wanted, (uint64_t)ring + 1);
+    atomic_store(&tern_rma_worker_of(f.worker)->wanted, out);
+    tern_reclaim_close(f.worker);
+    CU_ASSERT_EQUAL(atomic_load(&out->wanted), 0);
+    return f.worker->stats.rings_reclaimed > before;
+}
+
+/* At rank 1, once the ring has ended and before anything comes in the one that
+ * follows: a doorbell that was rung for something else. */
+static void hear_another_doorbell(void) {
+    const uint32_t line = tern_line_of(f.context, TERN_CHANNEL_CALLS, 0);
+    const double start = MPI_Wtime();
+    const tern_in *in = tern_rma_worker_of(f.worker)->in[line];
+    while (in->ring != TERN_RING_NONE && MPI_Wtime() - start < TERN_TEST_PATIENCE)
+        tern_progress(f.worker);
+    CU_ASSERT_EQUAL(in->ring, TERN_RING_NONE);
+    tern_doorbell_ring(tern_board(f.context, f.context->workers),
+                       tern_rma_of(f.context)->layout.doorbells, line);
+    tern_progress(f.worker);
+}
+
+static void a_quiet_ring(void) {
+    if (!set_up(1))
+        return;
+    send_and_wait(0, 3);
+    if (f.rank == 0) {
+        tern_out *out = ring_of_calls();
+        const uint32_t ring = out->ring;
+        CU_ASSERT(!closes(out, ring + 1)); /* an older one of the pair */
+        CU_ASSERT_EQUAL(out->ring, ring);
+        out->damaged = true;
+        CU_ASSERT(!closes(out, ring));
+        out->damaged = false;
+        tern_ring_lend(f.worker, out);
+        CU_ASSERT(!closes(out, ring));
+        tern_ring_give_back(f.worker, out);
+        CU_ASSERT(closes(out, ring));
+        CU_ASSERT_EQUAL(out->ring, TERN_RING_NONE);
+        CU_ASSERT(!closes(out, TERN_RING_NONE)); /* there is none to close */
+    }
+    if (f.rank == 1)
+        hear_another_doorbell();
+    EXPECT_OK(tern_barrier(f.worker));
+    send_and_wait(3, 200);
+    fixture_close(&f);
+}
+
+/* Records that wait for others or for the next progress. */
+static void unpublished_records(void) {
+    if (!set_up(1))
+        return;
+    send_and_wait(0, 1);
+    if (f.rank == 0) {
+        EXPECT_OK(
+            tern_call_policy(f.worker, (tern_worker_id){1, 0}, TERN_PUBLISH_BATCHED, RING / 2));
+        EXPECT_OK(send(1));
+        tern_out *out = ring_of_calls();
+        CU_ASSERT(out->lane.first_header != 0);
+        CU_ASSERT(!closes(out, out->ring));
+        EXPECT_OK(tern_call_flush(f.worker, (tern_worker_id){1, 0}));
+        CU_ASSERT(closes(out, out->ring));
+    }
+    EXPECT_OK(tern_quiesce(f.worker));
+    CU_ASSERT_EQUAL(arrived, f.rank == 1 ? 2 : 0);
+    EXPECT_OK(tern_barrier(f.worker));
+    send_and_wait(2, 200);
+    fixture_close(&f);
+}
+
+/* Rank 1 is in MPI meanwhile, and no other rank helps it. */
+static void leave_alone(void (*ask)(void)) {
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == 0)
+        ask();
+    tern_mpi_lock();
+    MPI_Barrier(MPI_COMM_WORLD);
+    tern_mpi_unlock();
+}
+
+static void ask_while_opening(void) {
+    (void)send(0);
+    tern_out *out = ring_of_calls();
+    if (out != NULL && out->opening)
+        CU_ASSERT(!closes(out, out->ring));
+}
+
+/* Fills the ring until more room is asked for, which over shared memory needs
+ * nobody. */
+static void ask_while_growing(void) {
+    tern_out *out = ring_of_calls();
+    uint64_t sent = 1;
+    for (int i = 0; i < 2000 && out->growth != TERN_GROWTH_ASKED; i++) {
+        const tern_status status = send(sent);
+        sent += status == TERN_OK;
+        if (status != TERN_OK)
+            tern_progress(f.worker);
+    }
+    const bool asks = out->growth == TERN_GROWTH_ASKED;
+    CU_ASSERT(asks || out->via != &tern_transport_p2p);
+    if (asks)
+        CU_ASSERT(!closes(out, out->ring));
+}
+
+static void questions_under_way(void) {
+    if (!set_up(4))
+        return;
+    leave_alone(ask_while_opening);
+    EXPECT_OK(tern_quiesce(f.worker));
+    CU_ASSERT(arrived <= 1);
+    arrived = 0;
+    EXPECT_OK(tern_barrier(f.worker));
+    send_and_wait(0, 1);
+    leave_alone(ask_while_growing);
+    EXPECT_OK(tern_quiesce(f.worker));
+    CU_ASSERT(f.rank == 1 ? arrived > 1 : arrived == 0);
+    fixture_close(&f);
+}
+
+enum { PUTS = 400, BYTES = 1000, QUEUE = 50 };
+
+static tern_ptr memory[64];
+static unsigned char values[PUTS][BYTES];
+static uint64_t put;
+
+static tern_status put_next(void) {
+    memset(values[put], (int)(put % 251), BYTES);
+    const tern_status status = tern_put_notify(
+        f.worker, (tern_worker_id){1, 0}, tern_ptr_add(memory[1], (int64_t)(put * BYTES)),
+        values[put], BYTES, put, &put, sizeof put, TERN_NOTIFY_NO_LOCAL);
+    put += status == TERN_OK;
+    return status;
+}
+
+static tern_out *ring_of_events(void) {
+    return tern_rma_worker_of(f.worker)
+        ->out[tern_line_of(f.context, TERN_CHANNEL_NOTIFY, f.context->workers)];
+}
+
+/* The ring and the queue are full; a WAKE has found no room. */
+static void ask_while_requests_wait(void) {
+    for (int refused = 0; refused < 20;)
+        refused += put_next() != TERN_OK;
+    tern_out *out = ring_of_events();
+    CU_ASSERT_EQUAL(out->requests->count, QUEUE);
+    out->wake_due = out->near ? out->wake_due : true;
+    CU_ASSERT(closes(out, out->ring));
+}
+
+static void take_events(bool in_order) {
+    bool seen[PUTS] = {false};
+    for (uint64_t i = 0; f.rank == 1 && i < PUTS; i++) {
+        tern_event event;
+        uint64_t number = PUTS, wrong = 0;
+        if (!EXPECT_OK(tern_event_wait(f.worker, TERN_PROBE_REMOTE, &event)))
+            return;
+        memcpy(&number, event.cid, sizeof number);
+        CU_ASSERT_FATAL(number < PUTS && !seen[number] && (number == i || !in_order));
+        seen[number] = true;
+        const unsigned char *there =
+            tern_local(f.context, tern_ptr_add(memory[1], (int64_t)(number * BYTES)));
+        for (int k = 0; k < BYTES; k++)
+            wrong += there[k] != number % 251;
+        CU_ASSERT_EQUAL(wrong, 0);
+    }
+}
+
+/* Operations that wait for room are no part of the ring: they go on in what
+ * follows it. */
+static void waiting_in(tern_order order) {
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = (size_t)2 << 20;
+    config.ring_size = RING;
+    config.ring_growth = 1;
+    config.notify_queue = QUEUE;
+    config.order = order;
+    if (!fixture_open(&f, &config))
+        return;
+    put = 0;
+    fixture_alloc_all(&f, PUTS * BYTES, TERN_DOMAIN_GLOBAL, memory);
+    if (f.rank == 0) { /* the ring is open */
+        EXPECT_OK(put_next());
+        while (ring_of_events()->opening || tern_requests_wait(ring_of_events()))
+            tern_progress(f.worker);
+    }
+    leave_alone(ask_while_requests_wait);
+    while (f.rank == 0 && put < PUTS)
+        if (put_next() != TERN_OK)
+            tern_progress(f.worker);
+    take_events(order != TERN_ORDER_RELAXED);
+    EXPECT_OK(tern_barrier(f.worker));
+    fixture_close(&f);
+}
+
+static void waiting_requests(void) { waiting_in(TERN_ORDER_STRICT); }
+static void waiting_requests_in_any_order(void) { waiting_in(TERN_ORDER_RELAXED); }
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"a_quiet_ring", a_quiet_ring},
+        {"unpublished_records", unpublished_records},
+        {"questions_under_way", questions_under_way},
+        {"waiting_requests", waiting_requests},
+        {"waiting_requests_in_any_order", waiting_requests_in_any_order},
+    };
+    return tern_test_main(argc, argv, "reclaim", tests, sizeof tests / sizeof tests[0]);
+}
