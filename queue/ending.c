@@ -92,9 +92,8 @@ void tern_ending_take(tern_worker *worker, tern_ending *ending, size_t items) {
 void tern_ending_finish(tern_worker *worker, tern_ending *ending) {
     tern_ending_line *line = line_of(worker, ending);
     /* R4 */
-    const uint64_t held = atomic_load_explicit(&line->held, memory_order_relaxed);
-    if (held == 0 || worker->in_handler)
-        return;
+    const uint64_t held =
+        worker->in_handler ? 0 : atomic_load_explicit(&line->held, memory_order_relaxed);
     /* R4 */
     atomic_fetch_sub_explicit(&line->held, held, memory_order_relaxed);
     /* R8: count; what the work has pushed comes before */
@@ -186,7 +185,7 @@ static tern_status step_once(tern_worker *worker, tern_ending *ending) {
     tern_status status = ending->reported ? TERN_OK : report(worker, ending);
     /* R1: tern_ending_on_verdict */
     const uint64_t verdict = atomic_load_explicit(&ending->verdict, memory_order_acquire);
-    if (status != TERN_OK || !ending->reported || verdict / 2 != ending->round)
+    if (verdict / 2 != ending->round) /* as before this rank has reported */
         return status;
     const ending_message message = {.ended = verdict % 2};
     for (; ending->told < children(context) && status == TERN_OK; ending->told += status == TERN_OK)
