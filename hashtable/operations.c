@@ -61,7 +61,7 @@ static tern_status operation_fill(const tern_key_search *p, tern_flags promise, 
     tern_status status = tern_entry_put(p, s, near, tern_promise_is_strict(promise), entry);
     /* A find takes an entry that has not arrived for an insert that has not returned. */
     if (status == TERN_OK && !near && tern_growth_flushes(p->table, promise))
-        status = tern_flush(p->worker, p->part->buckets.rank);
+        status = tern_puts_flush(p->worker, p->part->buckets.rank);
     tern_probe_report(p);
     return status;
 }

@@ -211,7 +211,7 @@ tern_status tern_lock_try(tern_worker *worker, tern_locks *locks, size_t index, 
 static tern_status locks_settle_puts(tern_worker *worker, uint32_t keeper) {
     bool in_order = tern_way_to(worker->context, keeper)->posts_in_order &&
                     tern_requests_moving(worker, keeper);
-    return tern_flush_all_but(worker, in_order ? keeper : TERN_NOBODY);
+    return tern_puts_flush_all_but(worker, in_order ? keeper : TERN_NOBODY);
 }
 
 tern_status tern_lock_release(tern_worker *worker, tern_locks *locks, size_t index) {

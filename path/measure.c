@@ -57,7 +57,7 @@ static tern_status put_word(tern_worker *worker, tern_ptr scratch) {
 
 static tern_status flush_word(tern_worker *worker, tern_ptr scratch) {
     const tern_status status = put_word(worker, scratch);
-    return status == TERN_OK ? tern_flush(worker, scratch.rank) : status;
+    return status == TERN_OK ? tern_puts_flush(worker, scratch.rank) : status;
 }
 
 static tern_status add_word(tern_worker *worker, tern_ptr scratch) {

@@ -40,32 +40,30 @@ static tern_status flush_profiled(tern_worker *worker, uint32_t rank) {
     return status;
 }
 
-tern_status tern_flush_far(tern_worker *worker, uint32_t rank) {
+tern_status tern_puts_flush_far(tern_worker *worker, uint32_t rank) {
     return __builtin_expect(worker->profile == NULL, 1) ? flush_far(worker, rank)
                                                         : flush_profiled(worker, rank);
 }
 
-tern_status tern_flush_all_but(tern_worker *worker, uint32_t except) {
+tern_status tern_puts_flush_all_but(tern_worker *worker, uint32_t except) {
     if (tern_rma_of(worker->context)->far == NULL)
         return TERN_OK;
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     tern_status status = TERN_OK;
     uint32_t rank;
     while (status == TERN_OK && (rank = tern_requests_unmoved(worker)) != TERN_NOBODY)
-        status = tern_flush_far(worker, rank);
+        status = tern_puts_flush_far(worker, rank);
     /* From the end: a rank that is flushed leaves its place to the last one. */
     for (uint32_t i = mine->dirty_count; i-- > 0 && status == TERN_OK;)
         if (i < mine->dirty_count && mine->dirty_ranks[i] != except)
-            status = tern_flush_far(worker, mine->dirty_ranks[i]);
+            status = tern_puts_flush_far(worker, mine->dirty_ranks[i]);
     return status;
 }
 
-tern_status tern_flush_all(tern_worker *worker) {
+tern_status tern_puts_flush_all(tern_worker *worker) {
     /* R3: tern_flush */
     atomic_thread_fence(memory_order_seq_cst);
-    if (tern_is_destroyed(worker->context))
-        return tern_destroyed_fail("tern_flush_all");
-    return tern_flush_all_but(worker, TERN_NOBODY);
+    return tern_puts_flush_all_but(worker, TERN_NOBODY);
 }
 
 tern_status tern_puts_deliver(tern_worker *worker) {
@@ -78,7 +76,7 @@ tern_status tern_puts_deliver(tern_worker *worker) {
         const uint32_t rank = i < mine->dirty_count ? mine->dirty_ranks[i] : TERN_NOBODY;
         if (rank != TERN_NOBODY && (mine->dirty[rank].what & TERN_DIRTY_PUTS) != 0 &&
             !tern_peer_is_dead(&context->peers, rank))
-            status = tern_flush_far(worker, rank);
+            status = tern_puts_flush_far(worker, rank);
         if (status == TERN_ERR_PEER)
             status = TERN_OK; /* the dead need nothing; a wait for them tells */
     }
@@ -94,7 +92,8 @@ tern_status tern_fence(tern_worker *worker, uint32_t rank) {
     /* R1; with whatever the caller stores next and the target acquires */
     atomic_thread_fence(memory_order_release);
     /* Messages of a pair are served in order; only MPI's puts are not. */
-    return tern_way_to(context, rank)->reads_own_batches ? tern_flush_far(worker, rank) : TERN_OK;
+    return tern_way_to(context, rank)->reads_own_batches ? tern_puts_flush_far(worker, rank)
+                                                         : TERN_OK;
 }
 
 tern_status tern_barrier(tern_worker *worker) {
@@ -108,7 +107,7 @@ tern_status tern_barrier(tern_worker *worker) {
         return tern_peer_fail(dead);
     status = tern_phase_end(worker);
     if (status == TERN_OK)
-        status = tern_flush_all(worker);
+        status = tern_puts_flush_all(worker);
     tern_ring_publish_all(worker);
     /* The same step: the others learn that this rank has failed. */
     return status == TERN_OK

@@ -325,7 +325,7 @@ static tern_status rma_open_layer(tern_context *context) {
 static tern_status rma_drain(tern_context *context, tern_worker *worker) {
     tern_status status = TERN_OK;
     for (uint32_t i = 0; i < context->workers && status == TERN_OK; i++) {
-        status = tern_flush_all(context->worker[i]);
+        status = tern_puts_flush_all(context->worker[i]);
         if (status == TERN_OK)
             status = tern_ring_settle(context->worker[i]);
         if (status == TERN_OK)
@@ -349,7 +349,7 @@ static size_t rma_progress(tern_worker *worker) {
 }
 
 /* Records that are written and not published, by what the program asked for. */
-static void rma_unsent(tern_worker *worker, tern_text *text) {
+static void rma_name_unsent(tern_worker *worker, tern_text *text) {
     const tern_rma_worker *mine = tern_rma_worker_of(worker);
     for (const tern_out *out = mine != NULL ? mine->outs : NULL; out != NULL; out = out->next)
         if (out->lane.first_header != 0)
@@ -366,6 +366,11 @@ static size_t rma_serve(tern_worker *worker) {
     return far != NULL ? far->poll(worker) : 0;
 }
 
+static uint32_t rma_unsent(const tern_worker *worker, uint32_t rank) {
+    const uint32_t found = tern_ring_unpublished(worker, rank);
+    return found != TERN_NOBODY ? found : tern_messages_unsent(worker->context, rank);
+}
+
 const tern_layer tern_rma_layer = {
     .name = "opening memory and transfers",
     .open = rma_open_layer,
@@ -374,6 +379,7 @@ const tern_layer tern_rma_layer = {
     .adopt = tern_placement_follow,
     .progress = rma_progress,
     .unsent = rma_unsent,
+    .name_unsent = rma_name_unsent,
     .serve = rma_serve,
 };
 

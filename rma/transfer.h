@@ -43,6 +43,29 @@ tern_status tern_transfer_atomic(tern_worker *worker, tern_ptr p, tern_atomic_op
                                  tern_transfer *transfer);
 
 /*
+ * flush.c: what a flush does for puts and atomics. tern_flush does more: it waits for all that was
+ * queued (rma/departure.c), which may need that others probe. What flushes for an object of tern's
+ * own must not wait for that.
+ */
+
+tern_status tern_puts_flush_far(tern_worker *worker, uint32_t rank);
+
+/* Waits until every put and atomic of this worker to rank is complete there. */
+static inline tern_status tern_puts_flush(tern_worker *worker, uint32_t rank) {
+    const tern_worker_view *view = &worker->view;
+    if (__builtin_expect(rank >= view->inlined || view->reach[rank].bytes == 0, 0))
+        return tern_puts_flush_far(worker, rank);
+    /* R3: tern_flush */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return TERN_OK;
+}
+
+/* The same towards every rank; and towards all but one, or with TERN_NOBODY all, without a fence
+ * for those that are near. */
+tern_status tern_puts_flush_all(tern_worker *worker);
+tern_status tern_puts_flush_all_but(tern_worker *worker, uint32_t except);
+
+/*
  * put_if.c: a put that depends on a word, by the owner of both. If the word is as expected it
  * becomes `during`; then `words` are stored, the one at `last` behind all others, and then the word
  * becomes `then`, unless somebody has changed it meanwhile. While the word is `during`, nobody else

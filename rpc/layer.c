@@ -104,11 +104,25 @@ static size_t rpc_progress(tern_worker *worker) {
            tern_synchronizers_advance(worker) + tern_messages_run(worker);
 }
 
-static void rpc_unsent(tern_worker *worker, tern_text *text) {
+static void rpc_name_unsent(tern_worker *worker, tern_text *text) {
     const tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     for (const tern_overflow *o = mine != NULL ? mine->overflow : NULL; o != NULL; o = o->next)
         tern_text_add(text, " calls to rank %u that find its ring full,",
                       tern_rank_of(worker->context, o->out->target));
+}
+
+/* A broadcast goes to many: it waits for any. */
+static uint32_t rpc_unsent(const tern_worker *worker, uint32_t rank) {
+    uint32_t found = tern_overflow_unsent(worker, rank);
+    if (found == TERN_NOBODY)
+        found = tern_synchronizers_unsent(worker, rank);
+    if (found == TERN_NOBODY)
+        found = tern_shipments_unsent(worker, rank);
+    if (found == TERN_NOBODY)
+        found = tern_held_unsent(worker, rank);
+    if (found == TERN_NOBODY && tern_tasks_pass_on(worker))
+        found = rank != TERN_ANYBODY ? rank : worker->context->rank;
+    return found;
 }
 
 const tern_layer tern_rpc_layer = {
@@ -118,4 +132,5 @@ const tern_layer tern_rpc_layer = {
     .close = rpc_close_layer,
     .progress = rpc_progress,
     .unsent = rpc_unsent,
+    .name_unsent = rpc_name_unsent,
 };

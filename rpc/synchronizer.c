@@ -156,6 +156,14 @@ size_t tern_synchronizers_advance(tern_worker *worker) {
     return events + (mine->notices > 0 ? send_notices(worker) : 0);
 }
 
+uint32_t tern_synchronizers_unsent(const tern_worker *worker, uint32_t rank) {
+    const tern_rpc_worker *mine = tern_rpc_worker_of(worker);
+    for (uint32_t i = 0; i < mine->notices; i++)
+        if (rank == TERN_ANYBODY || mine->notice[i].counter.rank == rank)
+            return mine->notice[i].counter.rank;
+    return TERN_NOBODY;
+}
+
 void tern_synchronizers_discard(tern_worker *worker) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     while (mine->departures != NULL) {

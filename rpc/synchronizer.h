@@ -27,6 +27,8 @@ void tern_counter_lower_when_sent(tern_worker *worker, tern_ptr counter, uint32_
 
 /* Sends notices and finds out what has been published: how many. The progress of the layer. */
 size_t tern_synchronizers_advance(tern_worker *worker);
+/* A rank to which notices wait: rank, or any for TERN_ANYBODY; TERN_NOBODY. */
+uint32_t tern_synchronizers_unsent(const tern_worker *worker, uint32_t rank);
 
 void tern_synchronizers_discard(tern_worker *worker);
 

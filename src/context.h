@@ -37,10 +37,13 @@ typedef struct tern_layer {
     size_t (*progress)(tern_worker *worker);
     /* For the warning of a long wait, in the worker's own thread: appends what the worker has taken
      * from the program and not sent yet, and to whom. NULL: it sends everything at once. */
-    void (*unsent)(tern_worker *worker, tern_text *text);
+    void (*name_unsent)(tern_worker *worker, tern_text *text);
     /* The part of progress that neither waits nor runs handlers, for waits where no handler may
      * run: it gives other ranks what they wait for in any context. NULL: nothing to do. */
     size_t (*serve)(tern_worker *worker);
+    /* A rank to which something waits here that the worker was asked to send: rank, or one of all
+     * if that is TERN_ANYBODY. TERN_NOBODY: nothing waits. NULL: nothing ever does. */
+    uint32_t (*unsent)(const tern_worker *worker, uint32_t rank);
 } tern_layer;
 
 typedef struct tern_hook {

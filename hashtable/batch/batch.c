@@ -219,7 +219,7 @@ tern_status tern_hashtable_add_many(tern_worker *worker, tern_hashtable *table, 
         status = tern_call_add_many(worker, table, keys, count, delta,
                                     tern_flags_way(flags) == TERN_AUTO, &counted, &far_put);
     if (far_put && status == TERN_OK && tern_growth_flushes(table, tern_flags_promise(flags)))
-        status = tern_flush_all(worker);
+        status = tern_puts_flush_all(worker);
     if (status == TERN_OK && counted < count)
         status = tern_fail(TERN_ERR_FULL, "%zu of %zu keys found no room in the table; %s",
                            count - counted, count, tern_table_room_remedy(table));

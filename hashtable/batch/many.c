@@ -57,7 +57,7 @@ static tern_status insert_by_call(tern_worker *worker, tern_hashtable *table,
     tern_scatter_end(&batch.scatter);
     *stored = batch.stored;
     if (local_in_place && tern_growth_flushes(table, promise)) {
-        const tern_status flushed = tern_flush_all(worker);
+        const tern_status flushed = tern_puts_flush_all(worker);
         status = status == TERN_OK ? flushed : status;
     }
     return status;
@@ -69,7 +69,8 @@ static tern_status insert_by_rma(tern_worker *worker, tern_hashtable *table,
     if (table->all_near)
         return tern_run_insert(worker, table, items, &done, stored);
     tern_status status = tern_pipeline_insert(worker, table, items, stored);
-    tern_status flushed = tern_growth_flushes(table, promise) ? tern_flush_all(worker) : TERN_OK;
+    tern_status flushed =
+        tern_growth_flushes(table, promise) ? tern_puts_flush_all(worker) : TERN_OK;
     return status == TERN_OK ? flushed : status;
 }
 

@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "hashtable/near/scratch.h"
+#include "rma/transfer.h"
 
 /* What everybody does in a table that grows: learning of arrays, going on in them, asking for them.
  */
@@ -95,7 +96,7 @@ tern_status tern_growth_publish(tern_worker *worker, tern_growth *growth, const 
     if (status == TERN_OK)
         status = tern_put(worker, place, &sealed, sizeof sealed);
     /* A rank that then meets a bucket of the move finds them. */
-    return status == TERN_OK ? tern_flush(worker, table->rank) : status;
+    return status == TERN_OK ? tern_puts_flush(worker, table->rank) : status;
 }
 
 tern_status tern_growth_hear(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
@@ -135,7 +136,7 @@ bool tern_growth_looks(const tern_hashtable *table) {
 tern_status tern_growth_wait(tern_worker *worker, uint32_t owner, tern_wait_state *wait) {
     tern_status status = TERN_OK;
     if (!worker->in_handler && !worker->in_progress)
-        status = tern_flush(worker, owner);
+        status = tern_puts_flush(worker, owner);
     return status == TERN_OK ? tern_probe_wait(worker, wait, tern_state_locked(0, owner)) : status;
 }
 
@@ -149,7 +150,7 @@ static tern_status growth_wish(tern_worker *worker, const tern_hashtable *table,
         return TERN_OK;
     }
     tern_status status = tern_put(worker, place, &what, 1);
-    return status == TERN_OK ? tern_flush(worker, owner) : status;
+    return status == TERN_OK ? tern_puts_flush(worker, owner) : status;
 }
 
 void tern_growth_pay(tern_worker *worker, const tern_hashtable *table) {

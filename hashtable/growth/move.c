@@ -2,6 +2,7 @@
 
 #include "hashtable/growth/growth.h"
 #include "hashtable/near/scratch.h"
+#include "rma/transfer.h"
 #include "src/log.h"
 #include "src/profile/profile.h"
 
@@ -271,7 +272,7 @@ static tern_status move_leave(tern_growth *growth, const tern_key_search *p, con
     else
         status = tern_put(p->worker, tern_bucket_far(p, s, s.entry_at), &check, sizeof check);
     if (status == TERN_OK && !near)
-        status = tern_flush(p->worker, growth->table->rank);
+        status = tern_puts_flush(p->worker, growth->table->rank);
     if (status == TERN_OK)
         status = tern_state_cas(p, s, near, locked, tern_state_moved(p->hash), &seen);
     /* A doubt that came before the move has marked it (mend.c), once. */

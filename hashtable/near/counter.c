@@ -91,7 +91,7 @@ tern_status tern_operation_add(tern_worker *worker, const tern_hashtable *table,
     tern_status status =
         tern_probe_add_any(&p, true, tern_promise_is_strict(promise), delta, before, &far_put);
     if (status == TERN_OK && far_put && tern_growth_flushes(table, promise))
-        status = tern_flush(worker, p.part->buckets.rank);
+        status = tern_puts_flush(worker, p.part->buckets.rank);
     tern_table_exit(worker, table);
     return status;
 }

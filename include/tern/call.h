@@ -137,7 +137,7 @@ TERN_NODISCARD TERN_INLINE tern_status tern_call(tern_worker *worker, tern_worke
  * service thread while the application computes, moves calls to the ring in their order, behind
  * which later calls to the same target go, and in which those to all targets take half of
  * TERN_OVERFLOW_MEMORY at most, and with those of handlers all of it: TERN_ERR_AGAIN when that is
- * used up. */
+ * used up. tern_flush waits until they have left. */
 TERN_NODISCARD TERN_API tern_status tern_call_try(tern_worker *worker, tern_worker_id target,
                                                   const tern_function *function,
                                                   const void *arguments, size_t bytes);

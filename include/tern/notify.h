@@ -33,7 +33,9 @@
  * TERN_NOTIFY_QUEUE for each target; after that tern_put_notify gives TERN_ERR_AGAIN and has done
  * nothing. tern_progress moves queued requests on, never events: it needs no probing to run calls.
  *
- * All functions are local and never wait, but for tern_event_wait; all may be used in handlers. A
+ * All functions are local and never wait, but for tern_event_wait, and for the first put to a
+ * worker over ofi and verbs that goes in its record: outside handlers it waits for the listener of
+ * the target's process, which answers whatever that process does. All may be used in handlers. A
  * worker is used by one thread at a time; different workers of a process put and probe in parallel.
  * Over shm a packed put is a few stores into one cache line of the target's memory, without system
  * call, lock, allocation or MPI; over rma one MPI_Put; over p2p one message. Ledger mode over rma
@@ -55,8 +57,8 @@ extern "C" {
 
 /* Flags. NO_LOCAL: no local event; what it would have said is then told by the target's answer, or
  * in ledger mode, of the data, by tern_flush. A request that was queued leaves while progress is
- * made here. NO_REMOTE: no remote event; what is left is a plain put or get with a local one,
- * always in ledger mode. */
+ * made here, which tern_flush and tern_flush_all do until all have left. NO_REMOTE: no remote
+ * event; what is left is a plain put or get with a local one, always in ledger mode. */
 #define TERN_NOTIFY_NO_LOCAL 1u
 #define TERN_NOTIFY_NO_REMOTE 2u
 

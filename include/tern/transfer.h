@@ -8,6 +8,10 @@
  * that need not wait for that); tern_flush when the puts and atomics to a target are complete
  * there, visible to it and to those that it tells. tern_get returns with the data.
  *
+ * Departure. Calls and notified transfers may wait in queues of the worker: for the first ring of a
+ * pair, for room, or since a policy gathers them. Progress of the worker alone moves them on, so a
+ * program flushes before it waits outside tern. docs/calls.md has a table of what has left when.
+ *
  * Order. Operations of one worker on one target are ordered like this:
  *
  *     put -> put, put -> atomic, put -> call    only by tern_fence (or tern_flush) between them
@@ -124,12 +128,18 @@ TERN_NODISCARD TERN_API tern_status tern_get_start(tern_worker *worker, void *to
 /* Not for applications. */
 TERN_NODISCARD TERN_API tern_status tern_flush_far(tern_worker *worker, uint32_t rank);
 
-/* Waits until every put and atomic of this worker to rank is complete there. Over shm a
- * sequentially consistent fence. Non-blocking puts must have been waited for. TERN_ERR_ARGUMENT,
- * TERN_ERR_PEER. */
+/* Waits, with progress, until everything that this worker has queued for rank has left: calls,
+ * notified puts and gets, and what rendezvous tell; what tern_call_policy and tern_call_cork hold
+ * back is released. Notified operations whose ring is full have left once the target has probed
+ * enough, unless that is this worker itself; calls once it has made progress. Then waits until
+ * every put and atomic of this worker to rank is complete there. Non-blocking puts must have been
+ * waited for. Over shm, with nothing queued, a sequentially consistent fence. In a handler, over
+ * shm, the fence alone. TERN_ERR_ARGUMENT; TERN_ERR_PEER: also where something queued was given up
+ * because rank died meanwhile; TERN_ERR_STATE, in a handler: it would have to wait. */
 TERN_NODISCARD TERN_INLINE tern_status tern_flush(tern_worker *worker, uint32_t rank) {
     const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
-    if (__builtin_expect(rank >= view->inlined || view->reach[rank].bytes == 0, 0))
+    if (__builtin_expect(rank >= view->inlined || view->reach[rank].bytes == 0 || view->unsent != 0,
+                         0))
         return tern_flush_far(worker, rank);
     /* R3: tern_flush */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

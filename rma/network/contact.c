@@ -116,6 +116,13 @@ tern_status tern_route_meet(tern_worker *worker, tern_route *to, uint64_t piece)
     return status;
 }
 
+bool tern_port_meets_alone(const tern_worker *worker, uint32_t rank) {
+    const tern_port *port = tern_rma_worker_of(worker)->port;
+    const tern_route *to = port == NULL ? NULL : port->by_rank[rank];
+    return to != NULL && port->native->network->one_sided &&
+           !tern_question_goes_by_message(&to->question);
+}
+
 tern_status tern_port_settle(tern_worker *worker) {
     tern_port *port = tern_rma_worker_of(worker)->port;
     tern_wait_state wait = TERN_WAIT_IN("the answer of a rank that was asked for its memory");

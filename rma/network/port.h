@@ -24,6 +24,9 @@ void tern_port_close(tern_port *port);
 /* TERN_ERR_AGAIN until rank has told how a place in its segment is reached. */
 tern_status tern_port_meet(tern_worker *worker, uint32_t rank, uint64_t place);
 
+/* Whether meeting rank takes nothing but its listener and the network. */
+bool tern_port_meets_alone(const tern_worker *worker, uint32_t rank);
+
 /* Waits for the answers of ranks that were asked. TERN_ERR_PEER. */
 tern_status tern_port_settle(tern_worker *worker);
 

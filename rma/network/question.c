@@ -217,6 +217,11 @@ tern_status tern_question_test(tern_worker *worker, tern_question *question) {
     return status == TERN_OK && !done ? TERN_ERR_AGAIN : status;
 }
 
+bool tern_question_goes_by_message(const tern_question *question) {
+    return question->dial != NULL ? question->dial->by_message
+                                  : question->message != MPI_REQUEST_NULL;
+}
+
 bool tern_question_abandon(tern_question *question) {
     if (question->dial != NULL)
         dial_end(question);

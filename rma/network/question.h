@@ -53,6 +53,9 @@ static inline bool tern_question_is_open(const tern_question *question) {
     return question->dial != NULL || question->message != MPI_REQUEST_NULL;
 }
 
+/* Whether an open question waits for the target's progress, and not for its listener. */
+bool tern_question_goes_by_message(const tern_question *question);
+
 /* Answers in the listener's thread (tern_listener_reply). */
 bool tern_question_reply(tern_context *context, uint32_t from, const char *question,
                          size_t question_bytes, void *answer, size_t *bytes);

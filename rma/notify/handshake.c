@@ -129,8 +129,19 @@ tern_status tern_parcel_send(tern_worker *worker, tern_rendezvous *v, const tern
     *v->last = kept;
     v->last = &kept->next;
     v->with[p->target].parcels++;
+    worker->view.unsent = 1;
     tern_error_clear_again();
     return TERN_OK;
+}
+
+uint32_t tern_rendezvous_unsent(const tern_worker *worker, uint32_t rank) {
+    const tern_rendezvous *v = tern_notify_of(worker)->rendezvous;
+    for (const tern_parcel *p = v != NULL ? v->first : NULL; p != NULL; p = p->next) {
+        const uint32_t theirs = tern_rank_of(worker->context, p->target);
+        if (rank == TERN_ANYBODY || rank == theirs)
+            return theirs;
+    }
+    return TERN_NOBODY;
 }
 
 /* A parcel that can never be sent: its poster is told by the post, a poster elsewhere by the log

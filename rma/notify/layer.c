@@ -83,12 +83,17 @@ static size_t notify_progress(tern_worker *worker) {
            (tern_notify_of(worker)->parts != NULL ? tern_collectives_answer(worker) : 0);
 }
 
-static void notify_unsent(tern_worker *worker, tern_text *text) {
+static void notify_name_unsent(tern_worker *worker, tern_text *text) {
     const tern_notify *n = tern_notify_of(worker);
     for (const tern_out *out = n != NULL ? n->waiting : NULL; out != NULL;
          out = out->requests->next)
         tern_text_add(text, " %zu notified operations to rank %u,", out->requests->count,
                       tern_rank_of(worker->context, out->target));
+}
+
+static uint32_t notify_unsent(const tern_worker *worker, uint32_t rank) {
+    const uint32_t found = tern_requests_unsent(worker, rank);
+    return found != TERN_NOBODY ? found : tern_rendezvous_unsent(worker, rank);
 }
 
 const tern_layer tern_notify_layer = {
@@ -98,4 +103,5 @@ const tern_layer tern_notify_layer = {
     .close = notify_close_layer,
     .progress = notify_progress,
     .unsent = notify_unsent,
+    .name_unsent = notify_name_unsent,
 };

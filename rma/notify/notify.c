@@ -104,9 +104,13 @@ static tern_status notify_post(tern_worker *worker, const tern_operation *o) {
         return status;
     tern_out *out = NULL;
     status = tern_ring_open_channel(worker, TERN_CHANNEL_NOTIFY, o->target, &out);
-    bool opening = status == TERN_ERR_AGAIN;
-    if (opening)
+    if (status == TERN_ERR_AGAIN) {
         out = n->out[o->target];
+        /* What leaves with its record leaves now, if the target need not help. */
+        if (out != NULL && !tern_operation_moves(o))
+            status = tern_ring_await_opening(worker, out);
+    }
+    const bool opening = status == TERN_ERR_AGAIN;
     if ((status != TERN_OK && !opening) || out == NULL)
         return status;
     bool behind = tern_requests_wait(out) && !n->relaxed;

@@ -100,6 +100,9 @@ size_t tern_rendezvous_consume(tern_worker *worker, tern_in *in);
 /* Sends what waits for its way; how many records. Part of the layer's progress. */
 size_t tern_rendezvous_advance(tern_worker *worker);
 
+/* A rank to which parcels wait: rank, or any for TERN_ANYBODY; TERN_NOBODY. */
+uint32_t tern_rendezvous_unsent(const tern_worker *worker, uint32_t rank);
+
 void tern_rendezvous_discard(tern_worker *worker);
 
 #endif

@@ -140,6 +140,7 @@ static void request_append(tern_worker *worker, tern_out *out, tern_waiting *w) 
     requests->unlanded += w->state != TERN_LANDED;
     n->done_promised += w->operation.local;
     worker->stats.notices_queued++;
+    worker->view.unsent = 1;
 }
 
 static void request_drop(tern_worker *worker, tern_waiting *w) {
@@ -356,6 +357,16 @@ uint32_t tern_requests_unmoved(const tern_worker *worker) {
          out = out->requests->next)
         if (!tern_target_is_near(worker, out) && !are_moving(out->requests))
             return tern_rank_of(worker->context, out->target);
+    return TERN_NOBODY;
+}
+
+uint32_t tern_requests_unsent(const tern_worker *worker, uint32_t rank) {
+    for (const tern_out *out = tern_notify_of(worker)->waiting; out != NULL;
+         out = out->requests->next) {
+        const uint32_t theirs = tern_rank_of(worker->context, out->target);
+        if ((rank == TERN_ANYBODY || rank == theirs) && out->target != worker->id)
+            return theirs;
+    }
     return TERN_NOBODY;
 }
 

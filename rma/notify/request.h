@@ -87,6 +87,10 @@ uint32_t tern_requests_unmoved(const tern_worker *worker);
 /* Whether a flush to rank would cover all puts that were asked for. */
 bool tern_requests_moving(const tern_worker *worker, uint32_t rank);
 
+/* A rank to which requests wait: rank, or any for TERN_ANYBODY; TERN_NOBODY. Not those that only
+ * this worker's own probes help. */
+uint32_t tern_requests_unsent(const tern_worker *worker, uint32_t rank);
+
 /* Waits for gets under way, so that their memory is the application's again. */
 tern_status tern_requests_settle(tern_worker *worker);
 void tern_requests_discard(tern_worker *worker);

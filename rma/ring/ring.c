@@ -12,6 +12,8 @@
 #include "src/log.h"
 #include "src/progress/wait.h"
 
+#define OPENING_NS UINT64_C(10000000000)
+
 size_t tern_ring_record_max(const tern_context *context) {
     return context->config.ring_size / 2 - 64;
 }
@@ -87,6 +89,25 @@ tern_status tern_ring_opened(tern_worker *worker, tern_out *out) {
     if (status == TERN_ERR_AGAIN)
         return tern_fail(status, "the ring to worker %u is being set up", out->target);
     out->opening = status != TERN_OK;
+    return status;
+}
+
+/* It waits for a listener and a network, which wait for nothing themselves. A process that is
+ * stopped costs some seconds at most. */
+tern_status tern_ring_await_opening(tern_worker *worker, tern_out *out) {
+    const uint32_t rank = tern_rank_of(worker->context, out->target);
+    const uint64_t end = tern_now() + OPENING_NS;
+    tern_wait_state wait = TERN_WAIT_IN("the opening of a ring");
+    tern_status status = TERN_ERR_AGAIN;
+    if (out->via->opens_alone == NULL || worker->in_handler || worker->in_progress)
+        return status;
+    while (status == TERN_ERR_AGAIN && out->via->opens_alone(worker, out) && tern_now() < end) {
+        status = tern_wait_round(worker->context, &wait, out->via->poll(worker), rank);
+        if (status == TERN_OK)
+            status = tern_ring_opened(worker, out);
+    }
+    if (status == TERN_OK)
+        tern_error_clear_again();
     return status;
 }
 
@@ -234,6 +255,7 @@ static void leave_to_progress(tern_worker *worker, tern_out *out) {
     out->pending = true;
     out->next_pending = mine->pending;
     mine->pending = out;
+    worker->view.unsent = 1;
 }
 
 void tern_ring_published(tern_worker *worker, tern_out *out) {
@@ -314,15 +336,33 @@ void tern_ring_attend(tern_worker *worker, tern_out *out) {
         tern_ring_ring_doorbell(worker, out);
 }
 
+/* rank: of the target, or TERN_ANYBODY. */
+static bool ring_leads_to(const tern_worker *worker, const tern_out *out, uint32_t rank) {
+    return rank == TERN_ANYBODY || tern_rank_of(worker->context, out->target) == rank;
+}
+
+uint32_t tern_ring_unpublished(const tern_worker *worker, uint32_t rank) {
+    for (const tern_out *out = tern_rma_worker_of(worker)->pending; out != NULL;
+         out = out->next_pending)
+        if (ring_leads_to(worker, out, rank) && (out->lane.first_header != 0 || out->wake_due))
+            return tern_rank_of(worker->context, out->target);
+    return TERN_NOBODY;
+}
+
 /* patient: what still grows is left alone. Records to which nothing was added between two rounds
  * are published, so a wait leaves nothing behind, and neither do handlers that never rest. */
-static void publish_pending(tern_worker *worker, bool patient) {
+static void publish_pending(tern_worker *worker, bool patient, uint32_t rank) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     tern_out *out = mine->pending;
     mine->pending = NULL;
     while (out != NULL) {
         tern_out *next = out->next_pending;
         out->pending = false;
+        if (!ring_leads_to(worker, out, rank)) {
+            leave_to_progress(worker, out);
+            out = next;
+            continue;
+        }
         bool grows = out->looked != out->lane.write && !ring_is_due(out);
         out->looked = out->lane.write;
         if (patient && grows && out->lane.first_header != 0)
@@ -335,16 +375,20 @@ static void publish_pending(tern_worker *worker, bool patient) {
 
 void tern_ring_publish_pending(tern_worker *worker) {
     if (!tern_rma_worker_of(worker)->corked)
-        publish_pending(worker, true);
+        publish_pending(worker, true, TERN_ANYBODY);
 }
 
-void tern_ring_publish_all(tern_worker *worker) { publish_pending(worker, false); }
+void tern_ring_publish_to(tern_worker *worker, uint32_t rank) {
+    publish_pending(worker, false, rank);
+}
+
+void tern_ring_publish_all(tern_worker *worker) { tern_ring_publish_to(worker, TERN_ANYBODY); }
 
 void tern_ring_cork(tern_worker *worker) { tern_rma_worker_of(worker)->corked = true; }
 
 void tern_ring_uncork(tern_worker *worker) {
     tern_rma_worker_of(worker)->corked = false;
-    publish_pending(worker, true);
+    publish_pending(worker, true, TERN_ANYBODY);
 }
 
 void tern_ring_ring_doorbell(tern_worker *worker, tern_out *out) {

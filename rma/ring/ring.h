@@ -188,7 +188,12 @@ void tern_ring_attend(tern_worker *worker, tern_out *out);
 /* Publishes what was gathered for any target and what a transport had no room for; pending is the
  * part of progress, which leaves alone what has grown since its last round. */
 void tern_ring_publish_all(tern_worker *worker);
+void tern_ring_publish_to(tern_worker *worker, uint32_t rank);
 void tern_ring_publish_pending(tern_worker *worker);
+
+/* A rank for which published records, or a WAKE, are still due: rank, or any for TERN_ANYBODY.
+ * TERN_NOBODY. */
+uint32_t tern_ring_unpublished(const tern_worker *worker, uint32_t rank);
 
 /* Between the two, records for far rings gather, and the second publishes what its policy does not
  * gather on: one message instead of many. Only full rings and those that are flushed are published
@@ -247,6 +252,11 @@ extern tern_out tern_lent_ring;
 
 /* Goes on with an opening that is under way. TERN_ERR_AGAIN: it still is. */
 tern_status tern_ring_opened(tern_worker *worker, tern_out *out);
+
+/* Waits for an opening that is under way, where the target need not help: for its listener and the
+ * network. Not in handlers. TERN_ERR_AGAIN: it still is, and takes the target's progress or long.
+ */
+tern_status tern_ring_await_opening(tern_worker *worker, tern_out *out);
 
 /* Opens a ring to a worker whose segment is mapped, with no help of its. */
 tern_status tern_ring_open_near(tern_worker *worker, tern_out *out);

@@ -71,6 +71,14 @@ static tern_status open_native(tern_context *context, tern_rma *rma, const nativ
     return status;
 }
 
+bool tern_gets_need_owner(const tern_worker *worker, uint32_t rank, bool registered) {
+    const tern_rma *rma = tern_rma_of(worker->context);
+    const tern_transport_ops *way =
+        rank == TERN_ANYBODY ? rma->far : tern_way_to(worker->context, rank);
+    return way == &tern_transport_p2p ||
+           (way == &tern_transport_rma && registered && !tern_window_has_regions(rma->window));
+}
+
 static void close_native(tern_rma *rma) {
     tern_native_close(rma->native);
     rma->native = NULL;

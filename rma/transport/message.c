@@ -164,6 +164,21 @@ bool tern_messages_under_way(const tern_context *context) {
     return any;
 }
 
+uint32_t tern_messages_unsent(const tern_context *context, uint32_t rank) {
+    tern_message_engine *engine = tern_rma_of(context)->messages;
+    uint32_t found = TERN_NOBODY;
+    if (!tern_messages_under_way(context))
+        return found;
+    tern_mpi_lock();
+    for (uint32_t i = 0; i < SENDS && found == TERN_NOBODY; i++) {
+        send_slot *slot = &engine->requests.slot[i];
+        if ((rank == TERN_ANYBODY || slot->rank == rank) && !message_is_free(context, slot))
+            found = slot->rank;
+    }
+    tern_mpi_unlock();
+    return found;
+}
+
 void tern_message_forget(MPI_Request *receive) {
     PMPI_Cancel(receive);
     PMPI_Wait(receive, MPI_STATUS_IGNORE);

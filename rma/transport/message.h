@@ -87,6 +87,9 @@ size_t tern_message_poll(tern_worker *worker);
 
 /* Whether MPI still has to do something for messages that were sent. */
 bool tern_messages_under_way(const tern_context *context);
+/* The same of messages to rank, or to any for TERN_ANYBODY: one to which they are, or TERN_NOBODY.
+ */
+uint32_t tern_messages_unsent(const tern_context *context, uint32_t rank);
 
 /* Serves one message (rma/transport/serve.c). The MPI lock is held. False: not now, for want of
  * memory. */

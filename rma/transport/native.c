@@ -250,6 +250,11 @@ static tern_status native_open_ring(tern_worker *worker, tern_out *out) {
     return tern_port_meet(worker, rank, layout->arena + out->ring * layout->ring_bytes);
 }
 
+static bool native_opens_alone(const tern_worker *worker, const tern_out *out) {
+    return tern_port_meets_alone(worker, tern_rank_of(worker->context, out->target)) &&
+           !tern_question_goes_by_message(&out->open_question);
+}
+
 /* One put a batch; its staging memory stays as it is until the lap is settled. */
 static tern_status native_publish(tern_worker *worker, tern_out *out) {
     const tern_layout *layout = &tern_rma_of(worker->context)->layout;
@@ -344,8 +349,8 @@ static tern_status native_reply(tern_worker *worker, uint32_t target,
     .reads_own_batches = true, .puts_outlive = true, .settles_own = true, .put = native_put,       \
     .post = native_post, .get = native_get, .atomic = native_atomic, .flush = native_flush,        \
     .settle = native_settle, .test = native_test, .open = native_open_ring,                        \
-    .publish = native_publish, .consumed = native_consumed, .report = native_report,               \
-    .reply = native_reply, .poll = native_poll
+    .opens_alone = native_opens_alone, .publish = native_publish, .consumed = native_consumed,     \
+    .report = native_report, .reply = native_reply, .poll = native_poll
 
 const tern_transport_ops tern_transport_ofi = {.name = TERN_OFI, NATIVE_OPS};
 const tern_transport_ops tern_transport_verbs = {.name = TERN_VERBS, NATIVE_OPS};

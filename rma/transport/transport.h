@@ -45,6 +45,9 @@ typedef struct tern_transport_ops {
 
     /* Starts or continues the opening of a ring. TERN_ERR_AGAIN: not yet. */
     tern_status (*open)(tern_worker *worker, struct tern_out *out);
+    /* Whether the opening needs nothing but the target's listener and the network, so it ends
+     * whatever the target does. NULL: never. */
+    bool (*opens_alone)(const tern_worker *worker, const struct tern_out *out);
     /* Makes the committed records visible. TERN_ERR_AGAIN: later. */
     tern_status (*publish)(tern_worker *worker, struct tern_out *out);
     /* The position up to which the target has consumed, as far as known here. */
@@ -63,8 +66,9 @@ typedef struct tern_transport_ops {
  * where it may not wait. TERN_ERR_MPI. */
 tern_status tern_puts_deliver(tern_worker *worker);
 
-/* tern_flush_all, but for one rank; TERN_NOBODY: for none. */
-tern_status tern_flush_all_but(tern_worker *worker, uint32_t except);
+/* Whether rank, or for TERN_ANYBODY a far one, gets memory of this process, of its segment or
+ * registered, only while this process makes progress. */
+bool tern_gets_need_owner(const tern_worker *worker, uint32_t rank, bool registered);
 
 /* Collective: chooses what serves pairs that share no memory, and says why. */
 tern_status tern_transport_choose(tern_context *context);

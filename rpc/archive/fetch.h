@@ -64,6 +64,10 @@ void tern_fetch_spare_drop(tern_worker *worker);
 /* Lets go of what has been fetched; how many. The progress of the layer. */
 size_t tern_shipments_advance(tern_worker *worker);
 
+/* A rank that gets chunks with help from here, and has not got them: rank, or any for TERN_ANYBODY;
+ * TERN_NOBODY. */
+uint32_t tern_shipments_unsent(const tern_worker *worker, uint32_t rank);
+
 void tern_shipments_discard(tern_worker *worker);
 
 #endif

@@ -409,6 +409,21 @@ size_t tern_shipments_advance(tern_worker *worker) {
     return mine->shipments_over - before;
 }
 
+static bool is_fetched_with_help(const tern_worker *worker, const tern_shipment *s) {
+    bool registered = false;
+    for (size_t i = 0; i < s->list->count; i++)
+        registered |= s->list->chunk[i].place.segment != 0;
+    return tern_gets_need_owner(worker, s->rank, registered);
+}
+
+uint32_t tern_shipments_unsent(const tern_worker *worker, uint32_t rank) {
+    const tern_shipment *s = tern_rpc_worker_of(worker)->shipments;
+    for (; s != NULL; s = s->next)
+        if ((rank == TERN_ANYBODY || rank == s->rank) && is_fetched_with_help(worker, s))
+            return s->rank;
+    return TERN_NOBODY;
+}
+
 void tern_shipments_discard(tern_worker *worker) {
     tern_shipment **first = &tern_rpc_worker_of(worker)->shipments;
     while (*first != NULL) {

@@ -521,6 +521,13 @@ size_t tern_tasks_advance(tern_worker *worker) {
     return over;
 }
 
+bool tern_tasks_pass_on(const tern_worker *worker) {
+    for (const tern_call_task *t = tern_rpc_worker_of(worker)->tasks; t != NULL; t = t->next)
+        if (t->e.arity > 0 && (t->stage == PASS_ON || t->stage == LANDED))
+            return true;
+    return false;
+}
+
 /* MPI may still write into what is being fetched. */
 void tern_tasks_discard(tern_worker *worker) {
     tern_call_task **first = &tern_rpc_worker_of(worker)->tasks;

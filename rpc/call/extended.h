@@ -52,6 +52,9 @@ bool tern_call_extended_message(tern_worker *worker, const tern_inbox_message *m
 /* Goes on with those that were copied; how many are over. The progress of the layer. */
 size_t tern_tasks_advance(tern_worker *worker);
 
+/* Whether some broadcast has not been passed on to all children. */
+bool tern_tasks_pass_on(const tern_worker *worker);
+
 void tern_tasks_discard(tern_worker *worker);
 
 /* How far a broadcast has been passed on. */

@@ -50,6 +50,7 @@ static tern_overflow *open_queue(tern_worker *worker, uint32_t target) {
     queue->out = tern_rma_worker_of(worker)->out[target];
     queue->next = mine->overflow;
     set_link(&mine->overflow, queue);
+    worker->view.unsent = 1;
     tern_ring_lend(worker, queue->out);
     return queue;
 }
@@ -189,6 +190,16 @@ bool tern_overflow_clear(tern_worker *worker, uint32_t target) {
         close_queue(worker, link);
     overflow_release(worker);
     return empty;
+}
+
+uint32_t tern_overflow_unsent(const tern_worker *worker, uint32_t rank) {
+    const tern_overflow *queue = tern_rpc_worker_of(worker)->overflow;
+    for (; queue != NULL; queue = queue->next) {
+        const uint32_t theirs = tern_rank_of(worker->context, queue->out->target);
+        if (rank == TERN_ANYBODY || rank == theirs)
+            return theirs;
+    }
+    return TERN_NOBODY;
 }
 
 /* A worker that has the lock moves its calls itself. */

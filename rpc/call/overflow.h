@@ -52,6 +52,9 @@ size_t tern_overflow_drain(tern_worker *worker);
 /* The same by a service thread, with its own worker, for the workers of the application. */
 size_t tern_overflow_assist(tern_worker *service);
 
+/* A rank to which calls wait: rank, or any for TERN_ANYBODY; TERN_NOBODY. */
+uint32_t tern_overflow_unsent(const tern_worker *worker, uint32_t rank);
+
 /* For a call that was taken and can never be sent: a wait for it in this process hears the status,
  * with the detail, and it counts as over (rpc/call/lost.c). The worker is that of this thread,
  * origin the one that made the call. */

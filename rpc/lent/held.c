@@ -114,6 +114,17 @@ uint64_t tern_held_over(const tern_worker *worker) {
     return over;
 }
 
+uint32_t tern_held_unsent(const tern_worker *worker, uint32_t rank) {
+    const tern_held *held = tern_rpc_worker_of(worker)->held;
+    for (; held != NULL; held = held->next) {
+        const bool of_all = held->rank == TERN_ANYBODY; /* a broadcast */
+        const bool asked = rank == TERN_ANYBODY || of_all || rank == held->rank;
+        if (held->is_call && asked && tern_gets_need_owner(worker, held->rank, false))
+            return !of_all ? held->rank : rank != TERN_ANYBODY ? rank : worker->context->rank;
+    }
+    return TERN_NOBODY;
+}
+
 bool tern_held_reclaim(tern_worker *worker) { return held_sweep(worker, true) > 0; }
 
 static tern_status held_allocate(tern_worker *worker, size_t bytes, tern_ptr *counter) {

@@ -63,6 +63,10 @@ uint32_t tern_held_reader(const tern_worker *worker);
 uint32_t tern_held_calls(const tern_worker *worker);
 uint64_t tern_held_over(const tern_worker *worker);
 
+/* A rank that gets what a call carries with help from here, and has not got it: rank, or any for
+ * TERN_ANYBODY; TERN_NOBODY. */
+uint32_t tern_held_unsent(const tern_worker *worker, uint32_t rank);
+
 /* Gives back all that is no longer needed. False: there was nothing. */
 bool tern_held_reclaim(tern_worker *worker);
 

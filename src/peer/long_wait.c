@@ -88,8 +88,8 @@ static void add_unsent(tern_text *text, const tern_context *context) {
         if (!tern_worker_is_own(worker))
             continue;
         for (size_t k = 0; k < TERN_LAYER_SLOTS; k++)
-            if (context->layers[k]->unsent != NULL)
-                context->layers[k]->unsent(worker, &unsent);
+            if (context->layers[k]->name_unsent != NULL)
+                context->layers[k]->name_unsent(worker, &unsent);
     }
     if (unsent.length > 0)
         tern_text_add(text, ". This rank has not sent%.*s itself", (int)unsent.length - 1, bytes);

@@ -40,6 +40,7 @@ typedef struct tern_worker_view {
     uint32_t ranks;
     uint32_t inlined;         /* ranks; or 0: the library makes all transfers (TERN_STATS) */
     uint32_t workers;         /* of each rank */
+    uint32_t unsent;          /* something may wait here to be sent, so a flush looks for it */
     struct tern_out **out;    /* by worker number; each begins with its tern_lane, or is NULL */
     const uint64_t *function; /* by a function's id: the header of its records, or 0 */
     uint32_t functions;       /* ids below this one are known */
