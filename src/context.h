@@ -141,6 +141,7 @@ struct tern_worker {
     uintptr_t thread;       /* that runs, or ran, the round (tern_thread_self) */
     bool in_progress;       /* tern_progress is never re-entered */
     bool in_handler;        /* waits are refused */
+    bool holds_calls;       /* it is at the end of a phase: its waits run no calls (tern_phase) */
     const char *collective; /* the collective function that it is in, or NULL */
     uint32_t collective_depth; /* of those of the program (tern/agree.h), one in another */
     uint64_t notified;         /* collectives over notifications that it has ended */
@@ -223,7 +224,7 @@ size_t tern_progress_alone(tern_worker *worker);
 
 /* The same as tern_progress_round, and a round for each worker of the context in this process that
  * no thread has adopted. For the waits of collectives: a rank that is late may wait for the answer
- * of any of them. */
+ * of any of them. A worker that holds calls only serves what runs no handler of its context. */
 size_t tern_progress_process(tern_worker *worker);
 
 /* Returns when no worker of the process is in a round of progress that it had begun before. So what

@@ -278,8 +278,28 @@ TERN_NODISCARD TERN_API tern_status tern_broadcast(tern_worker *worker,
  * progress for this worker and for every worker of the process that no thread has adopted; other
  * threads must make progress for theirs. TERN_ERR_PEER; TERN_ERR_MISMATCH as tern_barrier;
  * TERN_ERR_STATE in a handler, or, on every rank, if some calls never run because they lie behind a
- * malformed record (tern/stats.h). */
+ * malformed record (tern/stats.h).
+ *
+ * Ranks do not return at the same time. A rank that has returned may make calls of its next phase,
+ * and a rank that is still inside runs them before it returns. So it is with tern_barrier and with
+ * all collective functions but tern_phase. */
 TERN_NODISCARD TERN_API tern_status tern_quiesce(tern_worker *worker);
+
+/* Ends a phase: tern_quiesce and tern_barrier, and no call of the next phase runs here before this
+ * has returned here. So handlers of two phases may use the same variables, which the program
+ * changes in between, after each tern_phase. A call that another rank makes earlier stays in its
+ * ring or in the inbox until progress is made for its worker again. It costs two meetings
+ * (docs/scaling.md) more than tern_quiesce.
+ *
+ * That is true for the calls that this thread runs: those to its worker and to the workers of the
+ * process that no thread has adopted. Other threads, service threads among them, run calls to their
+ * workers, and their waits in other contexts those to free workers, as they come. Puts, atomics and
+ * operations by RMA of other ranks need no handler and are not held back. What a rank of another
+ * context calls is not, either.
+ *
+ * Collective over the ranks, one worker of each. Blocks; not in handlers. Errors as tern_quiesce.
+ */
+TERN_NODISCARD TERN_API tern_status tern_phase(tern_worker *worker);
 
 /* Not for applications: where tern_call goes with arguments of a size that is not known to the
  * compiler, and what a call that was sent the short way may leave to do. */

@@ -160,7 +160,9 @@ TERN_NODISCARD TERN_API tern_status tern_fence(tern_worker *worker, uint32_t ran
  * which late ranks may have called. TERN_ERR_PEER when a rank died; TERN_ERR_STATE in a handler.
  * TERN_ERR_MISMATCH: another rank has called another collective function; both names are in the
  * detail, every rank gets the error without having done anything, and the next collective works. So
- * it is with all collective functions of a context. */
+ * it is with all collective functions of a context. A rank that has returned may make calls, and
+ * one that is still inside runs them before it returns; tern_phase (tern/call.h) keeps them back.
+ */
 TERN_NODISCARD TERN_API tern_status tern_barrier(tern_worker *worker);
 
 /*

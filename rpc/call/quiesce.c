@@ -5,6 +5,8 @@
 #include "rpc/state.h"
 #include "src/collective/collective.h"
 #include "src/progress/wait.h"
+#include "tern/call.h"
+#include "tern/transfer.h"
 
 /*
  * Quiescence: sums of calls sent and executed over all ranks, in waves. A wave in which
@@ -89,6 +91,23 @@ static bool answers_are_here(tern_worker *worker) {
         tern_worker_give_back(other);
     }
     return here;
+}
+
+tern_status tern_phase(tern_worker *worker) {
+    TERN_COLLECTIVE(worker, "tern_phase");
+    tern_status status = tern_worker_may_wait(worker, "tern_phase");
+    if (status == TERN_OK)
+        status = tern_quiesce(worker);
+    /* Behind this barrier no rank needs more than the last one for its way out. */
+    if (status == TERN_OK)
+        status = tern_barrier(worker);
+    if (status != TERN_OK)
+        return status;
+    /* A rank leaves the last barrier only when all have come to it, and so run no calls. */
+    worker->holds_calls = true;
+    status = tern_collective_barrier(worker->context, worker);
+    worker->holds_calls = false;
+    return status;
 }
 
 tern_status tern_quiesce(tern_worker *worker) {

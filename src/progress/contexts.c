@@ -90,7 +90,7 @@ static size_t worker_round(tern_worker *worker) {
     return worker->in_handler ? 0 : tern_progress_alone(worker);
 }
 
-static size_t worker_serve(tern_worker *worker) {
+size_t tern_layers_serve(tern_worker *worker) {
     const tern_layer *const *layers = worker->context->layers;
     size_t events = 0;
     for (size_t i = 0; i < TERN_LAYER_SLOTS; i++)
@@ -126,7 +126,7 @@ size_t tern_contexts_round(tern_worker *worker) {
 size_t tern_contexts_serve(const tern_context *context) {
     if (!tern_contexts_several() || (!reading && pthread_rwlock_tryrdlock(&lock) != 0))
         return 0;
-    const size_t events = others_each(context, worker_serve);
+    const size_t events = others_each(context, tern_layers_serve);
     if (!reading)
         pthread_rwlock_unlock(&lock);
     return events;

@@ -133,6 +133,8 @@ size_t tern_progress_round(tern_worker *worker) {
 
 size_t tern_progress_process(tern_worker *worker) {
     const tern_context *context = worker->context;
+    if (__builtin_expect(worker->holds_calls, 0))
+        return tern_layers_serve(worker) + tern_contexts_round(worker);
     size_t events = tern_progress_round(worker);
     for (uint32_t i = 0; i < context->workers; i++) {
         tern_worker *other = context->worker[i];

@@ -63,6 +63,9 @@ bool tern_contexts_reading(void);
  * another thread waits to join or leave. Returns the number of events. */
 size_t tern_contexts_round(tern_worker *worker);
 
+/* Serves other ranks in the worker's context without running handlers: the serve of each layer. */
+size_t tern_layers_serve(tern_worker *worker);
+
 /* Serves other ranks in each listed context but this one, without running handlers. */
 size_t tern_contexts_serve(const tern_context *context);
 
