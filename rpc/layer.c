@@ -12,6 +12,7 @@
 #include "rpc/synchronizer.h"
 #include "src/collective/collective.h"
 #include "src/log.h"
+#include "src/progress/wait.h"
 
 static void rpc_close_layer(tern_context *context) {
     tern_rpc *rpc = tern_rpc_of(context);

@@ -6,6 +6,7 @@
 #include "rma/transport/mpi_rma.h"
 #include "src/collective/collective.h"
 #include "src/log.h"
+#include "src/progress/wait.h"
 
 /* Which transport serves pairs that share no memory. */
 
