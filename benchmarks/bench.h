@@ -142,10 +142,12 @@ typedef struct bench_case {
     double time_target;  /* the time must be at most this many ns; 0: no target */
     bench_peer peers[BENCH_PEERS];
     size_t peer_count;
-    uint64_t operations; /* of every block; 0: as many as fill it */
-    unsigned runs;       /* pairs of blocks; 0: as the options say */
-    uint64_t messages;   /* operations of a run, which consists of blocks of the usual length; 0: no
-                            runs */
+    const char *fastest;     /* the peers are ways of this one: a line names the fastest; or NULL */
+    double fastest_at_least; /* target: it must take at least so many times as long; 0: none */
+    uint64_t operations;     /* of every block; 0: as many as fill it */
+    unsigned runs;           /* pairs of blocks; 0: as the options say */
+    uint64_t messages; /* operations of a run, which consists of blocks of the usual length; 0: no
+                          runs */
     uint64_t least; /* least number of operations of each side, if that takes no longer than some s;
                        0: any */
     unsigned lasts; /* how many times as long as others the blocks are; 0: as long */

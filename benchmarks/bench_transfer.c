@@ -168,15 +168,46 @@ static void answer_get(bench *b, void *state, uint64_t n) {
     ceiling_messages_answer(&at->messages, &there, WORD, at->local, at->bytes, n);
 }
 
+/* A window of each kind that MPI has, for operations of a word. */
+typedef struct windows {
+    bench_window of[BENCH_WINDOW_KINDS];
+    bench_window_operation operation[BENCH_WINDOW_KINDS];
+    size_t count;
+} windows;
+
+static void windows_open(bench *b, windows *all) {
+    enum { BYTES = 4096 };
+    all->count = 0;
+    for (int kind = 0; kind < BENCH_WINDOW_KINDS && b->shared; kind++) {
+        bench_window *window = &all->of[all->count];
+        if (!bench_window_open_kind(b, window, (bench_window_kind)kind, BYTES))
+            continue;
+        all->operation[all->count] = (bench_window_operation){window, WORD};
+        all->count++;
+    }
+}
+
+static void windows_close(bench *b, windows *all) {
+    for (size_t i = 0; i < all->count; i++)
+        bench_window_close(b, &all->of[i]);
+}
+
+/* Adds MPI's operation on each kind of window as a peer. */
+static void add_kinds(bench_case *c, windows *all, const char *name,
+                      void (*origin)(bench *, void *, uint64_t), double at_least) {
+    c->fastest = "MPI";
+    c->fastest_at_least = at_least;
+    for (size_t i = 0; i < all->count; i++)
+        c->peers[c->peer_count++].side =
+            bench_way(bench_window_name(&all->of[i], name), origin, NULL, &all->operation[i]);
+}
+
 /* Adds MPI's way of an operation as a peer, if there is a window. */
 static void add_peer(bench_case *c, bench_window_operation *o, const char *name,
-                     void (*origin)(bench *, void *, uint64_t), double at_least) {
+                     void (*origin)(bench *, void *, uint64_t)) {
     if (o->window->bytes < o->bytes)
         return;
-    bench_peer *peer = &c->peers[c->peer_count++];
-    peer->side =
-        (bench_side){.name = bench_window_name(o->window, name), .origin = origin, .state = o};
-    peer->at_least = at_least;
+    c->peers[c->peer_count++].side = bench_way(bench_window_name(o->window, name), origin, NULL, o);
 }
 
 /* Over rma the ceiling is MPI's operation, over p2p a round trip of messages. */
@@ -216,7 +247,7 @@ static void verify(bench *b, const place *at) {
     bench_meet(b);
 }
 
-static void words(bench *b, place *at, bench_window *window) {
+static void words(bench *b, place *at, bench_window *window, windows *all) {
     bench_window_operation o = {window, WORD};
     bool mpich = strncmp(b->mpi, "MPICH", 5) == 0;
     at->bytes = WORD;
@@ -224,7 +255,7 @@ static void words(bench *b, place *at, bench_window *window) {
     c.measured = bench_way("tern_put + tern_flush", put_flush, NULL, at);
     if (b->shared) {
         c.ceiling = bench_way("store + fence", store_fence, NULL, at);
-        add_peer(&c, &o, "MPI_Put", bench_window_put, mpich ? 20 : 0);
+        add_kinds(&c, all, "MPI_Put", bench_window_put, mpich ? 20 : 0);
     } else {
         c.ceiling = far_ceiling(b, at, &o, "MPI_Put", bench_window_put, true);
         c.ratio_target = 0;
@@ -235,7 +266,7 @@ static void words(bench *b, place *at, bench_window *window) {
     c.measured = bench_way("tern_atomic_fetch_add", fetch_add, NULL, at);
     if (b->shared) {
         c.ceiling = bench_way("lock xadd", bare_fetch_add, NULL, at);
-        add_peer(&c, &o, "MPI_Fetch_and_op", bench_window_fetch_add, 0);
+        add_kinds(&c, all, "MPI_Fetch_and_op", bench_window_fetch_add, 0);
     } else {
         c.ceiling = far_ceiling(b, at, &o, "MPI_Fetch_and_op", bench_window_fetch_add, true);
         c.ratio_target = 0;
@@ -247,7 +278,7 @@ static void words(bench *b, place *at, bench_window *window) {
     c.measured = bench_way("tern_atomic_cas", compare_and_swap, NULL, at);
     if (b->shared) {
         c.ceiling = bench_way("lock cmpxchg", bare_compare_and_swap, NULL, at);
-        add_peer(&c, &o, "MPI_Compare_and_swap", bench_window_compare_and_swap, 0);
+        add_kinds(&c, all, "MPI_Compare_and_swap", bench_window_compare_and_swap, 0);
     } else {
         c.ceiling =
             far_ceiling(b, at, &o, "MPI_Compare_and_swap", bench_window_compare_and_swap, true);
@@ -258,7 +289,8 @@ static void words(bench *b, place *at, bench_window *window) {
 
 /* A chain of gets of words in bytes of memory. Each get has the offset that the one before
  * returned. */
-static void chain(bench *b, const place *scratch, size_t bytes, bench_window *window) {
+static void chain(bench *b, const place *scratch, size_t bytes, bench_window *window,
+                  windows *all) {
     if (b->options.osu)
         return; /* it sweeps over no sizes */
     bench_window_operation o = {window, WORD};
@@ -277,7 +309,7 @@ static void chain(bench *b, const place *scratch, size_t bytes, bench_window *wi
         c.ceiling = bench_way("load", load_chain, NULL, &bare);
         c.ratio_target = 2;
         if (bytes == CHAIN_SMALL)
-            add_peer(&c, &o, "MPI_Get", bench_window_get, 0);
+            add_kinds(&c, all, "MPI_Get", bench_window_get, 0);
     } else {
         c.ceiling = far_ceiling(b, &bare, &o, "MPI_Get", bench_window_get, false);
     }
@@ -307,7 +339,7 @@ static void sizes(bench *b, place *at, bench_window *window, bool to_target) {
                                   to_target ? copy_there : copy_back, NULL, at);
             c.ratio_target = bytes == 1 << 20 ? 1 / 0.9 : 0;
             if (b->options.osu || bytes == 64 || bytes == 4 << 10 || bytes == 1 << 20)
-                add_peer(&c, &o, name, mpi, 0);
+                add_peer(&c, &o, name, mpi);
         } else {
             c.measured = to_target ? bench_way("tern_put + tern_flush", put_flush_many, NULL, at)
                                    : bench_way("tern_get", get, NULL, at);
@@ -321,6 +353,7 @@ static void sizes(bench *b, place *at, bench_window *window, bool to_target) {
 void bench_transfer(bench *b) {
     place at = {.bytes = WORD};
     bench_window window;
+    windows all;
     at.p = bench_place(b, BENCH_TARGET, COPY_MAX, &at.address);
     at.local = mmap(NULL, COPY_MAX, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -331,10 +364,12 @@ void bench_transfer(bench *b) {
     at.messages.how = CEILING_RECEIVE_PROBED;
     bench_mpi(MPI_Comm_dup(b->comm, &at.messages.comm), "MPI_Comm_dup");
     bench_window_open(b, &window, COPY_MAX);
-    words(b, &at, &window);
-    chain(b, &at, CHAIN_SMALL, &window);
+    windows_open(b, &all);
+    words(b, &at, &window, &all);
+    chain(b, &at, CHAIN_SMALL, &window, &all);
+    windows_close(b, &all);
     if (!b->options.quick)
-        chain(b, &at, CHAIN_LARGE, &window);
+        chain(b, &at, CHAIN_LARGE, &window, &all);
     sizes(b, &at, &window, true);
     sizes(b, &at, &window, false);
     bench_window_close(b, &window);

@@ -146,6 +146,37 @@ static const char *verdict(bench *b, bool met) {
     return met ? "met" : "MISSED";
 }
 
+static double least_of(const double *ns, size_t pairs) {
+    double least = 0;
+    for (size_t i = 0; i < pairs; i++)
+        if (ns[i] > 0 && (least == 0 || ns[i] < least))
+            least = ns[i];
+    return least;
+}
+
+/* The peer with the shortest block. */
+static size_t fastest_of(const bench_case *c, const bench_times *t) {
+    size_t best = 0;
+    for (size_t i = 1; i < c->peer_count; i++)
+        if (least_of(t->peer[i], t->pairs) < least_of(t->peer[best], t->pairs))
+            best = i;
+    return best;
+}
+
+static void table_fastest(bench *b, const bench_case *c, const bench_times *t) {
+    const size_t best = fastest_of(c, t);
+    const double ns = least_of(t->peer[best], t->pairs), own = least_of(t->measured, t->pairs);
+    char value[32], name[80];
+    value_text(value, sizeof value, c, convert(c, ns));
+    snprintf(name, sizeof name, "%s: %s", c->fastest, c->peers[best].side.name);
+    fprintf(b->table, "  %-34s %10s  %10s  %-36s %7.2f times tern's  best blocks", "", "", value,
+            name, ns / own);
+    if (c->fastest_at_least > 0)
+        fprintf(b->table, "  >= %.2f %s", c->fastest_at_least,
+                verdict(b, ns / own >= c->fastest_at_least));
+    fputc('\n', b->table);
+}
+
 static bool headed; /* the subject's columns have their names */
 
 static void table_case(bench *b, const bench_case *c, const bench_times *t) {
@@ -194,6 +225,8 @@ static void table_case(bench *b, const bench_case *c, const bench_times *t) {
                     verdict(b, times.value >= peer->at_least));
         fputc('\n', b->table);
     }
+    if (c->fastest != NULL && c->peer_count > 0)
+        table_fastest(b, c, t);
     if (c->model != NULL)
         cells_table(b->table, b, c, t);
     bench_published_table(b, c, t);
@@ -247,6 +280,14 @@ static void json_case(bench *b, const bench_case *c, const bench_times *t) {
             fputc('}', b->json);
         }
         fputc(']', b->json);
+    }
+    if (c->fastest != NULL && c->peer_count > 0) {
+        const size_t best = fastest_of(c, t);
+        const double ns = least_of(t->peer[best], t->pairs), own = least_of(t->measured, t->pairs);
+        fprintf(b->json, ",\"fastest\":{\"of\":\"%s\",\"name\":", c->fastest);
+        json_string(b->json, c->peers[best].side.name);
+        fprintf(b->json, ",\"value\":%.6g,\"unit\":\"%s\",\"own\":%.6g,\"times\":%.5g}",
+                convert(c, ns), unit, convert(c, own), ns / own);
     }
     if (c->unit == BENCH_TIME && b->fetch_add_ns > 0 && b->missing_load_ns > 0) {
         const double ns = bench_median(t->measured, t->pairs);
