@@ -46,6 +46,12 @@ for tool in tern-info tern-bench tern-hex mpirun-tern; do
     done
 done
 "$here/../programs/arguments.sh" "$(command -v mpirun-tern)" "$prefix/$bin_folder"/*
+for name in tern_put_notify TERN_PROBE_ANY tern_notify.h; do
+    [ -s "$(find "$prefix" -path "*/man3/$name.3")" ] || {
+        echo "there is no man page of $name"
+        exit 1
+    }
+done
 says 'TERN_LOG_LEVEL' tern-info
 # tern-info tells of a bad value behind the whole table.
 if TERN_WORKERS=zero tern-info >output 2>error; then
