@@ -69,9 +69,9 @@ if(NOT "${TERN_TOOL_SUFFIX}" STREQUAL "")
     add_custom_command(OUTPUT man/packed/man3/tern.h.3.gz DEPENDS man/man3/tern.h.3
                        COMMAND rm -rf man/packed && mkdir man/packed && cp -r man/man3 man/packed
                        COMMAND gzip -9nr man/packed/man3)
-    add_custom_target(man_packed ALL DEPENDS man/packed/man3/tern.h.3.gz)
+    add_custom_target(tern_man_packed ALL DEPENDS man/packed/man3/tern.h.3.gz)
 endif()
-add_custom_target(man ALL DEPENDS man/man3/tern.h.3)
+add_custom_target(tern_man ALL DEPENDS man/man3/tern.h.3)
 install(DIRECTORY ${PROJECT_BINARY_DIR}/${pages} DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT doc)
 # The site, if scripts/docs has made it.
 install(DIRECTORY build/docs/html DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc OPTIONAL)
