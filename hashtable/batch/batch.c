@@ -146,12 +146,13 @@ static tern_status add_near8(tern_worker *worker, const tern_hashtable *table, c
  * of which. */
 static tern_status add_by_region(tern_worker *worker, const tern_hashtable *table, const char *keys,
                                  size_t count, uint64_t delta, size_t *done, size_t *added) {
-    uint64_t *sorted = malloc(8 * (size_t)TERN_REGION_KEYS);
+    const size_t together = tern_regions_together(table, count);
+    uint64_t *sorted = malloc(8 * together);
     tern_status status = TERN_OK;
     if (sorted == NULL)
         return add_near8(worker, table, keys, count, delta, done, added);
     while (count > 0 && status == TERN_OK) {
-        size_t here = count < TERN_REGION_KEYS ? count : TERN_REGION_KEYS;
+        const size_t here = count < together ? count : together;
         tern_regions_sort(table, keys, here, sorted);
         status = add_near8(worker, table, (const char *)sorted, here, delta, done, added);
         keys += 8 * here;

@@ -23,6 +23,9 @@ tern_status tern_visit_check(const tern_worker *worker, const tern_hashtable *ta
 /* Keys that are put in order together, at most. */
 enum { TERN_REGION_KEYS = 1 << 20 };
 
+/* So many of count keys are put in order together. */
+size_t tern_regions_together(const tern_hashtable *table, size_t count);
+
 /* Whether it pays for so many keys of 8 bytes, all near. */
 bool tern_regions_pay(const tern_hashtable *table, size_t count);
 

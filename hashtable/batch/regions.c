@@ -6,14 +6,26 @@ enum { REGION_BITS = 11, REGIONS = 1 << REGION_BITS, REGION_BYTES = 2 << 20 };
 /* So many keys a region that each of its pages is met more than once. */
 enum { KEYS_PER_REGION = 128 };
 
+/* New keys that come in order fill a table from its beginning. Where it grows, its owners look at
+ * all of a part before it becomes larger, so all ranks together must not fill one place before they
+ * come to the next: they put a sixteenth of the buckets in order at a time. */
+enum { SHARE = 16 };
+
 static uint64_t regions_table_bytes(const tern_hashtable *table) {
     return tern_table_part_of(table, table->rank)->count * table->shape.stride * table->ranks;
 }
 
+size_t tern_regions_together(const tern_hashtable *table, size_t count) {
+    const uint64_t share = tern_table_part_of(table, table->rank)->count / SHARE;
+    size_t most = TERN_REGION_KEYS;
+    if (table->grows && share < most)
+        most = (size_t)share;
+    return count < most ? count : most;
+}
+
 bool tern_regions_pay(const tern_hashtable *table, size_t count) {
     uint64_t regions = regions_table_bytes(table) / REGION_BYTES;
-    size_t together = count < TERN_REGION_KEYS ? count : TERN_REGION_KEYS;
-    return regions >= 16 && together / KEYS_PER_REGION >= regions;
+    return regions >= 16 && tern_regions_together(table, count) / KEYS_PER_REGION >= regions;
 }
 
 /* Owners are uppermost in a hash, buckets below 2^32, and both grow with these bits: so do places

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "hashtable/batch/batch.h"
 #include "hashtable/growth/growth.h"
 #include "tern/hashtable_batch.h"
 #include "tern/hashtable_modify.h"
@@ -240,6 +241,25 @@ static void a_lock_is_held(void) {
     fixture_close(&f);
 }
 
+/* Keys that are put in order are met place by place. If all ranks put so many in order that a place
+ * gets full before they come to the next one, probes get long there, and the part is not full. */
+static void few_keys_are_put_in_order(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable_options options = {.key_bytes = 8, .counter = 1, .capacity = 100000};
+    tern_hashtable *table = make_of(&f, options), *fixed = NULL;
+    const uint64_t buckets = table->buckets * f.size, many = (size_t)1 << 30;
+    EXPECT_OK(tern_hashtable_create(f.worker, &options, &fixed));
+    CU_ASSERT(tern_regions_together(table, many) * f.size <= buckets / 16);
+    CU_ASSERT(tern_regions_together(table, many) * f.size > buckets / 32);
+    CU_ASSERT_EQUAL(tern_regions_together(fixed, many), TERN_REGION_KEYS);
+    CU_ASSERT_EQUAL(tern_regions_together(table, 7), 7);
+    EXPECT_OK(tern_hashtable_destroy(f.worker, fixed));
+    end(&f, table);
+    fixture_close(&f);
+}
+
 /* Counts rounds of progress that begin while a key waits because this rank's part is full. */
 typedef struct full_watch {
     tern_task task;
@@ -291,6 +311,7 @@ int main(int argc, char **argv) {
         {"all_sizes", all_sizes},
         {"modifiers_lose_nothing", modifiers_lose_nothing},
         {"a_lock_is_held", a_lock_is_held},
+        {"few_keys_are_put_in_order", few_keys_are_put_in_order},
         {"a_batch_pays_for_growth", a_batch_pays_for_growth},
     };
     tern_doubt_ns = UINT64_MAX; /* buckets are locked by hand, for long */
