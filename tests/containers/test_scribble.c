@@ -1,4 +1,4 @@
-// tern-test: ranks least=3 timeout=120
+// tern-test: ranks least=3
 /*
  * A rank that writes random words into every segment that it maps, while all ranks work on
  * containers. What is damaged may give errors or wrong data. Nobody may crash, which shows best

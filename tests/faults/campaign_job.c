@@ -21,9 +21,9 @@ enum {
     LONGEST_VALUE = 3000
 };
 
-/* In seconds. An operation may have to wait for a rank that is stopped, on a machine that is busy.
- */
-static const double patient = 20;
+/* In seconds. An operation may have to wait for a rank that is stopped, on a machine that is busy:
+ * only a hang lasts longer. */
+static const double patient = 60;
 
 typedef struct values {
     tern_hashtable *table, *counters;

@@ -193,7 +193,7 @@ static int look(tern_sandbox *sandbox, const tern_sandbox_request *request, void
     memcpy(seen_data, request->data, sizeof seen_data);
     /* The second change from now on begins after the first was counted, and therefore after the
      * copy. */
-    while (changes(sandbox) < before + 2 && tern_now() - began < 2000000000u)
+    while (changes(sandbox) < before + 2 && tern_now() - began < UINT64_C(40000000000))
         sched_yield();
     changed += changes(sandbox) >= before + 2;
     return 0;

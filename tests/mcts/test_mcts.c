@@ -1,4 +1,4 @@
-// tern-test: transports timeout=120
+// tern-test: transports
 
 /* Tree search: its counts add up with all options, it finds known best moves, chooses as the
  * sequential reference does, and keeps to its limits. */

@@ -1,4 +1,4 @@
-// tern-test: ranks survivors least=4 timeout=90
+// tern-test: ranks survivors least=4
 
 /* Ranks that no pidfd tells of (src/peer/watch.h). Across hosts (tests/hosts) they are on other
  * machines, too. */
