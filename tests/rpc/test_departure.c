@@ -187,6 +187,27 @@ static void queue_full(uint32_t rank) {
     } while (now.calls_overflowed < before.calls_overflowed + 3);
 }
 
+/* Of rank 0: a handler notifies a rank, and must not wait for that. */
+static tern_status notify_inside(tern_call_info *call, const void *arguments, size_t bytes) {
+    uint64_t rank;
+    tern_transport way = TERN_SHM;
+    (void)bytes;
+    memcpy(&rank, arguments, sizeof rank);
+    EXPECT_OK(tern_context_transport(f.context, (uint32_t)rank, &way));
+    put_notify((uint32_t)rank, 0);
+    EXPECT(way == TERN_SHM ? TERN_OK : TERN_ERR_STATE, tern_flush(call->worker, (uint32_t)rank));
+    heard++;
+    return TERN_OK;
+}
+TERN_FUNCTION(notify_inside)
+
+static void notify_in_handler(uint32_t rank) {
+    const uint64_t number = rank, before = heard;
+    EXPECT_OK(tern_call(f.worker, worker_of(0), &notify_inside_function, &number, sizeof number));
+    while (heard == before)
+        tern_progress(f.worker);
+}
+
 static bool is_over(tern_transport a) {
     tern_transport transport = TERN_SHM;
     EXPECT_OK(tern_context_transport(f.context, f.size - 1, &transport));
@@ -262,6 +283,7 @@ CASE(first_notified_get, get_notified, hears_events, AT_FLUSH_FAR)
 CASE(first_call, call_first, hears_calls, AT_RETURN)
 CASE(first_queued_call, call_queued, hears_calls, AT_FLUSH_FAR)
 CASE(first_call_in_a_handler, call_in_handler, hears_calls, AT_FLUSH_FAR)
+CASE(first_notification_in_a_handler, notify_in_handler, hears_events, AT_FLUSH_FAR)
 CASE(large_call, call_large, hears_calls, AT_FLUSH_FAR)
 CASE(gathered_call, call_gathered, hears_calls, AT_FLUSH)
 CASE(corked_call, call_corked, hears_calls, AT_FLUSH_FAR)
@@ -284,6 +306,22 @@ static void full_of_calls(void) {
     check(&first, &full);
 }
 
+/* Nobody but this worker probes for them, so a flush does not wait. */
+static void full_of_own_notifications(void) {
+    if (!fixture_open(&f, NULL))
+        return;
+    fixture_alloc_all(&f, LARGE, TERN_DOMAIN_OWNER, place);
+    heard = expected = 0;
+    notify_full(f.rank);
+    EXPECT_OK(tern_flush(f.worker, f.rank));
+    EXPECT_OK(tern_flush_all(f.worker));
+    while (!hears_events())
+        ;
+    CU_ASSERT_EQUAL(heard, expected);
+    EXPECT_OK(tern_barrier(f.worker));
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"first_notification", first_notification},
@@ -293,6 +331,7 @@ int main(int argc, char **argv) {
         {"first_call", first_call},
         {"first_queued_call", first_queued_call},
         {"first_call_in_a_handler", first_call_in_a_handler},
+        {"first_notification_in_a_handler", first_notification_in_a_handler},
         {"large_call", large_call},
         {"gathered_call", gathered_call},
         {"corked_call", corked_call},
@@ -304,6 +343,7 @@ int main(int argc, char **argv) {
         {"plain_put", plain_put},
         {"full_of_notifications", full_of_notifications},
         {"full_of_calls", full_of_calls},
+        {"full_of_own_notifications", full_of_own_notifications},
     };
     return tern_test_main(argc, argv, "departure", tests, sizeof tests / sizeof tests[0]);
 }
