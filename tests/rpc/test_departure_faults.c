@@ -15,6 +15,17 @@ static tern_status fall(tern_call_info *call, const void *arguments, size_t byte
 }
 TERN_FUNCTION(fall)
 
+static uint32_t here;
+
+static tern_status come(tern_call_info *call, const void *arguments, size_t bytes) {
+    (void)call;
+    (void)arguments;
+    (void)bytes;
+    here++;
+    return TERN_OK;
+}
+TERN_FUNCTION(come)
+
 /* Until a full ring makes them wait: nobody probes. The first one has left, so the ring is there.
  */
 static void fill(tern_worker_id to, tern_ptr place) {
@@ -35,16 +46,20 @@ static void while_it_waits(void) {
     EXPECT_OK(tern_config_init(&config));
     config.segment_size = (size_t)1 << 20;
     config.ring_size = 4096;
+    config.ring_growth = 1;
     if (!fixture_open(&f, &config))
         return;
     const uint32_t dead = f.size - 1;
     const tern_worker_id victim = {dead, 0};
     fixture_alloc_all(&f, 64, TERN_DOMAIN_OWNER, all);
-    EXPECT_OK(tern_notify_barrier(f.worker));
     if (f.rank == dead)
         for (;;)
             tern_progress(f.worker);
+    if (f.rank > 0)
+        EXPECT_OK(tern_call(f.worker, (tern_worker_id){0, 0}, &come_function, all, 8));
     if (f.rank == 0) {
+        while (here < dead - 1) /* nobody is in MPI any more */
+            tern_progress(f.worker);
         fill(victim, all[dead]);
         EXPECT_OK(tern_call(f.worker, victim, &fall_function, all, 8));
         EXPECT(TERN_ERR_PEER, tern_flush(f.worker, dead));
