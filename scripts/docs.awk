@@ -15,6 +15,11 @@ function label(path) {
     return "page_" path
 }
 
+# A heading that repeats an earlier one of the page gets a number, as on GitHub.
+function unique(anchor) {
+    return anchor (seen[anchor]++ ? "-" seen[anchor] - 1 : "")
+}
+
 function slug(text) {
     text = tolower(text)
     gsub(/[^a-z0-9 _-]/, "", text)
@@ -108,7 +113,7 @@ function markdown(    text, title, copy) {
         title = text
         sub(/^#+ /, "", title)
         if (titled && text ~ /^# /) text = "#" text
-        text = rewrite_links(text) " {#" label(page) (titled ? "_" slug(title) : "") "}"
+        text = rewrite_links(text) " {#" label(page) (titled ? "_" unique(slug(title)) : "") "}"
         titled = 1
         # Doxygen would make a list of a number with a dot.
         if (match(text, /^#+ [0-9]+[.] /))
