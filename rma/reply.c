@@ -157,8 +157,9 @@ bool tern_reply_is_damaged(tern_worker *worker, const tern_return_address *addre
 
 bool tern_reply_is_looked_at(tern_worker *worker, const tern_return_address *address) {
     tern_cell_use *use = &tern_rma_worker_of(worker)->cell[address->cell];
-    const bool due = use->looked != worker->looked;
-    use->looked = worker->looked;
+    const uint32_t now = (uint32_t)worker->looked;
+    const bool due = use->looked != now;
+    use->looked = now;
     return due;
 }
 
