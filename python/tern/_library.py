@@ -205,7 +205,7 @@ _declare("tern_put", _W, _P, _D, _N)
 _declare("tern_get", _W, _D, _P, _N)
 for _name in "tern_flush", "tern_fence":
     _declare(_name, _W, c_uint32)
-for _name in "tern_flush_all", "tern_barrier", "tern_quiesce":
+for _name in "tern_flush_all", "tern_barrier", "tern_quiesce", "tern_phase":
     _declare(_name, _W)
 for _width, _word in ("", c_uint64), ("32", c_uint32):
     for _name in "fetch_add", "fetch_and", "fetch_or", "fetch_xor", "swap":

@@ -222,6 +222,11 @@ class Context:
         """Collective: returns when all calls of all ranks have run."""
         library.tern_quiesce(self.worker)
 
+    def phase(self):
+        """Collective: the same, and no call that another rank makes afterwards runs here before this
+        returns."""
+        library.tern_phase(self.worker)
+
     # ---- completion and order ----
 
     def flush(self, rank):

@@ -64,6 +64,8 @@ static void test_calls(const tern::context &context, const tern::worker &worker)
     const tern_worker_id other = {1 - context.rank(), 0};
     seen = 0;
     CHECK(tern::call<note>(worker, other, 7, '+').ok());
+    CHECK(tern::phase(worker).ok());
+    CHECK(seen == 7);
     CHECK(tern::call<note>(worker, other, 2, '-').ok());
     CHECK(tern::quiesce(worker).ok());
     CHECK(seen == 5);

@@ -144,6 +144,7 @@ contains
                 == TERN_OK, 'call')
         call check(tern_quiesce(worker) == TERN_OK, 'quiesce')
         call check(noted == 6 + 1000*other, 'what was called')
+        call check(tern_phase(worker) == TERN_OK, 'phase')
         call check(tern_call_return(worker, target, mean_function, values(1), c_sizeof(values), &
                 answer, 8_c_size_t, bytes) == TERN_OK, 'call_return')
         call check(bytes == 8 .and. abs(answer - 3) < 1e-9, 'result')

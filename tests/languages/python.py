@@ -140,8 +140,12 @@ def calls(context):
     for i in range(10):
         context.call(other, note, i, sign=-1)
     context.call(other, divide, 1, 0)  # nobody asks for its result
-    context.quiesce()
+    context.phase()
     assert noted == [-i for i in range(10)]
+    noted.clear()
+    context.call(other, note, 7)
+    context.quiesce()
+    assert noted == [7]
     assert context.call_return(other, divide, 1, 4) == 0.25 and divide(1, 2) == 0.5
     assert context.call_return(other, note, 5) is None
     assert context.call_return(other, squares, 10000)[9999] == 9999 * 9999

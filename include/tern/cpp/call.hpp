@@ -173,6 +173,9 @@ struct remote : remote_signature<std::decay_t<decltype(Function)>, Function> {
 /* Collective: returns when all calls have run (tern_quiesce). */
 inline result<void> quiesce(tern_worker *worker) { return tern_quiesce(worker); }
 
+/* Collective: the same, and no call of the next phase runs here before it returns (tern_phase). */
+inline result<void> phase(tern_worker *worker) { return tern_phase(worker); }
+
 /* Runs Function on target, once, and returns at once. */
 template <auto Function, class... Arguments>
 result<void> call(tern_worker *worker, tern_worker_id target, Arguments &&...arguments) {
