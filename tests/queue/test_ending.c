@@ -171,8 +171,9 @@ static void verdicts_wait_for_room(void) {
         return;
     report_to_rank_0();
     if (f.rank == 0) {
-        while (atomic_load(&play.ending.child[f.size - 2].round) == 0)
-            tern_progress(f.worker);
+        for (uint32_t child = 0; child < f.size - 1; child++)
+            while (atomic_load(&play.ending.child[child].round) == 0)
+                tern_progress(f.worker);
         fill_ring_to(1);
         for (int i = 0; i < 5; i++)
             EXPECT(TERN_OK, tern_ending_step(f.worker, &play.ending));
