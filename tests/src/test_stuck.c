@@ -106,9 +106,7 @@ static void wait_for_any(void) {
         char whole[100], other[100];
         snprintf(whole, sizeof whole, "rank %u of context ", f.rank);
         CU_ASSERT(expect_text(&c, whole));
-        snprintf(whole, sizeof whole,
-                 " with %u ranks has waited 1 s in tern_barrier for any rank; rank ", f.size);
-        CU_ASSERT(expect_text(&c, whole));
+        CU_ASSERT(expect_text(&c, " s in tern_barrier for any rank; rank "));
         CU_ASSERT(expect_text(&c, "has waited"));
         snprintf(other, sizeof other, "rank %u is outside tern: it computes", late);
         CU_ASSERT(strstr(c.text, other) != NULL || strstr(c.text, "has been outside tern") != NULL);
@@ -147,7 +145,7 @@ static void wait_for_one(void) {
     capture_end(&c);
     EXPECT_OK(status);
     if (f.rank > 0 && f.rank == f.size - 1) {
-        CU_ASSERT(expect_text(&c, "has waited 1 s in tern_call_return for rank 0, for the result "
+        CU_ASSERT(expect_text(&c, " s in tern_call_return for rank 0, for the result "
                                   "of answer; rank 0 is in MPI_Barrier. Remedies"));
     }
     EXPECT_OK(tern_barrier(f.worker));
