@@ -45,7 +45,7 @@ for tool in tern-info tern-bench tern-hex mpirun-tern; do
         }
     done
 done
-"$here/../programs/arguments.sh" "$(command -v mpirun-tern)" "$prefix/$bin_folder"/*
+"$here/../programs/arguments.sh" "$prefix/$bin_folder"/*
 for name in tern_put_notify TERN_PROBE_ANY tern_notify.h; do
     [ -s "$(find "$prefix" -path "*/man3/$name.3")" ] || {
         echo "there is no man page of $name"

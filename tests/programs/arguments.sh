@@ -1,10 +1,8 @@
 #!/bin/sh
-# arguments.sh LAUNCHER PROGRAM...: each program prints its usage for --help, refuses what it does not know
+# arguments.sh PROGRAM...: each program prints its usage for --help, refuses what it does not know
 # with a message that begins with its name and an exit status of 2, and says which variable is bad if its
 # configuration is. Programs must end by themselves, in a minute even on a busy machine, and not by a signal.
 set -eu
-launcher=$1
-shift
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -56,10 +54,14 @@ for program in "$@"; do
         wrong 'accepts a file that is not there, or says nothing' "$program" no-such-file
     fi
     if grep -a -q tern_context_create "$program"; then
+        # Without a launcher: MPICH's loses what a rank says before MPI_Abort now and then.
         subject=
-        [ "$name" != tern-bench ] || subject=queue
+        case $name in
+        tern-bench) subject=queue ;;
+        tern-bench-pmpi) continue ;; # runs with two ranks alone
+        esac
         # shellcheck disable=SC2086 # a word or none
-        run env TERN_TRANSPORT=no-such-transport "$launcher" -n 2 "$program" $subject
+        run env TERN_TRANSPORT=no-such-transport "$program" $subject
         if [ $status -eq 0 ] || [ $status -ge 124 ] || ! grep -q "TERN_TRANSPORT" "$work/said"; then
             wrong 'does not say which variable is bad' TERN_TRANSPORT=no-such-transport "$program" $subject
         fi
