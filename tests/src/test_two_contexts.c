@@ -12,23 +12,45 @@
 
 #include "fixture.h"
 
+enum { APART = 8 };
+
 typedef struct pair {
     fixture world, half;
-    MPI_Comm comm;
+    MPI_Comm comm, apart[APART];
 } pair;
 
 static bool half_open(pair *p) { return fixture_open_on(&p->half, p->comm, NULL); }
 
-static bool pair_open(pair *p) {
+/* Open MPI names the memory of a window by the number of its communicator, and those of the two
+ * halves would have the same numbers: windows that both make at once would be mixed up. So one half
+ * uses some numbers up. */
+static void pair_split(pair *p) {
+    const int odd = (int)tern_test_rank() % 2;
     memset(p, 0, sizeof *p);
-    MPI_Comm_split(MPI_COMM_WORLD, tern_test_rank() % 2, tern_test_rank(), &p->comm);
+    MPI_Comm_split(MPI_COMM_WORLD, odd, (int)tern_test_rank(), &p->comm);
+    for (int i = 0; i < APART; i++)
+        if (odd)
+            MPI_Comm_dup(p->comm, &p->apart[i]);
+        else
+            p->apart[i] = MPI_COMM_NULL;
+}
+
+static void pair_join(pair *p) {
+    for (int i = 0; i < APART; i++)
+        if (p->apart[i] != MPI_COMM_NULL)
+            MPI_Comm_free(&p->apart[i]);
+    MPI_Comm_free(&p->comm);
+}
+
+static bool pair_open(pair *p) {
+    pair_split(p);
     return fixture_open(&p->world, NULL) && half_open(p);
 }
 
 static void pair_close(pair *p) {
     fixture_close(&p->half);
     fixture_close(&p->world);
-    MPI_Comm_free(&p->comm);
+    pair_join(p);
 }
 
 static tern_status add_one(tern_call_info *call, const void *arguments, size_t bytes) {
@@ -194,8 +216,8 @@ static void collectives_in_turn(void) {
  * way. So ranks wait in creation and in destruction for one that is waited for elsewhere. */
 static void creation_serves(void) {
     uint64_t seed = tern_test_seed() + (uint64_t)tern_test_rank();
-    pair p = {.comm = MPI_COMM_NULL};
-    MPI_Comm_split(MPI_COMM_WORLD, tern_test_rank() % 2, tern_test_rank(), &p.comm);
+    pair p;
+    pair_split(&p);
     if (!fixture_open(&p.world, NULL))
         return;
     const bool late = p.world.rank / 2 % 2 == 1;
@@ -210,7 +232,7 @@ static void creation_serves(void) {
         fixture_close(&p.half);
     }
     fixture_close(&p.world);
-    MPI_Comm_free(&p.comm);
+    pair_join(&p);
 }
 
 /* Handlers of each context use the other one. */
