@@ -202,6 +202,16 @@ static void add_kinds(bench_case *c, windows *all, const char *name,
             bench_way(bench_window_name(&all->of[i], name), origin, NULL, &all->operation[i]);
 }
 
+/* Of what add_kinds has added: Open MPI 4.1.4 ends with a segmentation fault in a compare-and-swap
+ * on a window that MPI_Win_allocate has made. */
+static void leave_out(bench_case *c, const windows *all, bench_window_kind kind) {
+    size_t kept = 0;
+    for (size_t i = 0; i < all->count; i++)
+        if (all->of[i].kind != kind)
+            c->peers[kept++] = c->peers[i];
+    c->peer_count = kept;
+}
+
 /* Adds MPI's way of an operation as a peer, if there is a window. */
 static void add_peer(bench_case *c, bench_window_operation *o, const char *name,
                      void (*origin)(bench *, void *, uint64_t)) {
@@ -279,6 +289,8 @@ static void words(bench *b, place *at, bench_window *window, windows *all) {
     if (b->shared) {
         c.ceiling = bench_way("lock cmpxchg", bare_compare_and_swap, NULL, at);
         add_kinds(&c, all, "MPI_Compare_and_swap", bench_window_compare_and_swap, 0);
+        if (!mpich)
+            leave_out(&c, all, BENCH_WINDOW_ALLOCATE);
     } else {
         c.ceiling =
             far_ceiling(b, at, &o, "MPI_Compare_and_swap", bench_window_compare_and_swap, true);
