@@ -74,7 +74,7 @@ static bool answer_is_lost(tern_worker *worker, uint32_t target, const tern_retu
     const tern_cell_use *use = &mine->cell[back->cell];
     const tern_out *out = mine->out[tern_line_of(worker->context, TERN_CHANNEL_CALLS, target)];
     return use->ring != 0 && out != NULL && out->near && use->ring == out->ring + 1 &&
-           (int64_t)(out->via->consumed(worker, out) - use->asked) >= 0 &&
+           (int32_t)((uint32_t)out->via->consumed(worker, out) - use->asked) >= 0 &&
            !tern_reply_arrived(worker, back);
 }
 

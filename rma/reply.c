@@ -115,7 +115,7 @@ void tern_reply_note_record(tern_worker *worker, const tern_return_address *addr
     const tern_out *out = mine->out[tern_line_of(worker->context, TERN_CHANNEL_CALLS, target)];
     if (is_of_thread(address) || out == NULL || !out->near)
         return;
-    mine->cell[address->cell].asked = out->lane.write;
+    mine->cell[address->cell].asked = (uint32_t)out->lane.write;
     mine->cell[address->cell].ring = out->ring + 1;
 }
 
@@ -156,10 +156,10 @@ bool tern_reply_is_damaged(tern_worker *worker, const tern_return_address *addre
 }
 
 bool tern_reply_is_looked_at(tern_worker *worker, const tern_return_address *address) {
-    tern_cell_use *use = &tern_rma_worker_of(worker)->cell[address->cell];
-    const uint32_t now = (uint32_t)worker->looked;
-    const bool due = use->looked != now;
-    use->looked = now;
+    uint16_t *looked = &tern_rma_worker_of(worker)->cell_looked[address->cell];
+    const uint16_t now = (uint16_t)worker->looked;
+    const bool due = *looked != now;
+    *looked = now;
     return due;
 }
 

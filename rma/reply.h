@@ -51,9 +51,8 @@ typedef struct tern_return_address {
 typedef struct tern_cell_use {
     tern_cell *memory;
     uint64_t before;   /* the sequence in the cell when it was reserved */
-    uint64_t asked;    /* the position in the ring behind the record that asks, */
+    uint32_t asked;    /* the low half of the position in the ring behind the record that asks, */
     uint32_t ring;     /* and the ring + 1; 0: not known (tern_reply_note_record) */
-    uint32_t looked;   /* the low half of worker->looked when a test has last looked for damage */
     uint64_t given_up; /* no answer up to this sequence is waited for; written under the MPI lock */
     uint32_t moved;    /* as in a return address */
     uint32_t rank;     /* that is to give the answer that was given up */

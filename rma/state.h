@@ -97,6 +97,8 @@ typedef struct tern_rma_worker {
     uint64_t cells_used;     /* bit per cell */
     uint64_t cells_given_up; /* those in use whose answer is not waited for any more */
     tern_cell_use cell[TERN_CALL_REQUESTS];
+    /* By cell: the low bits of worker->looked when a test has last looked for damage. */
+    uint16_t cell_looked[TERN_CALL_REQUESTS];
 } tern_rma_worker;
 
 static inline tern_rma *tern_rma_of(const tern_context *context) {

@@ -61,7 +61,7 @@ typedef struct tern_rpc_worker {
     tern_counter_notice notice[TERN_NOTICES + TERN_NOTICES_OF_A_CALL];
     uint64_t awaited; /* bit per reply cell whose answer has not been seen to arrive */
     uint64_t sequence[TERN_CALL_REQUESTS];
-    uint32_t function[TERN_CALL_REQUESTS];    /* wire number of the one that was called */
+    uint16_t function[TERN_CALL_REQUESTS];    /* wire number of the one that was called */
     _Alignas(8) char result[TERN_RESULT_MAX]; /* where handlers leave results */
 } tern_rpc_worker;
 

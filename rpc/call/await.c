@@ -12,7 +12,7 @@ tern_answer tern_answer_expect(tern_worker *worker, uint32_t target, uint32_t fu
     if (back->cell != TERN_CELL_OF_THREAD) {
         mine->awaited |= (uint64_t)1 << back->cell;
         mine->sequence[back->cell] = back->sequence;
-        mine->function[back->cell] = function;
+        mine->function[back->cell] = (uint16_t)function; /* there are FUNCTIONS_MAX at most */
     }
     return (tern_answer){back->sequence, back->cell, target};
 }
