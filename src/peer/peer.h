@@ -40,7 +40,7 @@ typedef struct tern_peers {
     uint32_t looks;        /* for siblings before that (src/peer/sibling.c) */
     _Atomic uint64_t call; /* of MPI that this rank is in, and its target (src/peer/stuck.h) */
     uint32_t calls;        /* so many have begun; under the MPI lock */
-    /* The line that this rank reports to (src/peer/activity.h); NULL: there is none. */
+    /* The line that this rank reports to (src/peer/activity.h), or NULL. */
     _Atomic(struct tern_activity *) activity;
     /* The rank whose call a wait has last had no more patience with, and that call. */
     _Atomic uint32_t stuck_rank;

@@ -21,7 +21,7 @@ while read -r name; do
         echo "$name has no man page: a comment goes in front of it in its header"
         wrong=1
     elif [ "$first" = .so ] && ! grep -q '^[.]SH NAME' "$man/../$target"; then
-        echo "the man page of $name leads to $target, which is none"
+        echo "the man page of $name leads to $target, which is not there"
         wrong=1
     fi
 done <"$names"

@@ -299,8 +299,8 @@ static void a_bucket_is_locked_again(void) {
     end(&f, table);
 }
 
-/* user: who meets a bucket of rank 0's part then, whose entry rank 1, of another node, is said to
- * be writing. Rank 0 has written it for rank 1, and so knows that nobody is. */
+/* user: the rank that meets a bucket of rank 0's part then, whose entry rank 1, of another node, is
+ * said to be writing. Rank 0 has written it for rank 1, and so knows that nobody is. */
 static void a_far_rank_is_named_to(uint32_t user, tern_flags via) {
     tern_config config;
     fixture f;
