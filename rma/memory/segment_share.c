@@ -150,7 +150,7 @@ static luggage unpack(struct msghdr *message) {
     return l;
 }
 
-/* Takes one datagram. False: there is none. The descriptors of anything that does not count are
+/* Takes one datagram. False: none has come. The descriptors of anything that does not count are
  * closed. */
 static bool receive_fd(tern_context *context, int socket_fd, inflow *in) {
     greeting hello;

@@ -18,7 +18,7 @@ static tern_status same_gather(tern_context *context, tern_worker *worker, const
                              : status;
 }
 
-/* The first rank that has other bytes than rank 0; 0: there is none. */
+/* The first rank whose bytes differ from those of rank 0, or 0 if all have the same. */
 static uint32_t same_first_other(const tern_context *context, const char *all, size_t bytes) {
     for (uint32_t r = 1; r < context->size; r++)
         if (memcmp(all, all + r * bytes, bytes) != 0)

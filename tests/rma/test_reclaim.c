@@ -102,7 +102,7 @@ static void a_quiet_ring(void) {
         tern_ring_give_back(f.worker, out);
         CU_ASSERT(closes(out, ring));
         CU_ASSERT_EQUAL(out->ring, TERN_RING_NONE);
-        CU_ASSERT(!closes(out, TERN_RING_NONE)); /* there is none to close */
+        CU_ASSERT(!closes(out, TERN_RING_NONE)); /* the pair has no ring to close */
     }
     if (f.rank == 1)
         hear_another_doorbell();
