@@ -10,7 +10,7 @@
 #include "src/context.h"
 #include "tern/transfer.h"
 
-struct tern_flight;
+struct tern_posting;
 struct tern_message;
 struct tern_rkey;
 
@@ -22,7 +22,7 @@ typedef struct tern_transfer {
     bool asked; /* the answer to a message, which can be done without */
     union {
         MPI_Request mpi;
-        struct tern_flight *flight; /* rma/network/port.h */
+        struct tern_posting *posting; /* rma/network/port.h */
     };
     struct tern_rkey *key; /* of MPI: held, of the region that it reads; or NULL */
 } tern_transfer;

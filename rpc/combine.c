@@ -192,7 +192,7 @@ static tern_status combine_check_options(const tern_worker *worker,
     if (o->entries > ENTRIES_MAX)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_combiner_create: %zu entries; %zu at most",
                          o->entries, ENTRIES_MAX);
-    tern_route to;
+    tern_call_target to;
     return tern_call_header(worker, self, o->function, &key, sizeof key, &to) != 0
                ? TERN_OK
                : tern_call_refuse(worker, self, o->function, &key, sizeof key);

@@ -1,4 +1,4 @@
-#include "rma/network/flight.h"
+#include "rma/network/posting.h"
 
 #include <stdlib.h>
 
@@ -80,12 +80,12 @@ static tern_status greet(tern_worker *worker, tern_route *to) {
                                 .here = to->greeted,
                                 .bytes = sizeof to->greeted};
         uint64_t moved = 0;
-        tern_status status = tern_flight_start(worker, to, &move, &moved, &to->greeting);
+        tern_status status = tern_posting_start(worker, to, &move, &moved, &to->greeting);
         return status == TERN_OK ? TERN_ERR_AGAIN : status;
     }
-    if (!tern_flight_landed(to->greeting))
+    if (!tern_posting_landed(to->greeting))
         return TERN_ERR_AGAIN;
-    tern_status status = tern_flight_end(worker, to->greeting);
+    tern_status status = tern_posting_end(worker, to->greeting);
     to->greeting = NULL;
     if (status == TERN_OK &&
         (to->greeted[0] != TERN_SEGMENT_MAGIC || to->greeted[1] != worker->context->nonce))

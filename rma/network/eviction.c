@@ -1,4 +1,4 @@
-#include "rma/network/flight.h"
+#include "rma/network/posting.h"
 
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 
 /*
  * Eviction: an end has a limit of ways, the network's own or that of its card. A port that needs a
- * further one leaves the one that its worker used least recently: the route takes no new flights,
+ * further one leaves the one that its worker used least recently: the route takes no new postings,
  * and its way is given back once those under way are complete.
  */
 
@@ -81,7 +81,7 @@ tern_status tern_way_leave(tern_worker *worker, tern_port *port) {
     if (to->under_way > 0)
         return TERN_ERR_AGAIN;
     if (to->greeting != NULL)
-        tern_flight_abandon(worker, to->greeting, false);
+        tern_posting_abandon(worker, to->greeting, false);
     to->greeting = NULL;
     port->native->network->ops->leave(port->end, to->peer, &offer);
     to->held = to->fresh = to->reached = to->met = false;

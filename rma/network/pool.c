@@ -1,4 +1,4 @@
-#include "rma/network/flight.h"
+#include "rma/network/posting.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@ static bool add_block(tern_port *port) {
     fresh->next = port->blocks;
     port->blocks = fresh;
     for (uint32_t i = TERN_BLOCK; i-- > 0;) {
-        fresh->flight[i].next = port->free;
-        port->free = &fresh->flight[i];
+        fresh->posting[i].next = port->free;
+        port->free = &fresh->posting[i];
     }
     return true;
 }
@@ -50,33 +50,33 @@ static tern_copy_buffer *take_copy(tern_port *port) {
     return c;
 }
 
-tern_flight *tern_flight_take(tern_port *port, bool copied) {
+tern_posting *tern_posting_take(tern_port *port, bool copied) {
     if (port->free == NULL && !add_block(port))
         return NULL;
-    tern_flight *flight = port->free;
-    port->free = flight->next;
-    flight->copy = copied ? take_copy(port) : NULL;
-    if (!copied || flight->copy != NULL)
-        return flight;
-    tern_flight_give(port, flight);
+    tern_posting *posting = port->free;
+    port->free = posting->next;
+    posting->copy = copied ? take_copy(port) : NULL;
+    if (!copied || posting->copy != NULL)
+        return posting;
+    tern_posting_give(port, posting);
     return NULL;
 }
 
-void tern_flight_give_copy(tern_port *port, tern_flight *flight) {
-    if (flight->copy == NULL)
+void tern_posting_give_copy(tern_port *port, tern_posting *posting) {
+    if (posting->copy == NULL)
         return;
-    flight->copy->next = port->free_copies;
-    port->free_copies = flight->copy;
-    flight->copy = NULL;
+    posting->copy->next = port->free_copies;
+    port->free_copies = posting->copy;
+    posting->copy = NULL;
 }
 
-void tern_flight_give(tern_port *port, tern_flight *flight) {
-    tern_flight_give_copy(port, flight);
-    flight->next = port->free;
-    port->free = flight;
+void tern_posting_give(tern_port *port, tern_posting *posting) {
+    tern_posting_give_copy(port, posting);
+    posting->next = port->free;
+    port->free = posting;
 }
 
-void tern_flights_close(tern_port *port) {
+void tern_postings_close(tern_port *port) {
     tern_network *network = port->native->network;
     while (port->slabs != NULL) {
         tern_slab *slab = port->slabs;

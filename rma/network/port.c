@@ -1,4 +1,4 @@
-#include "rma/network/flight.h"
+#include "rma/network/posting.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -11,7 +11,7 @@
 #include "src/log.h"
 #include "src/mpi/mpi.h"
 
-#define UNDER_WAY 256u          /* flights of a port, besides those to dead ranks */
+#define UNDER_WAY 256u          /* postings of a port, besides those to dead ranks */
 #define BOUNCE 8192u            /* bytes of a copy where the network moves registered memory only */
 #define BOUNCE_MAX 65536u       /* moves that go by copies then; larger ones are registered */
 #define TRY_NS 1000000u         /* between two tries of what the network has lost */
@@ -26,7 +26,7 @@ static tern_status open_port(tern_worker *worker, tern_port **port) {
     if (fresh == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a port");
     fresh->native = tern_rma_of(context)->native;
-    fresh->copy_bytes = fresh->native->network->local_memory ? BOUNCE : TERN_FLIGHT_COPY;
+    fresh->copy_bytes = fresh->native->network->local_memory ? BOUNCE : TERN_POSTING_COPY;
     fresh->by_rank = (tern_route **)(void *)tern_rma_worker_of(worker)->remotes;
     tern_status status = fresh->native->network->ops->open_end(fresh->native->network, &fresh->end);
     if (status == TERN_OK)
@@ -42,7 +42,7 @@ void tern_port_close(tern_port *port) {
     tern_farewells_close(port);
     if (port->end != NULL)
         port->native->network->ops->close_end(port->end);
-    tern_flights_close(port);
+    tern_postings_close(port);
     while (port->routes != NULL) {
         tern_route *r = port->routes;
         port->routes = r->next;
@@ -52,9 +52,9 @@ void tern_port_close(tern_port *port) {
     free(port);
 }
 
-/* Flights. */
+/* Postings. */
 
-/* Flights to dead ranks may never land. */
+/* Postings to dead ranks may never land. */
 static void forget_lost(const tern_context *context, tern_port *port) {
     for (tern_route *r = port->routes; r != NULL; r = r->next) {
         if (r->lost || !tern_peer_is_dead(&context->peers, r->rank))
@@ -71,15 +71,15 @@ static tern_status no_room(const tern_port *port) {
                : tern_fail(TERN_ERR_MEMORY, "no memory for an operation over the network");
 }
 
-/* Flights that have landed and are kept are the program's to end: there may be any number. */
-static tern_status take_flight(tern_worker *worker, tern_port *port, bool copied,
-                               tern_flight **flight) {
+/* Postings that have landed and are kept are the program's to end: there may be any number. */
+static tern_status take_posting(tern_worker *worker, tern_port *port, bool copied,
+                               tern_posting **posting) {
     if (port->under_way >= UNDER_WAY)
         forget_lost(worker->context, port);
     if (port->under_way >= UNDER_WAY)
         return TERN_ERR_AGAIN;
-    *flight = tern_flight_take(port, copied);
-    return *flight != NULL ? TERN_OK : no_room(port);
+    *posting = tern_posting_take(port, copied);
+    return *posting != NULL ? TERN_OK : no_room(port);
 }
 
 /* A process that dies closes its connections first, some time before it is seen to be dead. */
@@ -102,7 +102,7 @@ static tern_status network_fail(const tern_worker *worker, uint32_t rank) {
                : tern_fail(TERN_ERR_NETWORK, "the network has lost an operation on rank %u", rank);
 }
 
-static void whole_lands(tern_worker *worker, tern_port *port, tern_flight *whole) {
+static void whole_lands(tern_worker *worker, tern_port *port, tern_posting *whole) {
     if (whole->key != NULL)
         tern_rkey_release(worker, whole->key, false);
     whole->key = NULL;
@@ -110,40 +110,40 @@ static void whole_lands(tern_worker *worker, tern_port *port, tern_flight *whole
         return;
     if (whole->status != TERN_OK)
         whole->to->failed = whole->status;
-    tern_flight_give(port, whole);
+    tern_posting_give(port, whole);
 }
 
 /* Whether an operation that the network has lost is tried again. */
-static bool may_go_again(const tern_worker *worker, tern_flight *flight) {
+static bool may_go_again(const tern_worker *worker, tern_posting *posting) {
     const uint64_t now = tern_now();
-    if (!(flight->again || flight->answers) ||
-        tern_peer_is_dead(&worker->context->peers, flight->to->rank))
+    if (!(posting->again || posting->answers) ||
+        tern_peer_is_dead(&worker->context->peers, posting->to->rank))
         return false;
-    if (flight->lost_at == 0)
-        flight->lost_at = now;
-    return now - flight->lost_at < PATIENCE_NS;
+    if (posting->lost_at == 0)
+        posting->lost_at = now;
+    return now - posting->lost_at < PATIENCE_NS;
 }
 
-static void piece_lands(tern_worker *worker, tern_port *port, tern_flight *flight,
+static void piece_lands(tern_worker *worker, tern_port *port, tern_posting *posting,
                         tern_status status) {
-    tern_flight *whole = flight->whole;
+    tern_posting *whole = posting->whole;
     if (status != TERN_OK && port->native->network->connects)
-        flight->to->reached = flight->to->met = false;
-    if (status != TERN_OK && may_go_again(worker, flight)) {
-        flight->next = port->lost;
-        port->lost = flight;
+        posting->to->reached = posting->to->met = false;
+    if (status != TERN_OK && may_go_again(worker, posting)) {
+        posting->next = port->lost;
+        port->lost = posting;
         port->next_try = tern_now() + TRY_NS;
         return;
     }
-    flight->to->under_way--;
-    port->under_way -= !flight->to->lost;
+    posting->to->under_way--;
+    port->under_way -= !posting->to->lost;
     if (status != TERN_OK)
         whole->status = status;
-    else if (flight->back != NULL && whole->kept)
-        memcpy(flight->back, flight->copy->bytes, flight->post.bytes);
-    tern_flight_give_copy(port, flight);
-    if (flight != whole)
-        tern_flight_give(port, flight);
+    else if (posting->back != NULL && whole->kept)
+        memcpy(posting->back, posting->copy->bytes, posting->post.bytes);
+    tern_posting_give_copy(port, posting);
+    if (posting != whole)
+        tern_posting_give(port, posting);
     if (--whole->pieces == 0)
         whole_lands(worker, port, whole);
 }
@@ -166,14 +166,14 @@ static bool goes_by_copy(const tern_port *port, const tern_move *move) {
 }
 
 static tern_status post_piece(tern_port *port, const tern_route *to, const tern_move *move,
-                              uint64_t moved, uint64_t bytes, tern_flight *flight) {
+                              uint64_t moved, uint64_t bytes, tern_posting *posting) {
     const uint64_t place = move->place + moved, size = port->native->piece_bytes;
-    tern_network_post *post = &flight->post;
+    tern_network_post *post = &posting->post;
     *post = (tern_network_post){.act = move->act,
                                 .peer = to->peer,
                                 .here = (char *)move->here + moved,
                                 .bytes = bytes,
-                                .context = flight};
+                                .context = posting};
     if (move->key != NULL) {
         post->there = move->key->network;
         post->offset = place & TERN_PLACE_BYTE;
@@ -181,90 +181,91 @@ static tern_status post_piece(tern_port *port, const tern_route *to, const tern_
         post->there = to->key[place / size];
         post->offset = place % size;
     }
-    flight->back = NULL;
-    if (flight->copy != NULL) {
+    posting->back = NULL;
+    if (posting->copy != NULL) {
         if (move->act != TERN_NETWORK_WRITE)
-            flight->back = post->here;
+            posting->back = post->here;
         if (move->act == TERN_NETWORK_WRITE)
-            memcpy(flight->copy->bytes, post->here, bytes);
+            memcpy(posting->copy->bytes, post->here, bytes);
         else if (move->act != TERN_NETWORK_READ)
-            memcpy(flight->copy->bytes, post->here, sizeof(tern_network_words));
-        post->here = flight->copy->bytes;
-        post->local = flight->copy->local;
+            memcpy(posting->copy->bytes, post->here, sizeof(tern_network_words));
+        post->here = posting->copy->bytes;
+        post->local = posting->copy->local;
     }
-    flight->again = move->again;
-    flight->answers = move->answer != NULL;
-    if (flight->answers)
-        flight->answer = *move->answer;
-    flight->lost_at = 0;
+    posting->again = move->again;
+    posting->answers = move->answer != NULL;
+    if (posting->answers)
+        posting->answer = *move->answer;
+    posting->lost_at = 0;
     return port->native->network->ops->post(port->end, post);
 }
 
-/* The reply of a lost flight, by message. */
-static tern_status answer_by_message(tern_worker *worker, const tern_flight *flight) {
+/* The reply of a lost posting, by message. */
+static tern_status answer_by_message(tern_worker *worker, const tern_posting *posting) {
     tern_cell image;
-    memcpy(&image, flight->copy->bytes, flight->post.bytes);
+    memcpy(&image, posting->copy->bytes, posting->post.bytes);
     const tern_message message = {
         .kind = TERN_MESSAGE_REPLY,
         .origin = worker->id,
-        .target = flight->answer.worker,
-        .offset = flight->answer.cell,
+        .target = posting->answer.worker,
+        .offset = posting->answer.cell,
         /* R5: tern_reply_send */
         .operand = {atomic_load_explicit(&image.sequence, memory_order_relaxed), image.status}};
-    return tern_message_send(worker, flight->to->rank, &message, image.payload, image.bytes);
+    return tern_message_send(worker, posting->to->rank, &message, image.payload, image.bytes);
 }
 
-static tern_status post_again(tern_worker *worker, tern_port *port, tern_flight *flight) {
-    tern_status status = tern_route_reach(worker, flight->to);
-    flight->post.peer = flight->to->peer;
-    return status == TERN_OK ? port->native->network->ops->post(port->end, &flight->post) : status;
+static tern_status post_again(tern_worker *worker, tern_port *port, tern_posting *posting) {
+    tern_status status = tern_route_reach(worker, posting->to);
+    posting->post.peer = posting->to->peer;
+    return status == TERN_OK ? port->native->network->ops->post(port->end, &posting->post) : status;
 }
 
-/* Each flight that the network has lost, once. */
+/* Each posting that the network has lost, once. */
 static void try_again(tern_worker *worker, tern_port *port) {
-    tern_flight *lost = port->lost;
+    tern_posting *lost = port->lost;
     if (tern_now() < port->next_try)
         return;
     port->lost = NULL;
     port->next_try = tern_now() + TRY_NS;
     while (lost != NULL) {
-        tern_flight *flight = lost;
-        lost = flight->next;
-        tern_status status =
-            flight->answers ? answer_by_message(worker, flight) : post_again(worker, port, flight);
+        tern_posting *posting = lost;
+        lost = posting->next;
+        tern_status status = posting->answers ? answer_by_message(worker, posting)
+                                              : post_again(worker, port, posting);
         if (status != TERN_OK)
-            tern_error_clear(); /* the end of the flight tells */
-        if (status == TERN_ERR_AGAIN && may_go_again(worker, flight)) {
-            flight->next = port->lost;
-            port->lost = flight;
-        } else if (status != TERN_OK || flight->answers) {
-            piece_lands(worker, port, flight, status == TERN_ERR_AGAIN ? TERN_ERR_NETWORK : status);
+            tern_error_clear(); /* the end of the posting tells */
+        if (status == TERN_ERR_AGAIN && may_go_again(worker, posting)) {
+            posting->next = port->lost;
+            port->lost = posting;
+        } else if (status != TERN_OK || posting->answers) {
+            piece_lands(worker, port, posting,
+                        status == TERN_ERR_AGAIN ? TERN_ERR_NETWORK : status);
         }
     }
 }
 
 /* That one more piece might be started is over. */
-static void close_whole(tern_worker *worker, tern_port *port, tern_flight *whole) {
+static void close_whole(tern_worker *worker, tern_port *port, tern_posting *whole) {
     if (--whole->pieces == 0)
         whole_lands(worker, port, whole);
 }
 
-tern_status tern_flight_start(tern_worker *worker, tern_route *to, const tern_move *move,
-                              uint64_t *moved, tern_flight **whole) {
+tern_status tern_posting_start(tern_worker *worker, tern_route *to, const tern_move *move,
+                               uint64_t *moved, tern_posting **whole) {
     tern_port *port = tern_rma_worker_of(worker)->port;
-    tern_flight *flight = NULL;
+    tern_posting *posting = NULL;
     const bool copied = goes_by_copy(port, move);
-    tern_status status = take_flight(worker, port, copied, &flight);
+    tern_status status = take_posting(worker, port, copied, &posting);
     if (status != TERN_OK)
         return status;
     if (to->lost) {
-        tern_flight_give(port, flight);
+        tern_posting_give(port, posting);
         return tern_peer_fail(to->rank);
     }
     uint64_t bytes = cut(port, move, *moved);
     if (copied && bytes > port->copy_bytes)
         bytes = port->copy_bytes;
-    status = post_piece(port, to, move, *moved, bytes, flight);
+    status = post_piece(port, to, move, *moved, bytes, posting);
     port->refused = status == TERN_ERR_AGAIN;
     if (status == TERN_ERR_MEMORY && !port->bounces) {
         tern_log(TERN_LOG_WARN, "large transfers go by copies from now on: %s",
@@ -274,22 +275,22 @@ tern_status tern_flight_start(tern_worker *worker, tern_route *to, const tern_mo
         status = TERN_ERR_AGAIN;
     }
     if (status != TERN_OK) {
-        tern_flight_give(port, flight);
+        tern_posting_give(port, posting);
         return status;
     }
-    flight->to = to;
+    posting->to = to;
     to->used = ++port->uses;
     to->under_way++;
     port->under_way += !to->lost;
     if (*whole == NULL) {
-        *whole = flight;
-        flight->pieces = 1;
-        flight->kept = move->kept;
-        flight->status = TERN_OK;
-        flight->key = move->key;
+        *whole = posting;
+        posting->pieces = 1;
+        posting->kept = move->kept;
+        posting->status = TERN_OK;
+        posting->key = move->key;
     }
-    flight->whole = *whole;
-    flight->whole->pieces++;
+    posting->whole = *whole;
+    posting->whole->pieces++;
     *moved += bytes;
     if (*moved == move->bytes)
         close_whole(worker, port, *whole);
@@ -314,7 +315,7 @@ tern_status tern_port_meet(tern_worker *worker, uint32_t rank, uint64_t place) {
 }
 
 tern_status tern_port_start(tern_worker *worker, const tern_move *move, uint64_t *moved,
-                            tern_flight **whole) {
+                            tern_posting **whole) {
     const tern_native *native = tern_rma_of(worker->context)->native;
     tern_route *to = NULL;
     tern_status status = find_way(worker, move->rank, &to);
@@ -322,23 +323,23 @@ tern_status tern_port_start(tern_worker *worker, const tern_move *move, uint64_t
     if (status == TERN_OK)
         status = tern_route_meet(
             worker, to, move->key != NULL ? 0 : (move->place + *moved) / native->piece_bytes);
-    return status == TERN_OK ? tern_flight_start(worker, to, move, moved, whole) : status;
+    return status == TERN_OK ? tern_posting_start(worker, to, move, moved, whole) : status;
 }
 
-void tern_flight_abandon(tern_worker *worker, tern_flight *whole, bool open) {
+void tern_posting_abandon(tern_worker *worker, tern_posting *whole, bool open) {
     whole->kept = false;
     if (open)
         close_whole(worker, tern_rma_worker_of(worker)->port, whole);
     else if (whole->pieces == 0)
-        tern_flight_give(tern_rma_worker_of(worker)->port, whole);
+        tern_posting_give(tern_rma_worker_of(worker)->port, whole);
 }
 
-bool tern_flight_landed(const tern_flight *flight) { return flight->pieces == 0; }
+bool tern_posting_landed(const tern_posting *posting) { return posting->pieces == 0; }
 
-tern_status tern_flight_end(tern_worker *worker, tern_flight *flight) {
-    const tern_status status = flight->status;
-    const uint32_t rank = flight->to->rank;
-    tern_flight_give(tern_rma_worker_of(worker)->port, flight);
+tern_status tern_posting_end(tern_worker *worker, tern_posting *posting) {
+    const tern_status status = posting->status;
+    const uint32_t rank = posting->to->rank;
+    tern_posting_give(tern_rma_worker_of(worker)->port, posting);
     return status == TERN_OK ? TERN_OK : network_fail(worker, rank);
 }
 

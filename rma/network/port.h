@@ -2,9 +2,9 @@
 #define TERN_RMA_NETWORK_PORT_H
 
 /*
- * Port: a worker's door to the network. An operation under way is a flight; a large one is several,
- * of which the first stands for the whole. A port knows only those ranks that its worker has
- * talked to, and asks each of them (rma/network/question.h) for its end and for the keys of its
+ * Port: a worker's door to the network. An operation under way is a posting; a large one is
+ * several, of which the first stands for the whole. A port knows only those ranks that its worker
+ * has talked to, and asks each of them (rma/network/question.h) for its end and for the keys of its
  * segment: one key for each piece of it that is used, so no more than that is registered.
  */
 
@@ -16,7 +16,7 @@
 struct tern_rkey;
 
 typedef struct tern_port tern_port;
-typedef struct tern_flight tern_flight;
+typedef struct tern_posting tern_posting;
 
 /* NULL is fine. */
 void tern_port_close(tern_port *port);
@@ -33,7 +33,7 @@ tern_status tern_port_settle(tern_worker *worker);
 /* What an operation moves. */
 typedef struct tern_move {
     tern_network_act act; /* an atomic is copied: `here` has its tern_network_words, and gets old */
-    bool copied;          /* a write of at most TERN_FLIGHT_COPY bytes: `here` is free at once */
+    bool copied;          /* a write of at most TERN_POSTING_COPY bytes: `here` is free at once */
     bool kept;            /* its end will be asked for */
     bool again;           /* where the network loses it, it may be posted again, however late */
     uint32_t rank;
@@ -50,20 +50,20 @@ typedef struct tern_answer_to {
     uint32_t worker, cell;
 } tern_answer_to;
 
-#define TERN_FLIGHT_COPY 1088u /* a reply cell */
+#define TERN_POSTING_COPY 1088u /* a reply cell */
 
 /* Starts the next part of a move, from *moved on, which grows. whole: NULL before the first. Never
  * waits. TERN_ERR_AGAIN: nothing was started; the rank was asked, or room comes with completions.
  * After another error a whole that has begun is to be abandoned, and else the key is the caller's.
  */
 tern_status tern_port_start(tern_worker *worker, const tern_move *move, uint64_t *moved,
-                            tern_flight **whole);
+                            tern_posting **whole);
 
-bool tern_flight_landed(const tern_flight *whole);
+bool tern_posting_landed(const tern_posting *whole);
 /* Of one that is kept and has landed: gives it back. TERN_ERR_NETWORK: it has failed. */
-tern_status tern_flight_end(tern_worker *worker, tern_flight *whole);
+tern_status tern_posting_end(tern_worker *worker, tern_posting *whole);
 /* Nobody asks for its end any more. open: parts were still to be started. */
-void tern_flight_abandon(tern_worker *worker, tern_flight *whole, bool open);
+void tern_posting_abandon(tern_worker *worker, tern_posting *whole, bool open);
 
 /* Completions; how many. */
 size_t tern_port_poll(tern_worker *worker);

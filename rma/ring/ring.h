@@ -136,14 +136,14 @@ typedef struct tern_in {
     bool streaming; /* near, another worker's: the last poll found records too; not corked */
     tern_ring_header *header;
     const tern_transport_ops *via;
-    uint64_t skip;              /* rma: bytes to leave out when limit is reached */
-    uint32_t left;              /* rma: the ring before this one, until a batch comes in this one */
-    uint64_t left_bytes;        /* 0: none */
-    struct tern_flight *credit; /* over a network, that was told last; or NULL */
-    uint32_t sleep;             /* TERN_SLEEP_*, rma/ring/sleep.h */
-    uint64_t sleep_at;          /* TERN_SLEEP_ALLOWED: from this position on */
-    struct tern_sleep_ask *ask; /* TERN_SLEEP_ASKED */
-    struct tern_in *next;       /* of the worker */
+    uint64_t skip;       /* rma: bytes to leave out when limit is reached */
+    uint32_t left;       /* rma: the ring before this one, until a batch comes in this one */
+    uint64_t left_bytes; /* 0: none */
+    struct tern_posting *credit; /* over a network, that was told last; or NULL */
+    uint32_t sleep;              /* TERN_SLEEP_*, rma/ring/sleep.h */
+    uint64_t sleep_at;           /* TERN_SLEEP_ALLOWED: from this position on */
+    struct tern_sleep_ask *ask;  /* TERN_SLEEP_ASKED */
+    struct tern_in *next;        /* of the worker */
     uint64_t seen;         /* its position, and the loose batches of the process, when it was */
     uint64_t seen_batches; /* last seen to carry something (rma/ring/reclaim.h) */
 } tern_in;

@@ -24,7 +24,7 @@ static size_t native_poll(tern_worker *worker) {
 
 /* Starts what is left of a move, waiting for room if need be. */
 static tern_status start_all(tern_worker *worker, const tern_move *move, uint64_t *moved,
-                             tern_flight **whole) {
+                             tern_posting **whole) {
     tern_wait_state wait = TERN_WAIT_IN("a transfer over the network");
     if (*moved == move->bytes)
         return TERN_OK;
@@ -35,14 +35,14 @@ static tern_status start_all(tern_worker *worker, const tern_move *move, uint64_
             status = tern_wait_round(worker->context, &wait, native_poll(worker), move->rank);
     }
     if (status != TERN_OK && *whole != NULL)
-        tern_flight_abandon(worker, *whole, true);
+        tern_posting_abandon(worker, *whole, true);
     else if (status != TERN_OK)
         tern_far_release(worker, move->key, false);
     return status;
 }
 
 /* The same from the beginning. [out] whole, where the move is kept. */
-static tern_status start(tern_worker *worker, tern_move *move, tern_flight **whole) {
+static tern_status start(tern_worker *worker, tern_move *move, tern_posting **whole) {
     uint64_t moved = 0;
     *whole = NULL;
     tern_status status = tern_far_hold(worker, move->rank, move->place, move->bytes, &move->key);
@@ -51,7 +51,7 @@ static tern_status start(tern_worker *worker, tern_move *move, tern_flight **who
 
 /* The same without a wait for room, of memory in the segment. What has begun is finished: a part
  * that was put again could overtake a later one. TERN_ERR_AGAIN: nothing has begun. */
-static tern_status start_now(tern_worker *worker, const tern_move *move, tern_flight **whole) {
+static tern_status start_now(tern_worker *worker, const tern_move *move, tern_posting **whole) {
     uint64_t moved = 0;
     *whole = NULL;
     tern_status status = may_reach(worker, move->rank);
@@ -60,25 +60,25 @@ static tern_status start_now(tern_worker *worker, const tern_move *move, tern_fl
     return status == TERN_OK ? start_all(worker, move, &moved, whole) : status;
 }
 
-static tern_status wait_for(tern_worker *worker, uint32_t rank, tern_flight *whole) {
+static tern_status wait_for(tern_worker *worker, uint32_t rank, tern_posting *whole) {
     tern_wait_state wait = TERN_WAIT_IN("a transfer over the network");
-    while (!tern_flight_landed(whole)) {
+    while (!tern_posting_landed(whole)) {
         const size_t found = tern_progress_round(worker) + native_poll(worker);
-        tern_status status = tern_flight_landed(whole)
+        tern_status status = tern_posting_landed(whole)
                                  ? TERN_OK
                                  : tern_wait_round(worker->context, &wait, found, rank);
         if (status != TERN_OK) {
-            tern_flight_abandon(worker, whole, false);
+            tern_posting_abandon(worker, whole, false);
             return status;
         }
     }
-    return tern_flight_end(worker, whole);
+    return tern_posting_end(worker, whole);
 }
 
 /* A small put is copied: it returns once it has been posted. */
 static tern_status native_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                               size_t bytes, tern_transfer *transfer) {
-    const bool copied = bytes <= TERN_FLIGHT_COPY;
+    const bool copied = bytes <= TERN_POSTING_COPY;
     tern_move move = {.act = TERN_NETWORK_WRITE,
                       .copied = copied,
                       .kept = !copied,
@@ -86,7 +86,7 @@ static tern_status native_put(tern_worker *worker, uint32_t rank, uint64_t offse
                       .place = offset,
                       .here = (void *)(uintptr_t)from,
                       .bytes = bytes};
-    tern_flight *whole;
+    tern_posting *whole;
     tern_status status = start(worker, &move, &whole);
     if (status != TERN_OK)
         return status;
@@ -95,7 +95,7 @@ static tern_status native_put(tern_worker *worker, uint32_t rank, uint64_t offse
         return TERN_OK;
     if (transfer == NULL)
         return wait_for(worker, rank, whole);
-    *transfer = (tern_transfer){.rank = rank, .under_way = true, .flies = true, .flight = whole};
+    *transfer = (tern_transfer){.rank = rank, .under_way = true, .flies = true, .posting = whole};
     return TERN_OK;
 }
 
@@ -103,11 +103,11 @@ static tern_status native_get(tern_worker *worker, uint32_t rank, uint64_t offse
                               size_t bytes, tern_transfer *transfer) {
     tern_move move = {
         .kept = true, .again = true, .rank = rank, .place = offset, .here = to, .bytes = bytes};
-    tern_flight *whole;
+    tern_posting *whole;
     tern_status status = start(worker, &move, &whole);
     if (status == TERN_OK)
         *transfer =
-            (tern_transfer){.rank = rank, .under_way = true, .flies = true, .flight = whole};
+            (tern_transfer){.rank = rank, .under_way = true, .flies = true, .posting = whole};
     return status;
 }
 
@@ -115,10 +115,10 @@ static tern_status native_get(tern_worker *worker, uint32_t rank, uint64_t offse
 static tern_status native_test(tern_worker *worker, tern_transfer *transfer, int *done) {
     if (!transfer->flies)
         return tern_far_test(worker, transfer, done);
-    if (!tern_flight_landed(transfer->flight))
+    if (!tern_posting_landed(transfer->posting))
         tern_port_poll(worker);
-    *done = tern_flight_landed(transfer->flight);
-    return *done ? tern_flight_end(worker, transfer->flight) : TERN_OK;
+    *done = tern_posting_landed(transfer->posting);
+    return *done ? tern_posting_end(worker, transfer->posting) : TERN_OK;
 }
 
 static tern_status native_act(tern_worker *worker, uint32_t rank, uint64_t offset,
@@ -130,7 +130,7 @@ static tern_status native_act(tern_worker *worker, uint32_t rank, uint64_t offse
                       .place = offset,
                       .here = words,
                       .bytes = width};
-    tern_flight *whole;
+    tern_posting *whole;
     tern_status status = start(worker, &move, &whole);
     return status == TERN_OK ? wait_for(worker, rank, whole) : status;
 }
@@ -188,7 +188,7 @@ static tern_status native_post(tern_worker *worker, uint32_t rank, uint64_t offs
                       .place = offset,
                       .here = (void *)(uintptr_t)from,
                       .bytes = bytes};
-    tern_flight *whole = NULL;
+    tern_posting *whole = NULL;
     uint64_t moved = 0;
     tern_status status = may_reach(worker, rank);
     if (status == TERN_OK)
@@ -203,7 +203,7 @@ static tern_status native_post(tern_worker *worker, uint32_t rank, uint64_t offs
                    : status;
     }
     if (moved < bytes)
-        tern_flight_abandon(worker, whole, true);
+        tern_posting_abandon(worker, whole, true);
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     tern_dirty_mark(mine, rank, TERN_DIRTY_RECORDS);
     mine->posts[rank].open++;
@@ -265,7 +265,7 @@ static tern_status native_publish(tern_worker *worker, tern_out *out) {
                             .place = layout->arena + out->ring * layout->ring_bytes + at,
                             .here = out->lane.data + at,
                             .bytes = tern_batch_seal(worker, out)};
-    tern_flight *whole;
+    tern_posting *whole;
     tern_status status = start_now(worker, &move, &whole);
     if (status != TERN_OK)
         return status;
@@ -276,11 +276,11 @@ static tern_status native_publish(tern_worker *worker, tern_out *out) {
 }
 
 bool tern_native_credit_ended(tern_worker *worker, tern_in *in) {
-    if (in->credit != NULL && !tern_flight_landed(in->credit))
+    if (in->credit != NULL && !tern_posting_landed(in->credit))
         tern_port_poll(worker);
-    if (in->credit != NULL && !tern_flight_landed(in->credit))
+    if (in->credit != NULL && !tern_posting_landed(in->credit))
         return false;
-    if (in->credit != NULL && tern_flight_end(worker, in->credit) != TERN_OK)
+    if (in->credit != NULL && tern_posting_end(worker, in->credit) != TERN_OK)
         tern_error_clear(); /* the next one says more */
     in->credit = NULL;
     return true;
@@ -303,7 +303,7 @@ static tern_status native_report(tern_worker *worker, tern_in *in) {
                  tern_line_of(context, in->channel, worker->id) * sizeof(tern_credit),
         .here = words,
         .bytes = sizeof words};
-    tern_flight *whole;
+    tern_posting *whole;
     tern_status status = start_now(worker, &move, &whole);
     if (status == TERN_OK)
         in->credit = whole;
@@ -323,7 +323,7 @@ static tern_status native_reply(tern_worker *worker, uint32_t target,
     tern_context *context = worker->context;
     tern_cell checked;
     const uint64_t bytes = offsetof(tern_cell, payload) + image->bytes;
-    _Static_assert(sizeof checked <= TERN_FLIGHT_COPY, "a flight has room for a reply");
+    _Static_assert(sizeof checked <= TERN_POSTING_COPY, "a posting has room for a reply");
     memcpy(&checked, image, bytes);
     /* R5: tern_reply_send */
     atomic_store_explicit(&checked.sequence,
@@ -339,7 +339,7 @@ static tern_status native_reply(tern_worker *worker, uint32_t target,
                             .here = &checked,
                             .bytes = bytes,
                             .answer = &answer};
-    tern_flight *whole = NULL;
+    tern_posting *whole = NULL;
     uint64_t moved = 0;
     return start_all(worker, &move, &moved, &whole);
 }

@@ -117,7 +117,7 @@ static bool is_short(const tern_worker *worker, tern_status status) {
 }
 
 typedef struct parcel {
-    tern_route to;
+    tern_call_target to;
     uint64_t header;
     const void *archive;
     size_t bytes;

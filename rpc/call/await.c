@@ -20,7 +20,7 @@ tern_answer tern_answer_expect(tern_worker *worker, uint32_t target, uint32_t fu
 tern_status tern_answer_ask(tern_worker *worker, tern_worker_id target,
                             const tern_function *function, const void *arguments, size_t bytes,
                             tern_answer *answer) {
-    tern_route route;
+    tern_call_target route;
     uint64_t header = tern_call_header(worker, target, function, arguments, bytes, &route);
     if (header == 0)
         return tern_call_refuse(worker, target, function, arguments, bytes);

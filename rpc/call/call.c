@@ -12,7 +12,7 @@
 static tern_status call_copying(tern_worker *worker, tern_worker_id target,
                                 const tern_function *function, const void *arguments, size_t bytes,
                                 tern_full full) {
-    tern_route route;
+    tern_call_target route;
     uint64_t header = tern_call_header(worker, target, function, arguments, bytes, &route);
     if (header == 0)
         return tern_call_refuse(worker, target, function, arguments, bytes);

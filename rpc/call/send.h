@@ -9,10 +9,10 @@
 #include "src/progress/progress.h"
 #include "tern/message.h"
 
-typedef struct tern_route {
+typedef struct tern_call_target {
     uint32_t target; /* worker number */
     bool by_message;
-} tern_route;
+} tern_call_target;
 
 typedef struct tern_call_piece {
     const void *data;
@@ -24,7 +24,7 @@ enum { TERN_PIECES = 3 };
 /* A call that is complete but for its place. Its payload is the pieces, each from a multiple of 8
  * bytes on. */
 typedef struct tern_outgoing {
-    tern_route to;
+    tern_call_target to;
     uint64_t header; /* but for the length */
     tern_call_piece piece[TERN_PIECES];
 } tern_outgoing;
@@ -63,7 +63,7 @@ static inline tern_status tern_call_may_wait(const tern_worker *worker, const ch
  * and tern_call_refuse says what. [out] route. */
 static inline uint64_t tern_call_header(const tern_worker *worker, tern_worker_id target,
                                         const tern_function *function, const void *arguments,
-                                        size_t bytes, tern_route *route) {
+                                        size_t bytes, tern_call_target *route) {
     if (worker == NULL || function == NULL || (arguments == NULL && bytes > 0))
         return 0;
     const tern_context *context = worker->context;
@@ -71,8 +71,8 @@ static inline uint64_t tern_call_header(const tern_worker *worker, tern_worker_i
     const tern_worker_id plain = tern_by_ring(target);
     if (target.rank >= context->size || plain.index >= context->workers || function->id >= rpc->ids)
         return 0;
-    *route = (tern_route){tern_worker_number(context, plain),
-                          plain.index != target.index || tern_is_nobody(worker)};
+    *route = (tern_call_target){tern_worker_number(context, plain),
+                                plain.index != target.index || tern_is_nobody(worker)};
     return rpc->header[function->id];
 }
 

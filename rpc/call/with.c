@@ -58,7 +58,8 @@ static tern_extension call_with_extend(const tern_worker *worker, const tern_cal
 }
 
 /* Where batches are put the fence is a flush, so the put is there before a call by message, too. */
-static tern_status put_buffer(tern_worker *worker, tern_route to, const tern_call_options *o) {
+static tern_status put_buffer(tern_worker *worker, tern_call_target to,
+                              const tern_call_options *o) {
     const uint32_t rank = tern_rank_of(worker->context, to.target);
     if (o->place.rank != rank)
         return tern_fail(TERN_ERR_ARGUMENT, "a place on rank %u for a call of rank %u",
@@ -73,7 +74,7 @@ static tern_status put_buffer(tern_worker *worker, tern_route to, const tern_cal
     return status == TERN_OK ? tern_fence(worker, rank) : status;
 }
 
-static tern_status send_extended(tern_worker *worker, tern_route to, uint64_t header,
+static tern_status send_extended(tern_worker *worker, tern_call_target to, uint64_t header,
                                  const void *arguments, size_t bytes, const tern_call_options *o,
                                  uint32_t arity) {
     const tern_context *context = worker->context;
@@ -113,7 +114,7 @@ tern_status tern_call_with(tern_worker *worker, tern_worker_id target,
                            const tern_call_options *options) {
     static const tern_call_options usual;
     const tern_call_options *o = options != NULL ? options : &usual;
-    tern_route to;
+    tern_call_target to;
     uint64_t header = tern_call_header(worker, target, function, arguments, bytes, &to);
     if (header == 0)
         return tern_call_refuse(worker, target, function, arguments, bytes);
@@ -145,7 +146,7 @@ tern_status tern_broadcast(tern_worker *worker, const tern_function *function,
         return tern_fail(TERN_ERR_ARGUMENT, "tern_broadcast: worker is NULL");
     tern_worker_id self = tern_is_nobody(worker) ? (tern_worker_id){worker->context->rank, 0}
                                                  : tern_worker_self(worker);
-    tern_route to;
+    tern_call_target to;
     uint64_t header = tern_call_header(worker, o->by_message ? tern_by_message(self) : self,
                                        function, arguments, bytes, &to);
     if (header == 0)

@@ -76,7 +76,7 @@ tern_status tern_extended_send(tern_worker *worker, tern_outgoing *call, tern_ex
     return send_lent(worker, call, e, full, readers);
 }
 
-tern_status tern_call_large(tern_worker *worker, tern_route route, uint64_t header,
+tern_status tern_call_large(tern_worker *worker, tern_call_target route, uint64_t header,
                             const void *arguments, size_t bytes, tern_full full,
                             tern_answer *answer) {
     tern_extension e = {.arguments = (uint32_t)bytes,

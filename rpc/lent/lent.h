@@ -90,7 +90,7 @@ tern_status tern_extended_send(tern_worker *worker, tern_outgoing *call, tern_ex
 
 /* Makes a call whose arguments no ring takes. header: as tern_call_header gives it; [out] answer:
  * of the result; or NULL. */
-tern_status tern_call_large(tern_worker *worker, tern_route route, uint64_t header,
+tern_status tern_call_large(tern_worker *worker, tern_call_target route, uint64_t header,
                             const void *arguments, size_t bytes, tern_full full,
                             tern_answer *answer);
 

@@ -3,7 +3,7 @@
 /* Which connection is left. */
 
 #include "harness.h"
-#include "rma/network/flight.h"
+#include "rma/network/posting.h"
 
 enum { ROUTES = 5 };
 

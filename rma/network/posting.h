@@ -1,5 +1,5 @@
-#ifndef TERN_RMA_NETWORK_FLIGHT_H
-#define TERN_RMA_NETWORK_FLIGHT_H
+#ifndef TERN_RMA_NETWORK_POSTING_H
+#define TERN_RMA_NETWORK_POSTING_H
 
 /* What the files of a port have in common: port.c, first contact (contact.c), memory (pool.c), ways
  * that are left (eviction.c). */
@@ -9,23 +9,23 @@
 #include "rma/network/question.h"
 #include "rma/state.h"
 
-#define TERN_BLOCK 64u /* flights that are allocated together */
+#define TERN_BLOCK 64u /* postings that are allocated together */
 #define TERN_SLAB 16u  /* copies, likewise */
 
 /* A rank that a port talks to. */
 typedef struct tern_route {
     struct tern_route *next;
     uint32_t rank;
-    bool reached;          /* there is a way to its end */
-    bool met;              /* and a read from its segment has come back */
-    tern_flight *greeting; /* that read; NULL: not under way */
-    uint64_t greeted[2];   /* magic and nonce of its segment */
-    bool lost;             /* dead, and its flights are counted no more */
-    bool held;             /* it has a way, or has offered one */
-    bool fresh;            /* which has not been used yet */
-    uint64_t used;         /* the port's count at the last use, or when it was offered */
-    uint64_t peer;         /* held */
-    uint32_t under_way;    /* flights */
+    bool reached;           /* there is a way to its end */
+    bool met;               /* and a read from its segment has come back */
+    tern_posting *greeting; /* that read; NULL: not under way */
+    uint64_t greeted[2];    /* magic and nonce of its segment */
+    bool lost;              /* dead, and its postings are counted no more */
+    bool held;              /* it has a way, or has offered one */
+    bool fresh;             /* which has not been used yet */
+    uint64_t used;          /* the port's count at the last use, or when it was offered */
+    uint64_t peer;          /* held */
+    uint32_t under_way;     /* postings */
     tern_status failed;
     uint64_t known; /* a bit for each piece whose key is here */
     tern_network_key key[TERN_PIECES_MAX];
@@ -35,10 +35,10 @@ typedef struct tern_route {
     tern_contact answer;
 } tern_route;
 
-struct tern_flight {
+struct tern_posting {
     _Alignas(TERN_LINE) char context[TERN_NETWORK_CONTEXT]; /* first: the network's */
-    tern_flight *next;                                      /* free ones */
-    tern_flight *whole;
+    tern_posting *next;                                     /* free ones */
+    tern_posting *whole;
     tern_route *to;
     /* Of the whole. */
     uint32_t pieces; /* under way, and one more as long as others may be started */
@@ -71,7 +71,7 @@ typedef struct tern_slab {
 
 typedef struct tern_block {
     struct tern_block *next;
-    tern_flight flight[TERN_BLOCK];
+    tern_posting posting[TERN_BLOCK];
 } tern_block;
 
 /* What tells a process that a way to it was left. */
@@ -87,38 +87,38 @@ struct tern_port {
     tern_network_end *end;
     tern_route **by_rank; /* NULL: not talked to */
     tern_route *routes;
-    uint32_t under_way; /* flights, without those that are lost */
+    uint32_t under_way; /* postings, without those that are lost */
     bool refused;       /* the network has not taken the last post */
-    tern_flight *free;
+    tern_posting *free;
     tern_block *blocks;
     tern_slab *slabs;
     tern_copy_buffer *free_copies;
     size_t copy_bytes;
     bool bounces;               /* memory could not be registered: large moves go by copies, too */
-    tern_flight *lost;          /* which the network has lost, to be tried again */
+    tern_posting *lost;         /* which the network has lost, to be tried again */
     uint64_t next_try;          /* at this time */
     uint64_t uses;              /* of its ways */
     size_t ways;                /* that its routes hold */
-    tern_route *leaves;         /* takes no new flights, and is left once it has none; or NULL */
+    tern_route *leaves;         /* takes no new postings, and is left once it has none; or NULL */
     const tern_route *room_for; /* what it is left for, until that has it or leaves another */
     tern_farewell *farewells;   /* under way */
 };
 
-/* pool.c: memory of flights and of copies, which is kept until the port closes. */
+/* pool.c: memory of postings and of copies, which is kept until the port closes. */
 
 /* The bytes of a copy are set before the first is taken. NULL: no memory. */
-tern_flight *tern_flight_take(tern_port *port, bool copied);
-void tern_flight_give(tern_port *port, tern_flight *flight);
-void tern_flight_give_copy(tern_port *port, tern_flight *flight);
-void tern_flights_close(tern_port *port);
+tern_posting *tern_posting_take(tern_port *port, bool copied);
+void tern_posting_give(tern_port *port, tern_posting *posting);
+void tern_posting_give_copy(tern_port *port, tern_posting *posting);
+void tern_postings_close(tern_port *port);
 
 /* eviction.c */
 
 /* [out] offer: of a way that the route holds then. TERN_ERR_AGAIN: another one is to be left first,
- * or flights on the route's own one that has failed are under way. TERN_ERR_MEMORY: there is no
+ * or postings on the route's own one that has failed are under way. TERN_ERR_MEMORY: there is no
  * other. */
 tern_status tern_way_offer(tern_worker *worker, tern_route *to, tern_network_name *offer);
-/* Leaves the way that is to be left. TERN_ERR_AGAIN: not before its flights are complete. */
+/* Leaves the way that is to be left. TERN_ERR_AGAIN: not before its postings are complete. */
 tern_status tern_way_leave(tern_worker *worker, tern_port *port);
 /* The route whose way is to be left rather than that of others, but for one; NULL: none. */
 tern_route *tern_way_choose(tern_route *routes, const tern_route *but);
@@ -135,7 +135,7 @@ tern_status tern_route_reach(tern_worker *worker, tern_route *to);
 tern_status tern_route_meet(tern_worker *worker, tern_route *to, uint64_t piece);
 
 /* port.c: starts the next part of a move to a rank that was met, or is greeted. */
-tern_status tern_flight_start(tern_worker *worker, tern_route *to, const tern_move *move,
-                              uint64_t *moved, tern_flight **whole);
+tern_status tern_posting_start(tern_worker *worker, tern_route *to, const tern_move *move,
+                               uint64_t *moved, tern_posting **whole);
 
 #endif
