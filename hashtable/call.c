@@ -1,8 +1,7 @@
 #include "hashtable/call.h"
 
 #include "base/process.h"
-#include "hashtable/operations.h"
-#include "hashtable/near/probe.h"
+#include "hashtable/op/op.h"
 #include "hashtable/near/scratch.h"
 #include "tern/transfer.h"
 
@@ -15,135 +14,86 @@ tern_hashtable *tern_table_of_call(const tern_worker *worker, const void *messag
     return tern_callee_find(worker->context, TERN_CALLEE_TABLE, head.nonce);
 }
 
-/* The table and the key of a message with extra bytes between head and key, and behind it the value
- * if has_value. Checks the exact length and that the key belongs here. */
-static tern_status table_call_read_message(tern_call_info *call, const void *message, size_t bytes,
-                                           size_t extra, bool has_value, tern_hashtable **table,
-                                           const uint64_t **key, uint64_t *hash) {
-    size_t at = sizeof(tern_table_head) + extra;
-    tern_hashtable *t = tern_table_of_call(call->worker, message, bytes, at);
-    if (t == NULL)
-        return tern_callee_missing(call->worker->context, "hash table");
-    size_t words = t->shape.key_words + (has_value ? t->shape.value_words : 0);
-    if (bytes != at + 8 * words)
-        return tern_fail(TERN_ERR_ARGUMENT, "a message of %zu bytes where %zu are due", bytes,
-                         at + 8 * words);
-    const uint64_t *k = (const uint64_t *)(const void *)((const char *)message + at);
-    uint64_t h = tern_key_hash(t, k);
-    if (tern_hash_owner(t, h) != t->rank)
-        return tern_fail(TERN_ERR_ARGUMENT, "the key belongs to rank %u", tern_hash_owner(t, h));
-    *table = t;
-    *key = k;
-    *hash = h;
-    return TERN_OK;
+/* A message: this, the numbers of the op's kind, the key, the value of an insert. */
+typedef struct op_head {
+    tern_table_head head;
+    uint64_t kind;
+} op_head;
+
+static size_t op_numbers(uint64_t kind) {
+    return kind == TERN_OP_COMPARE_SWAP ? 2 : kind == TERN_OP_ADD;
 }
 
-static void table_call_reply(tern_call_info *call, const void *result, size_t bytes) {
-    memcpy(call->result, result, bytes);
-    call->result_bytes = bytes;
+static bool op_inserts(uint64_t kind) {
+    return kind == TERN_OP_INSERT || kind == TERN_OP_INSERT_NEW;
+}
+
+/* Whether such an op comes by call to a table like this one. */
+static bool op_is_for(uint64_t kind, const tern_hashtable *table) {
+    const bool counts = tern_shape_counts(table->shape);
+    return op_numbers(kind) > 0 ? counts
+           : op_inserts(kind)   ? !counts
+                                : kind == TERN_OP_FIND || kind == TERN_OP_ERASE;
+}
+
+static size_t op_bytes(uint64_t kind, const tern_hashtable *table) {
+    return sizeof(op_head) + 8 * (op_numbers(kind) + table->shape.key_words +
+                                  (op_inserts(kind) ? table->shape.value_words : 0));
+}
+
+static size_t op_result_bytes(uint64_t kind, const tern_hashtable *table) {
+    return kind == TERN_OP_FIND && !tern_shape_counts(table->shape) ? table->value_bytes : 8;
+}
+
+/* [out] op: what the message asks for. */
+static tern_status op_read(tern_call_info *call, const void *message, size_t bytes, tern_op *op) {
+    op_head head;
+    tern_hashtable *table = tern_table_of_call(call->worker, message, bytes, sizeof head);
+    if (table == NULL)
+        return tern_callee_missing(call->worker->context, "hash table");
+    tern_read_once(&head, message, sizeof head);
+    if (!op_is_for(head.kind, table) || bytes != op_bytes(head.kind, table) ||
+        op_result_bytes(head.kind, table) > TERN_RESULT_MAX)
+        return tern_fail(TERN_ERR_ARGUMENT, "a message of %zu bytes is no operation on the table",
+                         bytes);
+    const uint64_t *numbers = (const uint64_t *)((const op_head *)message + 1);
+    const uint64_t *key = numbers + op_numbers(head.kind);
+    const uint64_t hash = tern_key_hash(table, key);
+    if (tern_hash_owner(table, hash) != table->rank)
+        return tern_fail(TERN_ERR_ARGUMENT, "the key belongs to rank %u",
+                         tern_hash_owner(table, hash));
+    const bool finds = head.kind == TERN_OP_FIND;
+    tern_op_init(op, (tern_op_kind)head.kind, call->worker, table, key, hash,
+                 finds ? TERN_READ_WRITE : TERN_WRITE_ONLY);
+    if (op_numbers(head.kind) > 0)
+        op->number = numbers[0];
+    if (op_numbers(head.kind) > 1)
+        op->desired = numbers[1];
+    op->given = key + table->shape.key_words;
+    op->taken = call->result;
+    return TERN_OK;
 }
 
 /* The owner reads and writes its own part: nothing of it waits for another rank, and what would is
  * TERN_ERR_AGAIN. Its entries need no flush. */
-
-static tern_status insert_here(tern_call_info *call, const void *message, size_t bytes,
-                               bool only_new) {
-    tern_hashtable *table;
-    const uint64_t *key;
-    uint64_t hash;
-    tern_status status =
-        table_call_read_message(call, message, bytes, 0, true, &table, &key, &hash);
+static tern_status tern_hashtable_on_op(tern_call_info *call, const void *message, size_t bytes) {
+    tern_op op;
+    tern_status status = op_read(call, message, bytes, &op);
     if (status != TERN_OK)
         return status;
-    bool there = false;
-    status = tern_operation_insert(call->worker, table, key, hash, key + table->shape.key_words,
-                                   only_new, TERN_WRITE_ONLY, &there);
-    tern_entries_take_effect();
-    uint64_t existed = there;
+    status = tern_op_run(&op);
+    if (op.kind != TERN_OP_FIND) {
+        tern_entries_take_effect();
+        memcpy(call->result, &op.result, sizeof op.result);
+    }
     if (status == TERN_OK)
-        table_call_reply(call, &existed, sizeof existed);
+        call->result_bytes = op_result_bytes(op.kind, op.probe.table);
     return status;
 }
-
-static tern_status tern_hashtable_on_insert(tern_call_info *call, const void *message,
-                                            size_t bytes) {
-    return insert_here(call, message, bytes, false);
-}
-TERN_FUNCTION(tern_hashtable_on_insert)
-
-static tern_status tern_hashtable_on_insert_new(tern_call_info *call, const void *message,
-                                                size_t bytes) {
-    return insert_here(call, message, bytes, true);
-}
-TERN_FUNCTION(tern_hashtable_on_insert_new)
-
-static tern_status tern_hashtable_on_erase(tern_call_info *call, const void *message,
-                                           size_t bytes) {
-    tern_hashtable *table;
-    const uint64_t *key;
-    uint64_t hash;
-    tern_status status =
-        table_call_read_message(call, message, bytes, 0, false, &table, &key, &hash);
-    return status == TERN_OK ? tern_operation_erase(call->worker, table, key, hash) : status;
-}
-TERN_FUNCTION(tern_hashtable_on_erase)
-
-static tern_status tern_hashtable_on_add(tern_call_info *call, const void *message, size_t bytes) {
-    tern_hashtable *table;
-    const uint64_t *key;
-    uint64_t hash, delta, before;
-    tern_status status =
-        table_call_read_message(call, message, bytes, 8, false, &table, &key, &hash);
-    if (status != TERN_OK)
-        return status;
-    memcpy(&delta, (const char *)message + sizeof(tern_table_head), sizeof delta);
-    status = tern_operation_add(call->worker, table, key, hash, delta, TERN_WRITE_ONLY, &before);
-    tern_entries_take_effect();
-    if (status == TERN_OK)
-        table_call_reply(call, &before, sizeof before);
-    return status;
-}
-TERN_FUNCTION(tern_hashtable_on_add)
-
-static tern_status tern_hashtable_on_compare_swap(tern_call_info *call, const void *message,
-                                                  size_t bytes) {
-    tern_hashtable *table;
-    const uint64_t *key;
-    uint64_t hash, numbers[2], before;
-    tern_status status =
-        table_call_read_message(call, message, bytes, sizeof numbers, false, &table, &key, &hash);
-    if (status != TERN_OK)
-        return status;
-    memcpy(numbers, (const char *)message + sizeof(tern_table_head), sizeof numbers);
-    status = tern_operation_compare_swap(call->worker, table, key, hash, numbers[0], numbers[1],
-                                         &before);
-    if (status == TERN_OK)
-        table_call_reply(call, &before, sizeof before);
-    return status;
-}
-TERN_FUNCTION(tern_hashtable_on_compare_swap)
-
-static tern_status tern_hashtable_on_find(tern_call_info *call, const void *message, size_t bytes) {
-    tern_hashtable *table;
-    const uint64_t *key;
-    uint64_t hash;
-    tern_status status =
-        table_call_read_message(call, message, bytes, 0, false, &table, &key, &hash);
-    if (status != TERN_OK)
-        return status;
-    status = tern_operation_find(call->worker, table, key, hash, TERN_READ_WRITE, call->result);
-    if (status == TERN_OK)
-        call->result_bytes = tern_shape_counts(table->shape) ? 8 : table->value_bytes;
-    return status;
-}
-TERN_FUNCTION(tern_hashtable_on_find)
-
-static size_t insert_bytes(const tern_hashtable *table) {
-    return sizeof(tern_table_head) + 8 * (tern_entry_words(table->shape) - 1);
-}
+TERN_FUNCTION(tern_hashtable_on_op)
 
 tern_status tern_call_check_insert(const tern_hashtable *table) {
-    size_t bytes = insert_bytes(table), room = tern_call_room(table->context);
+    size_t bytes = op_bytes(TERN_OP_INSERT, table), room = tern_call_room(table->context);
     if (__builtin_expect(bytes <= room, 1))
         return TERN_OK;
     return tern_fail(TERN_ERR_UNSUPPORTED,
@@ -160,121 +110,34 @@ tern_status tern_call_check_find(const tern_hashtable *table) {
                      TERN_RESULT_MAX, table->value_bytes);
 }
 
-/* Where a call leaves its result: when it returns, or when its request is complete. */
-typedef struct result_place {
-    void *result;
-    size_t capacity;
-    tern_request *request; /* NULL: the former */
-} result_place;
-
-/* A word, which is the request's own result. */
-static result_place result_in(tern_request *request) {
-    return (result_place){&request->result, sizeof request->result, request};
-}
-
-static tern_status make_call(tern_worker *worker, tern_worker_id target,
-                             const tern_function *function, const void *message, size_t bytes,
-                             result_place to) {
-    size_t got;
-    return to.request != NULL ? tern_call_start(worker, target, function, message, bytes, to.result,
-                                                to.capacity, to.request)
-                              : tern_call_return(worker, target, function, message, bytes,
-                                                 to.result, to.capacity, &got);
-}
-
-static tern_status call_insert(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                               const tern_table_key *key, const void *value, bool only_new,
-                               result_place to) {
-    tern_shape s = table->shape;
-    size_t bytes = insert_bytes(table);
-    tern_scratch room;
-    uint64_t *message = tern_scratch_take(&room, bytes);
+tern_status tern_op_call(tern_op *op, tern_request *request) {
+    const tern_hashtable *table = op->probe.table;
+    const tern_shape s = table->shape;
+    const size_t bytes = op_bytes(op->kind, table), result = op_result_bytes(op->kind, table);
+    const tern_worker_id to = tern_table_worker(table, tern_hash_owner(table, op->probe.hash));
+    tern_scratch scratch;
+    uint64_t *message = tern_scratch_take(&scratch, bytes);
     if (message == NULL)
         return TERN_ERR_MEMORY;
-    tern_table_head head = tern_table_head_to(table);
+    const op_head head = {tern_table_head_to(table), op->kind};
     memcpy(message, &head, sizeof head);
     uint64_t *words = message + sizeof head / 8;
-    memcpy(words, key->words, 8 * s.key_words);
-    tern_words_fill(words + s.key_words, s.value_words, value, table->value_bytes);
-    tern_status status = make_call(worker, tern_table_worker(table, owner),
-                                   only_new ? &tern_hashtable_on_insert_new_function
-                                            : &tern_hashtable_on_insert_function,
-                                   message, bytes, to);
-    tern_scratch_free(&room);
+    const uint64_t numbers[] = {op->number, op->desired};
+    memcpy(words, numbers, 8 * op_numbers(op->kind));
+    words += op_numbers(op->kind);
+    memcpy(words, op->probe.key, 8 * (size_t)s.key_words);
+    if (op_inserts(op->kind))
+        tern_words_fill(words + s.key_words, s.value_words, op->given, table->value_bytes);
+    void *there = op->kind == TERN_OP_FIND ? op->taken
+                  : request != NULL        ? &request->result
+                                           : &op->result;
+    size_t got;
+    op->result = 0;
+    const tern_status status =
+        request != NULL ? tern_call_start(op->probe.worker, to, &tern_hashtable_on_op_function,
+                                          message, bytes, there, result, request)
+                        : tern_call_return(op->probe.worker, to, &tern_hashtable_on_op_function,
+                                           message, bytes, there, result, &got);
+    tern_scratch_free(&scratch);
     return status;
-}
-
-tern_status tern_call_insert(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                             const tern_table_key *key, const void *value, bool only_new,
-                             bool *existed) {
-    uint64_t there = 0;
-    tern_status status = call_insert(worker, table, owner, key, value, only_new,
-                                     (result_place){&there, sizeof there, NULL});
-    *existed = there != 0;
-    return status;
-}
-
-tern_status tern_call_insert_start(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                                   const tern_table_key *key, const void *value, bool only_new,
-                                   tern_request *request) {
-    return call_insert(worker, table, owner, key, value, only_new, result_in(request));
-}
-
-/* Calls function with up to two numbers and a key. */
-static tern_status call_on_key(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                               const tern_function *function, const uint64_t *numbers, size_t count,
-                               const tern_table_key *key, result_place to) {
-    struct {
-        tern_table_head head;
-        uint64_t words[2 + TERN_KEY_MAX / 8];
-    } message;
-    size_t bytes = 8 * (size_t)table->shape.key_words;
-    message.head = tern_table_head_to(table);
-    for (size_t i = 0; i < count; i++)
-        message.words[i] = numbers[i];
-    memcpy(message.words + count, key->words, bytes);
-    return make_call(worker, tern_table_worker(table, owner), function, &message,
-                     offsetof(__typeof__(message), words) + 8 * count + bytes, to);
-}
-
-tern_status tern_call_erase(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                            const tern_table_key *key) {
-    return call_on_key(worker, table, owner, &tern_hashtable_on_erase_function, NULL, 0, key,
-                       (result_place){0});
-}
-
-tern_status tern_call_add(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                          const tern_table_key *key, uint64_t delta, uint64_t *before) {
-    return call_on_key(worker, table, owner, &tern_hashtable_on_add_function, &delta, 1, key,
-                       (result_place){before, sizeof *before, NULL});
-}
-
-tern_status tern_call_add_start(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                                const tern_table_key *key, uint64_t delta, tern_request *request) {
-    return call_on_key(worker, table, owner, &tern_hashtable_on_add_function, &delta, 1, key,
-                       result_in(request));
-}
-
-tern_status tern_call_compare_swap(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                                   const tern_table_key *key, uint64_t expected, uint64_t desired,
-                                   uint64_t *before) {
-    const uint64_t numbers[] = {expected, desired};
-    return call_on_key(worker, table, owner, &tern_hashtable_on_compare_swap_function, numbers, 2,
-                       key, (result_place){before, sizeof *before, NULL});
-}
-
-static size_t found_capacity(const tern_hashtable *table) {
-    return tern_shape_counts(table->shape) ? 8 : table->value_bytes;
-}
-
-tern_status tern_call_find(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                           const tern_table_key *key, void *value) {
-    return call_on_key(worker, table, owner, &tern_hashtable_on_find_function, NULL, 0, key,
-                       (result_place){value, found_capacity(table), NULL});
-}
-
-tern_status tern_call_find_start(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                                 const tern_table_key *key, void *value, tern_request *request) {
-    return call_on_key(worker, table, owner, &tern_hashtable_on_find_function, NULL, 0, key,
-                       (result_place){value, found_capacity(table), request});
 }

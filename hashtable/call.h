@@ -37,27 +37,9 @@ tern_hashtable *tern_table_of_call(const tern_worker *worker, const void *messag
 tern_status tern_call_check_insert(const tern_hashtable *table);
 tern_status tern_call_check_find(const tern_hashtable *table);
 
-tern_status tern_call_insert(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                             const tern_table_key *key, const void *value, bool only_new,
-                             bool *existed);
-tern_status tern_call_erase(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                            const tern_table_key *key);
-tern_status tern_call_add(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                          const tern_table_key *key, uint64_t delta, uint64_t *before);
-tern_status tern_call_compare_swap(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                                   const tern_table_key *key, uint64_t expected, uint64_t desired,
-                                   uint64_t *before);
-tern_status tern_call_find(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                           const tern_table_key *key, void *value);
-
-/* The same, but they return with the call under way. The result of the first two's request: whether
- * the key was there, the counter before. */
-tern_status tern_call_insert_start(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                                   const tern_table_key *key, const void *value, bool only_new,
-                                   tern_request *request);
-tern_status tern_call_add_start(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                                const tern_table_key *key, uint64_t delta, tern_request *request);
-tern_status tern_call_find_start(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                                 const tern_table_key *key, void *value, tern_request *request);
+/* Has the owner do an op with all its arguments. request: NULL, and the outcome is waited for; else
+ * it returns with the call under way, whose result is the op's. */
+struct tern_op;
+tern_status tern_op_call(struct tern_op *op, tern_request *request);
 
 #endif

@@ -4,7 +4,7 @@
 #include "hashtable/growth/growth.h"
 #include "hashtable/batch/batch.h"
 #include "hashtable/batch/deferred.h"
-#include "hashtable/far/requests.h"
+#include "hashtable/op/pool.h"
 #include "src/collective/collective.h"
 #include "tern/transfer.h"
 
@@ -203,7 +203,7 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     table_introduction *all = calloc(context->size, sizeof *all);
     tern_table_part *part = calloc(context->size, sizeof *part);
     tern_hashtable *t = calloc(1, sizeof *t);
-    struct tern_table_requests **requests = calloc(context->workers, sizeof *requests);
+    struct tern_op_pool **requests = calloc(context->workers, sizeof *requests);
     struct tern_deferred **deferred = calloc(context->workers, sizeof *deferred);
     tern_table_inside *inside = calloc(context->workers, sizeof *inside);
     if (all == NULL || t == NULL || part == NULL || requests == NULL || deferred == NULL ||
@@ -282,7 +282,7 @@ tern_status tern_hashtable_destroy(tern_worker *worker, tern_hashtable *table) {
     tern_status status = tern_worker_may_wait(worker, "tern_hashtable_destroy");
     if (status != TERN_OK)
         return status;
-    tern_requests_drain(worker, table);
+    tern_pool_drain(worker, table);
     /* Behind the barrier everybody's puts are complete and nobody calls any more. After a death
      * there is none. */
     tern_peers_look(&worker->context->peers);
@@ -292,7 +292,7 @@ tern_status tern_hashtable_destroy(tern_worker *worker, tern_hashtable *table) {
     tern_object_remove(table->context, &table->object);
     tern_ptr memory = tern_ptr_add(table->part[table->rank].buckets, -(int64_t)sizeof(tern_anchor));
     tern_callee_remove(table->context, &table->callee);
-    tern_requests_free(table); /* handlers of tours look at them */
+    tern_pools_free(table); /* handlers of tours look at them */
     tern_growth_free(worker, table->growth);
     tern_status freed = tern_free(worker, memory);
     tern_deferred_free(table);

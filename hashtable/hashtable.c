@@ -2,7 +2,7 @@
 
 #include "hashtable/call.h"
 #include "hashtable/near/near.h"
-#include "hashtable/operations.h"
+#include "hashtable/op/begin.h"
 
 /* The public operations on one key: arguments are checked here, then the operation is done by RMA
  * or by a call. One whose owner is the caller is done in place either way. Inserts, adds and finds
@@ -75,111 +75,55 @@ tern_status tern_hashtable_outcome(const tern_hashtable *table, uint32_t owner,
     return status;
 }
 
-typedef enum kind { INSERT, ERASE, ADD, COMPARE_SWAP, FIND } kind;
-
-/* One operation on one key: the arguments of all kinds. */
+/* An operation that is waited for. */
 typedef struct operation {
-    kind kind;
+    tern_op op; /* kind, given, taken, number and desired are set */
     const char *name;
     tern_worker *worker;
     tern_hashtable *table;
     const void *key;
     tern_flags flags;
-    bool only_new;     /* INSERT */
-    const void *value; /* INSERT */
-    void *found;       /* [out] FIND */
-    uint64_t number;   /* ADD: what is added; COMPARE_SWAP: what is expected */
-    uint64_t desired;
-    int *existed;     /* [out], or NULL: INSERT */
-    uint64_t *before; /* [out], or NULL: ADD, COMPARE_SWAP */
+    int *existed;     /* [out], or NULL: of an insert */
+    uint64_t *before; /* [out], or NULL: of a counter */
 } operation;
-
-static tern_status check_number(const char *name, uint64_t number) {
-    if (tern_counter_number(tern_counter_word(number)) == number)
-        return TERN_OK;
-    return tern_fail(TERN_ERR_RANGE, "%s: %lld is no counter's; they go from -2^61 to 2^61 - 1",
-                     name, (long long)number);
-}
-
-static tern_status table_check(const operation *o) {
-    const bool counts = o->kind == ADD || o->kind == COMPARE_SWAP;
-    const tern_hashtable *t = o->table;
-    tern_status status =
-        tern_hashtable_check(o->worker, t, o->key, o->flags,
-                             o->kind == FIND ? TERN_WRITE_ONLY : TERN_READ_ONLY, o->name);
-    if (status == TERN_OK && (o->kind == INSERT || counts))
-        status = tern_hashtable_check_kind(t, counts, o->name);
-    if (status == TERN_OK && ((o->kind == INSERT && o->value == NULL && t->value_bytes > 0) ||
-                              (o->kind == FIND && o->found == NULL &&
-                               (t->value_bytes > 0 || tern_shape_counts(t->shape)))))
-        status = tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", o->name);
-    const bool calls = tern_flags_way(o->flags) == TERN_BY_CALL || (t != NULL && t->call_only);
-    if (status == TERN_OK && calls && (o->kind == INSERT || o->kind == FIND))
-        status = o->kind == FIND ? tern_call_check_find(t) : tern_call_check_insert(t);
-    if (status == TERN_OK && o->kind == COMPARE_SWAP)
-        status = check_number(o->name, o->number);
-    if (status == TERN_OK && o->kind == COMPARE_SWAP)
-        status = check_number(o->name, o->desired);
-    return status;
-}
-
-/* In place, or by a call to the owner. */
-static tern_status table_run(const operation *o, const tern_table_key *k, bool here, uint32_t owner,
-                             bool *existed, uint64_t *before) {
-    tern_worker *w = o->worker;
-    tern_hashtable *t = o->table;
-    switch (o->kind) {
-    case INSERT:
-        return here ? tern_operation_insert(w, t, k->words, k->hash, o->value, o->only_new,
-                                            tern_flags_promise(o->flags), existed)
-                    : tern_call_insert(w, t, owner, k, o->value, o->only_new, existed);
-    case ERASE:
-        return here ? tern_operation_erase(w, t, k->words, k->hash)
-                    : tern_call_erase(w, t, owner, k);
-    case ADD:
-        return here ? tern_operation_add(w, t, k->words, k->hash, o->number,
-                                         tern_flags_promise(o->flags), before)
-                    : tern_call_add(w, t, owner, k, o->number, before);
-    case COMPARE_SWAP:
-        return here ? tern_operation_compare_swap(w, t, k->words, k->hash, o->number, o->desired,
-                                                  before)
-                    : tern_call_compare_swap(w, t, owner, k, o->number, o->desired, before);
-    default:
-        return here ? tern_operation_find(w, t, k->words, k->hash, tern_flags_promise(o->flags),
-                                          o->found)
-                    : tern_call_find(w, t, owner, k, o->found);
-    }
-}
 
 /* The short way of an operation in place whose arguments are right. */
 static tern_near run_short(const operation *o, const tern_table_key *k, bool *existed,
                            uint64_t *before) {
     const tern_hashtable *t = o->table;
+    const tern_op *op = &o->op;
     tern_near met = TERN_NEAR_LEFT;
     if (!t->plain)
         return met;
     const tern_key_search p = tern_probe_start(o->worker, o->table, k->words, k->hash);
     if (p.part->near == NULL)
         return met;
-    if (o->kind == FIND)
-        met = tern_near_find(p, tern_shape_counts(t->shape), o->found);
-    else if (o->kind == INSERT)
-        met = tern_near_insert(p, o->value, o->only_new, tern_flags_promise(o->flags));
-    else if (o->kind == ADD)
-        met = tern_near_add(p, o->number, tern_flags_promise(o->flags), before);
+    if (op->kind == TERN_OP_FIND)
+        met = tern_near_find(p, tern_shape_counts(t->shape), op->taken);
+    else if (op->kind == TERN_OP_INSERT || op->kind == TERN_OP_INSERT_NEW)
+        met = tern_near_insert(p, op->given, op->kind == TERN_OP_INSERT_NEW,
+                               tern_flags_promise(o->flags));
+    else if (op->kind == TERN_OP_ADD)
+        met = tern_near_add(p, op->number, tern_flags_promise(o->flags), before);
     *existed = met == TERN_NEAR_MINE;
     return met;
 }
 
-static tern_path_kind path_kind(const tern_hashtable *table, kind kind) {
-    return kind == FIND                      ? TERN_PATH_FIND
-           : tern_shape_counts(table->shape) ? TERN_PATH_ADD
-                                             : TERN_PATH_INSERT;
+/* In place, or by a call to the owner. */
+static tern_status run_at_length(operation *o, const tern_table_key *k, bool here, bool *existed,
+                                 uint64_t *before) {
+    tern_op *op = &o->op;
+    tern_op_init(op, (tern_op_kind)op->kind, o->worker, o->table, k->words, k->hash,
+                 tern_flags_promise(o->flags));
+    const tern_status status = here ? tern_op_run(op) : tern_op_call(op, NULL);
+    *existed = op->result != 0;
+    *before = op->result;
+    return status;
 }
 
 /* Any operation. One by TERN_AUTO takes the short way here too; by RMA that was tried. */
-static __attribute__((noinline)) tern_status table_operate(const operation *o) {
-    tern_status status = table_check(o);
+static __attribute__((noinline)) tern_status table_operate(operation *o) {
+    tern_status status = tern_op_check(&o->op, o->worker, o->table, o->key, o->flags, o->name);
     if (status != TERN_OK)
         return status;
     tern_table_key k;
@@ -187,7 +131,7 @@ static __attribute__((noinline)) tern_status table_operate(const operation *o) {
     const uint32_t owner = tern_hash_owner(o->table, k.hash);
     bool existed = false;
     uint64_t before = 0;
-    const tern_path_kind kind = path_kind(o->table, o->kind);
+    const tern_path_kind kind = tern_op_path(&o->op, o->table);
     const tern_path_target target = tern_table_target(o->table, owner);
     const tern_flags via = tern_flags_way(o->flags);
     const tern_pick pick = tern_path_take(o->worker, kind, &target, via, o->table->only[kind]);
@@ -195,8 +139,8 @@ static __attribute__((noinline)) tern_status table_operate(const operation *o) {
     tern_near met =
         here && via != TERN_BY_RMA ? run_short(o, &k, &existed, &before) : TERN_NEAR_LEFT;
     if (met == TERN_NEAR_LEFT)
-        status = table_run(o, &k, here, owner, &existed, &before);
-    else if (o->kind == FIND && met == TERN_NEAR_FREE)
+        status = run_at_length(o, &k, here, &existed, &before);
+    else if (o->op.kind == TERN_OP_FIND && met == TERN_NEAR_FREE)
         status = TERN_ERR_NOT_FOUND;
     tern_selector_done(o->worker, &pick, &target, status);
     if (status == TERN_OK && o->existed != NULL)
@@ -208,21 +152,21 @@ static __attribute__((noinline)) tern_status table_operate(const operation *o) {
 
 /* True: the operation goes the short way (near.h). [out] word, p: key and search. */
 TERN_ALWAYS_INLINE bool table_begin(tern_worker *worker, tern_hashtable *table, const void *key,
-                                    tern_flags flags, kind kind, bool right, uint64_t *word,
+                                    tern_flags flags, tern_op_kind kind, bool right, uint64_t *word,
                                     tern_key_search *p) {
-    const tern_flags other = kind == FIND ? TERN_READ_ONLY : TERN_WRITE_ONLY;
+    const tern_flags other = kind == TERN_OP_FIND ? TERN_READ_ONLY : TERN_WRITE_ONLY;
     if (!right || worker == NULL || table == NULL || key == NULL || !table->plain ||
         (flags & ~(other | TERN_BY_RMA)) != 0 || worker->context != table->context ||
-        (kind != FIND && tern_shape_counts(table->shape) != (kind == ADD)))
+        (kind != TERN_OP_FIND && tern_shape_counts(table->shape) != (kind == TERN_OP_ADD)))
         return false;
     memcpy(word, key, sizeof *word);
     *p = tern_probe_start(worker, table, word, tern_hash_word(word, 0));
     if (p->part->near == NULL)
         return false;
     return (flags & TERN_BY_RMA) != 0 ||
-           (tern_path_settled(worker, kind == FIND  ? TERN_PATH_FIND
-                                      : kind == ADD ? TERN_PATH_ADD
-                                                    : TERN_PATH_INSERT));
+           (tern_path_settled(worker, kind == TERN_OP_FIND  ? TERN_PATH_FIND
+                                      : kind == TERN_OP_ADD ? TERN_PATH_ADD
+                                                            : TERN_PATH_INSERT));
 }
 
 #define AT_LENGTH(...)                                                                             \
@@ -234,8 +178,8 @@ TERN_ALWAYS_INLINE tern_status table_insert(tern_worker *worker, tern_hashtable 
                                             tern_flags flags, int *existed, const char *name) {
     uint64_t word;
     tern_key_search p;
-    if (__builtin_expect(table_begin(worker, table, key, flags, INSERT, value != NULL, &word, &p),
-                         1)) {
+    if (__builtin_expect(
+            table_begin(worker, table, key, flags, TERN_OP_INSERT, value != NULL, &word, &p), 1)) {
         tern_near met = tern_near_insert(p, value, only_new, tern_flags_promise(flags));
         if (__builtin_expect(met != TERN_NEAR_LEFT, 1)) {
             if (existed != NULL)
@@ -243,7 +187,8 @@ TERN_ALWAYS_INLINE tern_status table_insert(tern_worker *worker, tern_hashtable 
             return TERN_OK;
         }
     }
-    return AT_LENGTH(INSERT, name, .only_new = only_new, .value = value, .existed = existed);
+    return AT_LENGTH(.op.kind = only_new ? TERN_OP_INSERT_NEW : TERN_OP_INSERT, .op.given = value,
+                     .name = name, .existed = existed);
 }
 
 tern_status tern_hashtable_insert(tern_worker *worker, tern_hashtable *table, const void *key,
@@ -258,14 +203,14 @@ tern_status tern_hashtable_insert_new(tern_worker *worker, tern_hashtable *table
 
 tern_status tern_hashtable_erase(tern_worker *worker, tern_hashtable *table, const void *key,
                                  tern_flags flags) {
-    return AT_LENGTH(ERASE, __func__);
+    return AT_LENGTH(.op.kind = TERN_OP_ERASE, .name = __func__);
 }
 
 tern_status tern_hashtable_add(tern_worker *worker, tern_hashtable *table, const void *key,
                                uint64_t delta, tern_flags flags, uint64_t *before) {
     uint64_t word;
     tern_key_search p;
-    if (__builtin_expect(table_begin(worker, table, key, flags, ADD, true, &word, &p), 1)) {
+    if (__builtin_expect(table_begin(worker, table, key, flags, TERN_OP_ADD, true, &word, &p), 1)) {
         uint64_t was;
         if (__builtin_expect(
                 tern_near_add(p, delta, tern_flags_promise(flags), &was) != TERN_NEAR_LEFT, 1)) {
@@ -274,14 +219,15 @@ tern_status tern_hashtable_add(tern_worker *worker, tern_hashtable *table, const
             return TERN_OK;
         }
     }
-    return AT_LENGTH(ADD, __func__, .number = delta, .before = before);
+    return AT_LENGTH(.op.kind = TERN_OP_ADD, .op.number = delta, .name = __func__,
+                     .before = before);
 }
 
 tern_status tern_hashtable_compare_swap(tern_worker *worker, tern_hashtable *table, const void *key,
                                         uint64_t expected, uint64_t desired, tern_flags flags,
                                         uint64_t *before) {
-    return AT_LENGTH(COMPARE_SWAP, __func__, .number = expected, .desired = desired,
-                     .before = before);
+    return AT_LENGTH(.op.kind = TERN_OP_COMPARE_SWAP, .op.number = expected, .op.desired = desired,
+                     .name = __func__, .before = before);
 }
 
 /* A function of its own, so that the short way saves few registers: processors have several finds
@@ -289,15 +235,15 @@ tern_status tern_hashtable_compare_swap(tern_worker *worker, tern_hashtable *tab
 static __attribute__((noinline)) tern_status find_at_length(tern_worker *worker,
                                                             tern_hashtable *table, const void *key,
                                                             tern_flags flags, void *value) {
-    return AT_LENGTH(FIND, "tern_hashtable_find", .found = value);
+    return AT_LENGTH(.op.kind = TERN_OP_FIND, .op.taken = value, .name = "tern_hashtable_find");
 }
 
 tern_status tern_hashtable_find(tern_worker *worker, tern_hashtable *table, const void *key,
                                 tern_flags flags, void *value) {
     uint64_t word;
     tern_key_search p;
-    if (__builtin_expect(table_begin(worker, table, key, flags, FIND, value != NULL, &word, &p),
-                         1)) {
+    if (__builtin_expect(
+            table_begin(worker, table, key, flags, TERN_OP_FIND, value != NULL, &word, &p), 1)) {
         tern_near met = tern_near_find(p, tern_shape_counts(table->shape), value);
         if (__builtin_expect(met != TERN_NEAR_LEFT, 1)) {
             return met == TERN_NEAR_MINE ? TERN_OK

@@ -93,27 +93,33 @@ struct tern_hashtable {
     uint8_t only[TERN_PATH_KINDS]; /* a tern_flags by kind: the way that options and sizes leave to
                                       TERN_AUTO, or that if they leave both */
     struct tern_deferred **deferred; /* batches that wait for a bucket, by worker (deferred.h) */
-    struct tern_table_requests **requests; /* under way, by worker (requests.h) */
+    struct tern_op_pool **requests;  /* under way, by worker (op/pool.h) */
 };
 
 /* The operations of a worker that may hold an array while they make progress (tour.c).
  * Used by the worker alone. */
 typedef struct tern_table_inside {
-    uint64_t operations; /* that it is in, one in the other */
-    uint64_t begun;      /* of those that were in no other, all together */
-    bool owes;           /* a part was crowded or moving: the next operation makes progress */
-    char unused[47];
+    uint64_t operations;            /* that it is in, one in the other */
+    uint64_t begun;                 /* of those that were in no other, all together */
+    struct tern_op_window *windows; /* batches that it is in, the innermost first (op/pool.h) */
+    bool owes; /* a part was crowded or moving: the next operation makes progress */
+    char unused[39];
 } tern_table_inside;
 
 /* Part of the work of growing falls to the operations that meet it, so that ranks that do nothing
  * else come to it. */
 void tern_growth_pay(tern_worker *worker, const tern_hashtable *table);
 
-static inline void tern_table_enter(tern_worker *worker, const tern_hashtable *table) {
+/* Back behind a wait that held no array: makes no progress, which could overwrite an error. */
+static inline void tern_table_reenter(const tern_worker *worker, const tern_hashtable *table) {
     tern_table_inside *inside = &table->inside[worker->index];
-    if (__builtin_expect(inside->owes, 0))
-        tern_growth_pay(worker, table);
     inside->begun += inside->operations++ == 0;
+}
+
+static inline void tern_table_enter(tern_worker *worker, const tern_hashtable *table) {
+    if (__builtin_expect(table->inside[worker->index].owes, 0))
+        tern_growth_pay(worker, table);
+    tern_table_reenter(worker, table);
 }
 
 static inline void tern_table_exit(const tern_worker *worker, const tern_hashtable *table) {

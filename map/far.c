@@ -1,6 +1,6 @@
 #include "map/far.h"
 
-#include "hashtable/far/requests.h"
+#include "hashtable/op/pool.h"
 #include "rma/transfer.h"
 #include "rma/transport/transport.h"
 #include "src/progress/progress.h"
@@ -111,7 +111,7 @@ static const tern_request_kind map_flight_kind = {map_flight_look, map_flight_wa
                                                   tern_map_request_explain};
 
 bool tern_map_find_flies(const tern_map *map, uint32_t owner) {
-    return tern_flight_takes(map->table, owner, TERN_FLIGHT_FIND);
+    return tern_op_is_remote(map->table, owner);
 }
 
 tern_status tern_map_fly_find(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
@@ -128,10 +128,10 @@ tern_status tern_map_fly_find(tern_worker *worker, tern_map *map, const void *ke
         memcpy(f->key_bytes, key, key_bytes);
     tern_map_key_make(map, f->key_bytes, key_bytes, &f->key);
     f->owner = tern_hash_owner(map->table, f->key.hash);
-    const tern_flight_plan plan = {
-        .kind = TERN_FLIGHT_FIND, .follows = true, .promise = promise, .taken = f->d.words};
-    const tern_status status = tern_requests_fly(worker, map->table, f->key.fingerprint,
-                                                 f->key.hash, &plan, f->owner, &f->look);
+    tern_op op;
+    tern_op_init(&op, TERN_OP_FIND, worker, map->table, f->key.fingerprint, f->key.hash, promise);
+    op.taken = f->d.words;
+    const tern_status status = tern_pool_start(&op, &f->look);
     if (status != TERN_OK) {
         free(f);
         return status;

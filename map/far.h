@@ -3,7 +3,7 @@
 
 /*
  * Flights: finds by RMA over a network that start and return. The table's find, which is a request
- * of the table (hashtable/far/requests.h), brings the descriptor. If the value lies in a block, a
+ * of the table (hashtable/op/pool.h), brings the descriptor. If the value lies in a block, a
  * get of the block follows, which the worker's progress starts. So the trips of several finds
  * overlap, and the wait finds the value here. A block that is not what its descriptor says has been
  * given back meanwhile, and the wait then does what a blocking find does.

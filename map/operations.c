@@ -1,12 +1,11 @@
 #include "map/block.h"
 
-#include "hashtable/operations.h"
-#include "hashtable/near/lock.h"
+#include "hashtable/op/op.h"
 
 /* Sees the descriptor that is replaced or erased: checks that it belongs to the key and is the one
  * that is expected, and keeps the address of its block. */
 typedef struct heir {
-    tern_replace_hook hook;
+    tern_op_hook hook;
     const tern_map *map;
     const tern_map_key *key;
     const tern_map_descriptor *expected; /* NULL: any */
@@ -15,8 +14,9 @@ typedef struct heir {
     tern_ptr old;
 } heir;
 
-static tern_status map_operation_see(tern_replace_hook *hook, const uint64_t *d) {
+static tern_status map_operation_see(tern_op_hook *hook, const uint64_t *d, uint64_t *next) {
     heir *h = (heir *)(void *)hook;
+    (void)next;
     h->old = TERN_NULL;
     if (d == NULL)
         return TERN_OK;
@@ -37,7 +37,7 @@ static tern_status map_operation_see(tern_replace_hook *hook, const uint64_t *d)
 
 static heir heir_of(const tern_map *map, const tern_map_key *key,
                     const tern_map_descriptor *expected, bool own_only) {
-    return (heir){{map_operation_see}, map, key, expected, own_only, false, TERN_NULL};
+    return (heir){{map_operation_see, false}, map, key, expected, own_only, false, TERN_NULL};
 }
 
 /* Checks that the entry that an insert_new has found belongs to its key. If the entry is erased
@@ -59,15 +59,16 @@ tern_status tern_map_fingerprints_meet(const tern_map_key *key) {
 
 tern_status tern_map_put(tern_worker *worker, const tern_map *map, tern_map_insertion *in) {
     heir h = heir_of(map, in->key, in->expected, in->own_only);
-    const uint64_t *print = in->key->fingerprint;
-    tern_status status;
-    if (in->expected == NULL) {
-        status = tern_operation_exchange(worker, map->table, print, in->key->hash, &in->d,
-                                         in->only_new, in->promise, &h.hook, &in->existed);
-    } else {
-        status = tern_operation_change(worker, map->table, print, in->key->hash, &in->d, &h.hook);
-        in->existed = status == TERN_OK;
-    }
+    tern_op op;
+    tern_op_init(&op,
+                 in->expected != NULL ? TERN_OP_REPLACE
+                 : in->only_new       ? TERN_OP_INSERT_NEW
+                                      : TERN_OP_INSERT,
+                 worker, map->table, in->key->fingerprint, in->key->hash, in->promise);
+    op.given = &in->d;
+    op.hook = in->only_new ? NULL : &h.hook;
+    tern_status status = tern_op_run(&op);
+    in->existed = in->expected != NULL ? status == TERN_OK : op.result != 0;
     if (status == TERN_ERR_EXISTS && h.differs)
         return TERN_OK;
     if (status == TERN_OK && in->only_new && in->existed)
@@ -82,8 +83,11 @@ tern_status tern_map_put(tern_worker *worker, const tern_map *map, tern_map_inse
 tern_status tern_map_remove(tern_worker *worker, const tern_map *map, const tern_map_key *key,
                             bool own_only, tern_ptr *old) {
     heir h = heir_of(map, key, NULL, own_only);
-    tern_status status =
-        tern_operation_change(worker, map->table, key->fingerprint, key->hash, NULL, &h.hook);
+    tern_op op;
+    tern_op_init(&op, TERN_OP_ERASE, worker, map->table, key->fingerprint, key->hash,
+                 TERN_READ_WRITE);
+    op.hook = &h.hook;
+    const tern_status status = tern_op_run(&op);
     if (status == TERN_OK)
         *old = h.old;
     return status == TERN_ERR_EXISTS ? TERN_ERR_NOT_FOUND : status;
@@ -91,5 +95,8 @@ tern_status tern_map_remove(tern_worker *worker, const tern_map *map, const tern
 
 tern_status tern_map_look(tern_worker *worker, const tern_map *map, const tern_map_key *key,
                           tern_flags promise, tern_map_descriptor *d) {
-    return tern_operation_find(worker, map->table, key->fingerprint, key->hash, promise, d->words);
+    tern_op op;
+    tern_op_init(&op, TERN_OP_FIND, worker, map->table, key->fingerprint, key->hash, promise);
+    op.taken = d->words;
+    return tern_op_run(&op);
 }

@@ -1,6 +1,6 @@
 #include "tern/map_request.h"
 
-#include "hashtable/far/requests.h"
+#include "hashtable/op/pool.h"
 #include "map/find.h"
 #include "map/far.h"
 #include "map/modify.h"
@@ -141,7 +141,7 @@ tern_status tern_map_request_explain(const tern_request *request) {
                    ? tern_fail(TERN_ERR_RANGE, "the value has %llu bytes; there is room for %zu",
                                (unsigned long long)request->own[0], request->room)
                    : tern_fail(TERN_ERR_RANGE, "the value is not of 8 bytes; a number has 8");
-    return tern_flight_request.explain(request);
+    return tern_op_request.explain(request);
 }
 
 static const tern_request_kind map_request_kind = {map_request_look, map_request_wait,

@@ -33,7 +33,7 @@ static const profiles table[TERN_MODEL_OPERATIONS] = {
     [TERN_MODEL_POP] = {{.get = 1, .hot = 1, .put = 1}, {.get = 1, .hot = 1}},
 };
 
-/* Where owners put, of operations on hash tables in any phase (hashtable/far/flight.h). */
+/* Where owners put, of operations on hash tables in any phase (hashtable/op/remote.c). */
 static const profile stored[] = {[TERN_MODEL_INSERT] = {.store = 1},
                                  [TERN_MODEL_UPDATE] = {.store = 2},
                                  [TERN_MODEL_FIND] = {.get = 1},

@@ -1,7 +1,6 @@
 #include "hashtable/batch/batch.h"
 
 #include "hashtable/batch/combine.h"
-#include "hashtable/operations.h"
 
 /* Many adds by calls. An owner that meets a bucket which another origin is just writing must not
  * wait: it stops there, and the rest of the piece is sent again. */
@@ -30,8 +29,8 @@ static tern_status tern_hashtable_on_add_many(tern_call_info *call, const void *
         status = tern_fail(TERN_ERR_ARGUMENT, "a batch of adds to a table of values");
     if (status != TERN_OK)
         return status;
-    status = tern_operation_add_many(call->worker, table, head + 1, 8 * table->shape.key_words,
-                                     count, head->word, table->rank, &done, &added, &far_put);
+    status = tern_batch_add_many(call->worker, table, head + 1, 8 * table->shape.key_words, count,
+                                 head->word, table->rank, &done, &added, &far_put);
     /* A failure with keys behind it is told as progress: the caller sends the rest again, and a
      * lasting one then comes first. */
     if (status != TERN_OK && done == 0)
@@ -63,7 +62,7 @@ static tern_status adds_here(tern_scatter *scatter, tern_scatter_piece *piece) {
     add_batch *batch = (add_batch *)(void *)scatter;
     tern_hashtable *table = scatter->table;
     size_t done, added;
-    tern_status status = tern_operation_add_many(
+    tern_status status = tern_batch_add_many(
         scatter->worker, table, piece->words, 8 * table->shape.key_words, piece->count,
         scatter->word, piece->owner, &done, &added, &batch->far_put);
     batch->added += added;

@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-#include "hashtable/far/flight.h"
 #include "hashtable/growth/growth.h"
-#include "hashtable/operations.h"
+#include "hashtable/near/near.h"
+#include "hashtable/op/op.h"
 
 /*
  * Many adds: the hot path of counters. Budget for a key of 8 bytes by load/store: one cache line,
@@ -32,32 +32,10 @@ static void batch_make_progress(tern_worker *worker, const tern_hashtable *table
     (void)tern_progress_round(worker);
 }
 
-/* Whether a key that has found no room is worth an add of its own: within the batch it has not
- * waited for a tour that its part's first move needs. */
-static bool batch_may_wait(const tern_worker *worker, const tern_hashtable *table,
-                           tern_status status) {
-    return __builtin_expect(status == TERN_ERR_FULL, 0) && table->asks && !worker->in_handler;
-}
-
-/* The add of its own. The batch must hold no array, and look for its keys anew. */
-static tern_status batch_add_alone(tern_worker *worker, const tern_hashtable *table,
-                                   const uint64_t *key, uint64_t hash, uint64_t delta) {
-    uint64_t before;
-    tern_table_exit(worker, table);
-    tern_table_exit(worker, table);
-    const tern_status status =
-        tern_operation_add(worker, table, key, hash, delta, TERN_READ_WRITE, &before);
-    tern_table_enter(worker, table);
-    tern_table_enter(worker, table);
-    return status;
-}
-
 /* What was found out about a key of a group. */
 typedef struct near_key {
     uint64_t hash;
-    const tern_table_part *part;
-    uint64_t index, left; /* of its probe, which stands where the key is or is to be put */
-    uint64_t *counter;    /* NULL: the key was not there */
+    uint64_t *counter; /* NULL: the key was not there */
 } near_key;
 
 /* Hashes the keys of a group and prefetches their buckets. */
@@ -76,45 +54,56 @@ TERN_ALWAYS_INLINE bool stage_near8(tern_worker *worker, const tern_hashtable *t
 TERN_ALWAYS_INLINE void look_near8(tern_worker *worker, const tern_hashtable *table,
                                    const char *keys, size_t count, near_key *group) {
     for (size_t i = 0; i < count; i++) {
-        uint64_t key;
+        uint64_t key, entry[2];
         memcpy(&key, keys + 8 * i, 8);
         tern_key_search p = tern_probe_start(worker, table, &key, group[i].hash);
-        bool there = tern_probe_look(&p, TERN_SHAPE_COUNT8);
-        group[i].part = p.part;
-        group[i].index = p.index;
-        group[i].left = p.left;
+        const bool there = tern_near_probe(&p, TERN_SHAPE_COUNT8, entry) == TERN_NEAR_MINE;
         group[i].counter = there ? tern_counter_near(&p, TERN_SHAPE_COUNT8) : NULL;
     }
+}
+
+/* An add of its own. The batch holds no array meanwhile. */
+static __attribute__((noinline)) tern_status add_alone(tern_worker *worker,
+                                                       const tern_hashtable *table,
+                                                       const uint64_t *key, uint64_t hash,
+                                                       uint64_t delta) {
+    tern_op op;
+    tern_op_init(&op, TERN_OP_ADD, worker, table, key, hash, TERN_WRITE_ONLY);
+    op.number = delta;
+    tern_table_exit(worker, table); /* what the batch has found may move */
+    const tern_status status = tern_op_run(&op);
+    tern_table_reenter(worker, table);
+    return status;
+}
+
+/* [out] alone: an add of its own was needed, and counters that were found before may have moved. */
+TERN_ALWAYS_INLINE tern_status add_near8_one(tern_worker *worker, const tern_hashtable *table,
+                                             const char *at, const near_key *found, uint64_t delta,
+                                             bool *alone) {
+    if (found->counter != NULL &&
+        __builtin_expect(
+            !tern_counter_gone(tern_counter_add(found->counter, tern_counter_word(delta))), 1))
+        return TERN_OK;
+    uint64_t key, before;
+    memcpy(&key, at, 8);
+    if (tern_near_add(tern_probe_start(worker, table, &key, found->hash), delta, TERN_WRITE_ONLY,
+                      &before) != TERN_NEAR_LEFT)
+        return TERN_OK;
+    *alone = true;
+    return add_alone(worker, table, &key, found->hash, delta);
 }
 
 TERN_ALWAYS_INLINE tern_status count_near8(tern_worker *worker, const tern_hashtable *table,
                                            const char *keys, size_t count, uint64_t delta,
                                            near_key *group, size_t *done, size_t *added) {
     for (size_t i = 0; i < count; i++) {
-        /* R7: tern_near_find_in */
-        tern_status status = TERN_OK;
-        if (group[i].counter == NULL ||
-            __builtin_expect(tern_counter_gone(__atomic_fetch_add(
-                                 group[i].counter, tern_counter_word(delta), __ATOMIC_SEQ_CST)),
-                             0)) {
-            uint64_t key, before, entry[2];
-            bool far_put;
-            memcpy(&key, keys + 8 * i, 8);
-            tern_key_search p = tern_probe_start(worker, table, &key, group[i].hash);
-            p.part = group[i].part;
-            p.index = group[i].index;
-            p.left = group[i].left;
-            status = tern_probe_add(&p, TERN_SHAPE_COUNT8, true, true, false, delta, entry, &before,
-                                    &far_put);
-            if (tern_probe_again(&p, true, &status))
-                status = tern_probe_add_any(&p, true, false, delta, &before, &far_put);
-            if (batch_may_wait(worker, table, status)) {
-                status = batch_add_alone(worker, table, &key, group[i].hash, delta);
-                look_near8(worker, table, keys + 8 * (i + 1), count - i - 1, group + i + 1);
-            }
-            if (__builtin_expect(status != TERN_OK && status != TERN_ERR_FULL, 0))
-                return status;
-        }
+        bool alone = false;
+        const tern_status status =
+            add_near8_one(worker, table, keys + 8 * i, &group[i], delta, &alone);
+        if (__builtin_expect(status != TERN_OK && status != TERN_ERR_FULL, 0))
+            return status;
+        if (__builtin_expect(alone, 0))
+            look_near8(worker, table, keys + 8 * (i + 1), count - i - 1, group + i + 1);
         *added += status == TERN_OK;
         ++*done;
     }
@@ -166,21 +155,18 @@ static tern_status add_by_region(tern_worker *worker, const tern_hashtable *tabl
 static tern_status add_many_near8(tern_worker *worker, const tern_hashtable *table,
                                   const char *keys, size_t count, uint64_t delta, size_t *done,
                                   size_t *added) {
-    /* Twice: a wait for room leaves one, and keys ahead are held by the other. */
-    tern_table_enter(worker, table);
     tern_table_enter(worker, table);
     const tern_status status = table->all_near && tern_regions_pay(table, count)
                                    ? add_by_region(worker, table, keys, count, delta, done, added)
                                    : add_near8(worker, table, keys, count, delta, done, added);
     tern_table_exit(worker, table);
-    tern_table_exit(worker, table);
     tern_entries_take_effect();
     return status;
 }
 
-tern_status tern_operation_add_many(tern_worker *worker, tern_hashtable *table, const void *keys,
-                                    size_t step, size_t count, uint64_t delta, uint32_t owner,
-                                    size_t *done, size_t *added, bool *far_put) {
+tern_status tern_batch_add_many(tern_worker *worker, tern_hashtable *table, const void *keys,
+                                size_t step, size_t count, uint64_t delta, uint32_t owner,
+                                size_t *done, size_t *added, bool *far_put) {
     const tern_items items = {.keys = keys,
                               .values = (const char *)&delta,
                               .key_step = step,
@@ -193,7 +179,7 @@ tern_status tern_operation_add_many(tern_worker *worker, tern_hashtable *table, 
         return add_many_near8(worker, table, keys, count, delta, done, added);
     if (near || items.own)
         return tern_run_insert(worker, table, &items, done, added);
-    const tern_status status = tern_pipeline_insert(worker, table, &items, added);
+    const tern_status status = tern_window_insert(worker, table, &items, added);
     *done = status == TERN_OK ? count : 0;
     return status;
 }
@@ -214,8 +200,8 @@ tern_status tern_hashtable_add_many(tern_worker *worker, tern_hashtable *table, 
     size_t done, counted = 0;
     bool far_put = false;
     if (via == TERN_BY_RMA)
-        status = tern_operation_add_many(worker, table, keys, table->key_bytes, count, delta,
-                                         TERN_NOBODY, &done, &counted, &far_put);
+        status = tern_batch_add_many(worker, table, keys, table->key_bytes, count, delta,
+                                     TERN_NOBODY, &done, &counted, &far_put);
     else
         status = tern_call_add_many(worker, table, keys, count, delta,
                                     tern_flags_way(flags) == TERN_AUTO, &counted, &far_put);

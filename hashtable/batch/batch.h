@@ -34,6 +34,17 @@ void tern_regions_sort(const tern_hashtable *table, const char *keys, size_t cou
                        uint64_t *sorted);
 
 /*
+ * batch.c: adds delta to the counters of count keys, in order; the second lies step bytes after the
+ * first. A key that finds no room is skipped. [out] done: keys that were gone through, all if
+ * TERN_OK, else those before the one that failed; [out] added: how many of them were counted. step:
+ * key_bytes, or the padded size. owner: of every key, or TERN_NOBODY. Flushes nothing; far_put is
+ * set where something is to be flushed.
+ */
+tern_status tern_batch_add_many(tern_worker *worker, tern_hashtable *table, const void *keys,
+                                size_t step, size_t count, uint64_t delta, uint32_t owner,
+                                size_t *done, size_t *added, bool *far_put);
+
+/*
  * add_call.c: many adds by calls. Arguments as tern_hashtable_add_many; [out] added. Keys that
  * find no room are passed over without an error. local_in_place: keys of this node's parts are
  * counted in place.

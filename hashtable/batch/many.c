@@ -6,7 +6,6 @@
 #include "hashtable/batch/combine.h"
 #include "hashtable/growth/growth.h"
 #include "hashtable/batch/run.h"
-#include "hashtable/far/flight.h"
 
 /* The public operations on many keys: arguments are checked here, then keys are gone through by
  * load/store where that reaches all of them, through a window of operations under way, or by call.
@@ -68,7 +67,7 @@ static tern_status insert_by_rma(tern_worker *worker, tern_hashtable *table,
     size_t done;
     if (table->all_near)
         return tern_run_insert(worker, table, items, &done, stored);
-    tern_status status = tern_pipeline_insert(worker, table, items, stored);
+    tern_status status = tern_window_insert(worker, table, items, stored);
     tern_status flushed =
         tern_growth_flushes(table, promise) ? tern_puts_flush_all(worker) : TERN_OK;
     return status == TERN_OK ? flushed : status;
@@ -167,7 +166,7 @@ tern_status tern_hashtable_find_many(tern_worker *worker, tern_hashtable *table,
     else if (table->all_near)
         status = tern_run_find(worker, table, &items, promise, false, values, found, &done, &there);
     else
-        status = tern_pipeline_find(worker, table, &items, promise, values, found, &there);
+        status = tern_window_find(worker, table, &items, promise, values, found, &there);
     if (there_at != found)
         free(there_at);
     if (status == TERN_OK && present != NULL)

@@ -1,7 +1,6 @@
 #include "hashtable/batch/run.h"
 
-#include "hashtable/operations.h"
-#include "hashtable/near/probe.h"
+#include "hashtable/op/op.h"
 
 /* A group is looked at ahead of its turn, all its items together: what takes longest is the walk of
  * the page tables, which a prefetch waits for, and only those close together in the program
@@ -63,26 +62,33 @@ static void run_make_progress(tern_worker *worker, size_t number) {
         (void)tern_progress_round(worker);
 }
 
-static uint64_t keys_of(const tern_items *items, size_t number) {
+uint64_t tern_items_keys(const tern_items *items, size_t number) {
     uint64_t count = 1;
     if (items->counts != NULL)
         memcpy(&count, items->counts + number * items->value_step, sizeof count);
     return count;
 }
 
+void tern_items_op(const tern_items *items, size_t number, const tern_hashtable *table,
+                   tern_op *op) {
+    const char *value = items->values + number * items->value_step;
+    op->kind = TERN_OP_INSERT;
+    op->given = value;
+    if (!tern_shape_counts(table->shape))
+        return;
+    op->kind = TERN_OP_ADD;
+    if (items->counts != NULL)
+        op->number = items->each * tern_items_keys(items, number);
+    else
+        memcpy(&op->number, value, sizeof op->number);
+}
+
 static tern_status run_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
                               size_t number, const uint64_t *key, uint64_t hash) {
-    const char *value = items->values + number * items->value_step;
-    if (!tern_shape_counts(table->shape)) {
-        bool existed;
-        return tern_operation_insert(worker, table, key, hash, value, false, TERN_WRITE_ONLY,
-                                     &existed);
-    }
-    uint64_t delta, before;
-    memcpy(&delta, value, sizeof delta);
-    if (items->counts != NULL)
-        delta = items->each * keys_of(items, number);
-    return tern_operation_add(worker, table, key, hash, delta, TERN_WRITE_ONLY, &before);
+    tern_op op;
+    tern_items_op(items, number, table, &op);
+    tern_op_init(&op, (tern_op_kind)op.kind, worker, table, key, hash, TERN_WRITE_ONLY);
+    return tern_op_run(&op);
 }
 
 static tern_status insert_all(tern_worker *worker, tern_hashtable *table, const tern_items *items,
@@ -98,7 +104,7 @@ static tern_status insert_all(tern_worker *worker, tern_hashtable *table, const 
         tern_status status = run_insert(worker, table, items, i, ahead.key, hash);
         if (status != TERN_OK && status != TERN_ERR_FULL)
             return status;
-        *stored += status == TERN_OK ? keys_of(items, i) : 0;
+        *stored += status == TERN_OK ? tern_items_keys(items, i) : 0;
         *done = i + 1;
         run_make_progress(worker, i);
     }
@@ -125,7 +131,10 @@ tern_status tern_run_find(tern_worker *worker, tern_hashtable *table, const tern
             right = look_ahead(table, items, i + GROUP, &ahead);
         load_key(table, items, i, &ahead);
         char *value = values + (packed ? *present : i) * step;
-        tern_status status = tern_operation_find(worker, table, ahead.key, hash, promise, value);
+        tern_op op;
+        tern_op_init(&op, TERN_OP_FIND, worker, table, ahead.key, hash, promise);
+        op.taken = value;
+        const tern_status status = tern_op_run(&op);
         if (status != TERN_OK && status != TERN_ERR_NOT_FOUND)
             return status;
         *present += status == TERN_OK;

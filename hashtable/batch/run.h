@@ -26,6 +26,13 @@ static inline size_t tern_found_bytes(const tern_hashtable *table) {
     return tern_shape_counts(table->shape) ? sizeof(uint64_t) : table->value_bytes;
 }
 
+/* Keys that an item is for. */
+uint64_t tern_items_keys(const tern_items *items, size_t number);
+/* Sets the kind of an op that inserts or adds an item, and what it is given. */
+struct tern_op;
+void tern_items_op(const tern_items *items, size_t number, const tern_hashtable *table,
+                   struct tern_op *op);
+
 /* Inserts or adds. Keys that find no room are passed over. Flushes nothing. [out] done: items gone
  * through, all if TERN_OK, else those before the one that failed; [out] stored: keys of these. */
 tern_status tern_run_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
@@ -41,5 +48,15 @@ tern_status tern_items_insert(tern_worker *worker, tern_hashtable *table, const 
 tern_status tern_run_find(tern_worker *worker, tern_hashtable *table, const tern_items *items,
                           tern_flags promise, bool packed, char *values, unsigned char *found,
                           size_t *done, size_t *present);
+
+/*
+ * window.c: the same where some parts are remote. Several keys are under way at once, each of which
+ * takes round trips.
+ */
+tern_status tern_window_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                               size_t *stored);
+tern_status tern_window_find(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                             tern_flags promise, char *values, unsigned char *found,
+                             size_t *present);
 
 #endif

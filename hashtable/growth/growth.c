@@ -57,10 +57,10 @@ static tern_status growth_apply(tern_worker *worker, tern_growth *growth, uint32
     if (start == NULL || (next == NULL && news->next_buckets != 0))
         return TERN_ERR_MEMORY;
     if (next != NULL)
-        /* R1: growth_pursue, tern_growth_follow */
+        /* R1: tern_op_leave, hear_of_next */
         atomic_store_explicit(&start->next, next, memory_order_release);
     for (tern_array *a = growth->arrays; a != NULL; a = a->older)
-        /* R1: growth_pursue, tern_growth_follow */
+        /* R1: tern_op_leave, hear_of_next */
         if (a->part.buckets.rank == rank && a->part.generation < start->generation &&
             atomic_load_explicit(&a->part.next, memory_order_relaxed) == NULL)
             atomic_store_explicit(&a->part.next, start, memory_order_release);
@@ -110,9 +110,8 @@ tern_status tern_growth_hear(tern_worker *worker, const tern_hashtable *table, u
     return TERN_OK;
 }
 
-/* [out] known: false if they were just being written. */
-static tern_status growth_learn(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
-                                tern_news *news, bool *known) {
+tern_status tern_growth_learn(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
+                              tern_news *news, bool *known) {
     tern_growth *growth = table->growth;
     *known = true;
     if (rank == table->rank) {
@@ -140,19 +139,6 @@ tern_status tern_growth_wait(tern_worker *worker, uint32_t owner, tern_wait_stat
     return status == TERN_OK ? tern_probe_wait(worker, wait, tern_state_locked(0, owner)) : status;
 }
 
-static tern_status growth_wish(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                               unsigned char what) {
-    tern_ptr place = tern_anchor_place(table, owner, offsetof(tern_anchor, wish));
-    unsigned char *near = (unsigned char *)tern_reach_address(worker, place, 1);
-    if (near != NULL) {
-        /* R4 */
-        __atomic_store_n(near, what, __ATOMIC_RELAXED);
-        return TERN_OK;
-    }
-    tern_status status = tern_put(worker, place, &what, 1);
-    return status == TERN_OK ? tern_puts_flush(worker, owner) : status;
-}
-
 void tern_growth_pay(tern_worker *worker, const tern_hashtable *table) {
     tern_table_inside *inside = &table->inside[worker->index];
     if (inside->operations > 0 || worker->in_handler || worker->in_progress)
@@ -161,58 +147,9 @@ void tern_growth_pay(tern_worker *worker, const tern_hashtable *table) {
     (void)tern_progress_round(worker);
 }
 
-void tern_growth_wish(tern_key_search p) {
-    p.table->inside[p.worker->index].owes = true;
-    (void)growth_wish(p.worker, p.table, p.part->buckets.rank, TERN_WISH_SOON);
-}
-
-static void growth_restart(tern_key_search *p, const tern_table_part *part) {
-    p->part = part;
-    p->index = tern_part_bucket(part, p->hash);
-    p->left = part->count;
-}
-
-/* Whether the key has a bucket in an array, erased or not: for good, so that it needs no room. Also
- * if that array's keys have moved on, which is seen only when all have moved to it. */
-static tern_status has_bucket(const tern_key_search *p, const tern_table_part *part, bool *has) {
-    const tern_hashtable *table = p->table;
-    tern_scratch room;
-    uint64_t *entry = tern_scratch_take(&room, 8 * tern_entry_words(table->shape));
-    if (entry == NULL)
-        return TERN_ERR_MEMORY;
-    tern_key_search q = *p;
-    growth_restart(&q, part);
-    entry[0] = 0;
-    tern_status status = tern_probe_locate(&q, entry);
-    /* What was not found is erased, if the last entry that was read is the key's. */
-    *has = status == TERN_OK || status == TERN_MOVED ||
-           (status == TERN_ERR_NOT_FOUND &&
-            tern_probe_judge(&q, table->shape, entry) == TERN_ENTRY_ERASED);
-    tern_scratch_free(&room);
-    return *has || status == TERN_ERR_NOT_FOUND || status == TERN_BEYOND ? TERN_OK : status;
-}
-
-/* A place among the new keys that may be put into the array to which keys are moved just now. */
-static tern_status take_room(const tern_key_search *p, bool *taken) {
-    uint64_t room = 0;
-    tern_ptr place =
-        tern_anchor_place(p->table, p->part->buckets.rank, offsetof(tern_anchor, room));
-    tern_status status = tern_atomic_fetch_add(p->worker, place, UINT64_MAX, &room);
-    *taken = status == TERN_OK && (int64_t)room > 0;
-    return status;
-}
-
-/* What a probe that ended where it cannot say anything knows by now. */
-typedef struct pursuit {
-    tern_status met;
-    bool asked;       /* for room */
-    bool permitted;   /* to go on */
-    uint64_t refused; /* growth, at first; UINT64_MAX: not looked yet */
-} pursuit;
-
 /* In a handler, which does not wait for the owner's answer: whether it would be the same as last
  * time, as far as is known. */
-static bool is_refused(const tern_key_search *p, const tern_news *news) {
+bool tern_growth_is_refused(const tern_key_search *p, const tern_news *news) {
     const tern_growth *growth = p->table->growth;
     return news->refused > 0 && (news->moves == 0 || p->part->buckets.rank != p->table->rank ||
                                  tern_growth_is_hopeless(p->worker, growth));
@@ -224,87 +161,11 @@ bool tern_growth_is_between(const tern_worker *worker, const tern_hashtable *tab
            table->inside[worker->index].operations > 1;
 }
 
-/* Takes a look. [out] next: where to go on, or NULL: nowhere yet, and if over never. */
-static tern_status growth_pursue(const tern_key_search *p, pursuit *u, const tern_table_part **next,
-                                 bool *over) {
-    tern_news news;
-    bool known = false;
-    *over = false;
-    tern_status status = growth_learn(p->worker, p->table, p->part->buckets.rank, &news, &known);
-    /* R1: growth_apply */
-    *next = atomic_load_explicit(&p->part->next, memory_order_acquire);
-    if (status != TERN_OK || !known)
-        return status;
-    if (*next != NULL) {
-        u->permitted = u->permitted || news.generation >= (*next)->generation;
-        if (!u->permitted)
-            status = has_bucket(p, *next, &u->permitted);
-        if (status == TERN_OK && !u->permitted && !u->asked) {
-            status = take_room(p, &u->permitted);
-            u->asked = true;
-        }
-    } else if (u->met == TERN_ERR_NOT_FOUND) {
-        *over = true;
-    } else if (u->met == TERN_ERR_FULL) {
-        const bool waits = !p->worker->in_handler && !p->worker->in_progress;
-        u->refused = u->refused == UINT64_MAX && waits ? news.refused : u->refused;
-        *over = u->refused == UINT64_MAX ? is_refused(p, &news) : news.refused > u->refused;
-        *over = *over || tern_growth_is_between(p->worker, p->table, &news);
-        status = growth_wish(p->worker, p->table, p->part->buckets.rank, TERN_WISH_NOW);
-    } else if (news.generation == p->part->generation && news.next_buckets == 0) {
-        status = tern_bucket_left(p); /* news are told before a bucket is left */
-    }
-    return status;
-}
-
-/* Waits without holding an array, so that a tour may pass. [out] anew: the array of p is not where
- * probes start any more, and p starts anew. */
-static tern_status wait_outside(tern_key_search *p, tern_wait_state *wait, bool *anew) {
-    const uint32_t owner = p->part->buckets.rank, generation = p->part->generation;
-    tern_table_exit(p->worker, p->table);
-    const tern_status status = tern_growth_wait(p->worker, owner, wait);
-    tern_table_enter(p->worker, p->table);
-    const tern_table_part *start = tern_table_part_of(p->table, owner);
-    *anew = start->generation > generation;
-    if (*anew)
-        growth_restart(p, start);
-    return status;
-}
-
-bool tern_growth_follow(tern_key_search *p, bool inserts, tern_status *status) {
-    const tern_status met = *status;
-    if (met != TERN_MOVED && met != TERN_BEYOND && met != TERN_ERR_FULL &&
-        (met != TERN_ERR_NOT_FOUND || p->left > 0))
-        return false;
-    pursuit u = {met, false, !inserts || met == TERN_MOVED, UINT64_MAX};
-    /* R1: growth_apply */
-    const tern_table_part *next = atomic_load_explicit(&p->part->next, memory_order_acquire);
-    bool over = false;
-    const bool look = !u.permitted || next == NULL || tern_growth_looks(p->table);
-    tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
-    *status = look ? growth_pursue(p, &u, &next, &over) : TERN_OK;
-    while (*status == TERN_OK && !over && (next == NULL || !u.permitted)) {
-        bool anew;
-        *status = wait_outside(p, &wait, &anew);
-        if (*status == TERN_OK && anew)
-            return true;
-        if (*status == TERN_OK)
-            *status = growth_pursue(p, &u, &next, &over);
-    }
-    if (*status != TERN_OK || over) {
-        *status = over ? met : *status;
-        return false;
-    }
-    growth_restart(p, next);
-    if (look)
-        p->table->inside[p->worker->index].owes = true;
-    return true;
-}
-
 tern_status tern_growth_moves(const tern_key_search *p, bool *moving) {
     tern_news news;
     bool known;
-    tern_status status = growth_learn(p->worker, p->table, p->part->buckets.rank, &news, &known);
+    tern_status status =
+        tern_growth_learn(p->worker, p->table, p->part->buckets.rank, &news, &known);
     *moving = !known || (news.generation == p->part->generation && news.next_buckets != 0);
     return status;
 }
@@ -314,7 +175,7 @@ tern_status tern_growth_rest(tern_worker *worker, tern_hashtable *table, uint32_
     for (;;) {
         tern_news news;
         bool known;
-        tern_status status = growth_learn(worker, table, rank, &news, &known);
+        tern_status status = tern_growth_learn(worker, table, rank, &news, &known);
         if (status != TERN_OK || (known && news.next_buckets == 0))
             return status;
         status = tern_growth_wait(worker, rank, &wait);

@@ -34,10 +34,8 @@
  * collective call on the table. So nobody meets other memory where it looks for an array that it
  * knows of, and late adds do no harm.
  *
- * What follows an operation from one array to the next is growth.c where it is near or locks
- * buckets, and far/follow.c where it is a flight. Waits are for the owner's progress, with
- * progress, after a flush of what the caller has put there (the owner may wait for that); in
- * handlers they are TERN_ERR_AGAIN, and if the owner died TERN_ERR_PEER.
+ * What takes an op from one array to the next is op/follow.c. It waits for the owner's progress, with
+ * progress; in handlers it ends with TERN_ERR_AGAIN, and if the owner died with TERN_ERR_PEER.
  */
 
 #include <pthread.h>
@@ -94,22 +92,9 @@ static inline bool tern_growth_flushes(const tern_hashtable *table, tern_flags p
     return promise != TERN_WRITE_ONLY || tern_table_moves(table);
 }
 
-/* tern_probe_again where a probe did not just end. */
-bool tern_growth_follow(tern_key_search *p, bool inserts, tern_status *status);
-
-/* Whether an operation that came to status is to be done again, in another array, where p starts
- * then. If not, status is what it comes to. inserts: the key may be new. */
-TERN_ALWAYS_INLINE bool tern_probe_again(tern_key_search *p, bool inserts, tern_status *status) {
-    if (__builtin_expect(*status == TERN_OK, 1))
-        return false;
-    /* Copies, so that the hot path keeps its own in registers. */
-    tern_key_search from = *p;
-    tern_status met = *status;
-    const bool again = tern_growth_follow(&from, inserts, &met);
-    *p = from;
-    *status = met;
-    return again;
-}
+/* What a rank tells of its arrays. [out] known: false if it was just writing them. */
+tern_status tern_growth_learn(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
+                              tern_news *news, bool *known);
 
 /* Takes what a get of a rank's news has brought. [out] known: false if they were just being
  * written. */
@@ -124,6 +109,10 @@ bool tern_growth_looks(const tern_hashtable *table);
  * which is one within another. A handler returns. */
 bool tern_growth_is_between(const tern_worker *worker, const tern_hashtable *table,
                             const tern_news *news);
+
+/* For an op that does not wait for the owner's answer, on a part that is full: whether the answer
+ * would be the same as last time, as far as is known. */
+bool tern_growth_is_refused(const tern_key_search *p, const tern_news *news);
 
 /* Asks rank to write its news again, which do not pass their check. Now and then. */
 void tern_growth_doubt(tern_worker *worker, const tern_hashtable *table, uint32_t rank);

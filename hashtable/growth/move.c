@@ -2,6 +2,7 @@
 
 #include "hashtable/growth/growth.h"
 #include "hashtable/near/scratch.h"
+#include "hashtable/op/op.h"
 #include "rma/transfer.h"
 #include "src/log.h"
 #include "src/profile/profile.h"
@@ -214,45 +215,30 @@ static size_t clear_some(tern_worker *worker, tern_growth *growth) {
     return 1;
 }
 
-/* Room for entries while a bucket is moved. */
-typedef struct rooms {
-    tern_scratch entry, copy;
-} rooms;
-
-/* Takes the bucket in the new array that the key of p gets, making its state mine. [out] q: stands
- * there. */
-static tern_status move_claim(const tern_growth *growth, const tern_key_search *p, uint64_t mine,
-                              uint64_t *seen, tern_key_search *q, tern_claim *claim) {
-    tern_shape s = growth->table->shape;
-    *q = search_at(p->worker, growth, growth->to, tern_part_bucket(growth->to, p->hash));
-    q->key = p->key;
-    q->hash = p->hash;
-    return q->part->near != NULL ? tern_probe_claim(q, s, true, false, mine, seen, claim)
-                                 : tern_probe_claim(q, s, false, false, mine, seen, claim);
+/* Copies what p's bucket holds into the new array, where a key that is there already stays as it
+ * is. */
+static tern_status move_copy(const tern_growth *growth, const tern_key_search *p, tern_op *op,
+                             bool grave) {
+    tern_op_init(op, TERN_OP_COPY, p->worker, growth->table, p->key, p->hash, TERN_WRITE_ONLY);
+    op->grave = grave;
+    return tern_op_run_in(op, growth->to);
 }
 
-/* Puts the key and the value of entry, or the counter, into the new array. copy: room. */
+/* Puts the key and the value of entry, or the counter, into the new array. */
 static tern_status move_insert(const tern_growth *growth, const tern_key_search *p,
-                               const uint64_t *entry, uint64_t *copy) {
+                               const uint64_t *entry) {
     const tern_hashtable *table = growth->table;
-    tern_shape s = table->shape;
-    tern_key_search q;
-    tern_claim claimed = {false, false, TERN_FREE};
-    tern_status status =
-        move_claim(growth, p, tern_state_taken(p->hash, table->rank), copy, &q, &claimed);
-    if (status != TERN_OK || !claimed.created)
-        return status;
-    const uint64_t number = tern_counter_word(tern_counter_number(growth->counter));
-    if (tern_shape_counts(s) && q.part->near != NULL)
-        /* R9: tern_entry_put; before its release of the check */
-        __atomic_store_n(tern_counter_near(&q, s), number, __ATOMIC_RELAXED);
-    else if (tern_shape_counts(s))
-        status = tern_atomic_fetch_add(q.worker, tern_bucket_far(&q, s, 8), number, NULL);
-    if (status != TERN_OK)
-        return status;
-    memcpy(copy, entry, 8 * tern_entry_words(s));
-    tern_entry_seal(&q, s, copy, tern_stamp_inserted(table->rank));
-    return tern_entry_put(&q, s, q.part->near != NULL, false, copy);
+    tern_op op = {.given = entry + 1 + table->shape.key_words,
+                  .number = tern_counter_number(growth->counter),
+                  .mine = tern_state_taken(p->hash, table->rank)};
+    return move_copy(growth, p, &op, false);
+}
+
+/* Puts the entry of a dead rank, whose check fits nowhere: a grave for the new array, too. */
+static tern_status move_grave(const tern_growth *growth, const tern_key_search *p, uint32_t dead,
+                              const uint64_t *entry) {
+    tern_op op = {.given = entry, .mine = tern_state_locked(p->hash, dead)};
+    return move_copy(growth, p, &op, true);
 }
 
 /* The bucket's last state. Its entry says so before: a rank that sees the state, or the copy that
@@ -299,12 +285,10 @@ static bool has_no_place(const tern_growth *growth, tern_status status) {
  * happened. The key of an update stays one whose value nobody knows: a rank that needs it, in the
  * new array too, is told of the death. */
 static tern_status move_bury(tern_growth *growth, tern_key_search *p, uint64_t state,
-                             uint64_t *entry, uint64_t *copy) {
+                             uint64_t *entry) {
     tern_shape s = growth->table->shape;
     tern_status status;
     if ((state & TERN_KIND) == TERN_LOCKED && entry[0] != 0) {
-        tern_key_search q;
-        tern_claim claimed;
         uint64_t now;
         /* It may have unlocked before it died, and what tore the entry be alive. */
         status = tern_state_reload(p, s, p->part->near != NULL, &now);
@@ -312,11 +296,9 @@ static tern_status move_bury(tern_growth *growth, tern_key_search *p, uint64_t s
             return status == TERN_OK ? TERN_ERR_AGAIN : status;
         p->key = entry + 1;
         p->hash = tern_key_hash(growth->table, p->key);
-        const uint64_t locked = tern_state_locked(p->hash, tern_state_rank(state));
-        status = move_claim(growth, p, locked, copy, &q, &claimed);
-        /* Its check fits nowhere: a grave for the next array, too. */
+        status = move_grave(growth, p, tern_state_rank(state), entry);
         if (status == TERN_OK)
-            return tern_entry_put(&q, s, q.part->near != NULL, false, entry);
+            return status;
         if (!has_no_place(growth, status))
             return status;
     }
@@ -329,10 +311,9 @@ static tern_status move_bury(tern_growth *growth, tern_key_search *p, uint64_t s
  * its entry does not become whole. */
 static bool is_orphan(const tern_key_search *p, uint64_t state) {
     tern_peers *peers = &p->worker->context->peers;
-    tern_wait_state wait = TERN_WAIT_START;
     const uint32_t writer = tern_state_writer(state);
     if (writer == TERN_NOBODY)
-        return tern_bucket_wait(p, &wait, state) == TERN_ERR_CORRUPT;
+        return tern_bucket_look_again(p, state) == TERN_ERR_CORRUPT;
     if (writer >= p->table->ranks)
         return true;
     tern_peers_look(peers);
@@ -369,7 +350,7 @@ static tern_status move_give_up(tern_growth *growth, const tern_key_search *p) {
 
 /* Moves what is in the bucket that p stands at, in this state. */
 static tern_status move_keys(tern_growth *growth, tern_key_search *p, uint64_t state,
-                             uint64_t *entry, uint64_t *copy) {
+                             uint64_t *entry) {
     tern_shape s = growth->table->shape;
     const bool near = p->part->near != NULL;
     bool orphan = false;
@@ -383,7 +364,7 @@ static tern_status move_keys(tern_growth *growth, tern_key_search *p, uint64_t s
             if (growth->held) /* by this move, so another rank has written over the entry */
                 return move_give_up(growth, p);
             if (orphan)
-                return move_bury(growth, p, state, entry, copy);
+                return move_bury(growth, p, state, entry);
             p->key = entry + 1;
             orphan = is_orphan(p, state);
             if (!orphan)
@@ -408,13 +389,13 @@ static tern_status move_keys(tern_growth *growth, tern_key_search *p, uint64_t s
     const bool erased = tern_shape_counts(s) ? tern_counter_erased(growth->counter)
                                              : (entry[0] & TERN_STAMP) == TERN_STAMP_ERASED;
     if (!erased)
-        status = move_insert(growth, p, entry, copy);
+        status = move_insert(growth, p, entry);
     const bool dropped = has_no_place(growth, status);
     return status == TERN_OK || dropped ? move_leave(growth, p, entry, erased || dropped) : status;
 }
 
 /* Freezes a free bucket, or moves what is there. */
-static tern_status move_empty(tern_worker *worker, tern_growth *growth, rooms *r) {
+static tern_status move_empty(tern_worker *worker, tern_growth *growth) {
     tern_shape s = growth->table->shape;
     tern_key_search p = search_at(worker, growth, growth->from, growth->position);
     const bool near = p.part->near != NULL;
@@ -424,12 +405,10 @@ static tern_status move_empty(tern_worker *worker, tern_growth *growth, rooms *r
         status = tern_state_cas(&p, s, near, TERN_FREE, TERN_FROZEN, &state);
     if (status != TERN_OK || state == TERN_FREE)
         return status;
-    uint64_t *entry = tern_scratch_take(&r->entry, 8 * tern_entry_words(s));
-    uint64_t *copy = tern_scratch_take(&r->copy, 8 * tern_entry_words(s));
-    status =
-        entry != NULL && copy != NULL ? move_keys(growth, &p, state, entry, copy) : TERN_ERR_MEMORY;
-    tern_scratch_free(&r->entry);
-    tern_scratch_free(&r->copy);
+    tern_scratch scratch;
+    uint64_t *entry = tern_scratch_take(&scratch, 8 * tern_entry_words(s));
+    status = entry != NULL ? move_keys(growth, &p, state, entry) : TERN_ERR_MEMORY;
+    tern_scratch_free(&scratch);
     return status;
 }
 
@@ -467,10 +446,9 @@ static size_t growth_run(tern_worker *worker, tern_growth *growth) {
     }
     if (growth->cleared < growth->to->count)
         return clear_some(worker, growth);
-    rooms r;
     size_t moved = 0;
     for (; moved < BUCKETS_PER_ROUND && growth->position < growth->from->count; moved++) {
-        if (move_empty(worker, growth, &r) != TERN_OK)
+        if (move_empty(worker, growth) != TERN_OK)
             return moved;
         growth->position++;
     }

@@ -88,7 +88,7 @@ void tern_growth_cut(tern_hashtable *table, uint32_t rank) {
     const tern_table_part *start = tern_table_part_of(table, rank);
     tern_table_part *first = &table->part[rank];
     if (start != first)
-        /* R1: growth_pursue, tern_growth_follow */
+        /* R1: tern_op_leave, hear_of_next */
         atomic_store_explicit(&first->next, start, memory_order_release);
 }
 

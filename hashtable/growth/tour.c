@@ -1,8 +1,8 @@
 #include "hashtable/call.h"
 
 #include "base/process.h"
-#include "hashtable/far/requests.h"
 #include "hashtable/growth/growth.h"
+#include "hashtable/op/pool.h"
 #include "tern/message.h"
 
 /*
@@ -16,9 +16,10 @@
  * back no rank will touch an older one: no get, put, compare-and-swap or fetch-and-add comes too
  * late. (A number of the generation in each word could not refuse a late fetch-and-add.)
  *
- * An operation that waits for the owner to begin a move holds no array meanwhile (growth.c,
- * far/follow.c), so the tour that the move needs may pass. The short way of an operation makes no
- * progress and is over when a handler runs. Others count themselves (tern_table_enter).
+ * An operation that waits for the owner to begin a move holds no array meanwhile
+ * (op/follow.c), so the tour that the move needs may pass. The short way of an operation makes no
+ * progress and is over when a handler runs. Others count themselves (tern_table_enter), and ops
+ * that are not waited for say what they hold (tern_ops_hold).
  *
  * No hot path knows of tours. They need the progress of every rank; a move does not wait for them
  * for ever (may_begin in move.c). A tour that is lost, because there was no memory to send it on,
@@ -55,11 +56,11 @@ static void tour_send_to(tern_worker *worker, uint32_t rank, const tour *t) {
 
 /* Whether the worker that the tour visits is in no operation that it was in when the tour came. It
  * does nothing meanwhile but run the handler that asks. Requests may be under way all the time, so
- * each flight says what it holds (far/flight.h); it reckons with moves whenever it began. */
+ * each op says what it holds (op/op.h); it reckons with moves whenever it began. */
 static bool tour_passes(const tern_hashtable *table, tour *t) {
     const tern_table_inside *inside = &table->inside[t->worker];
     const bool waits = t->waits != 0;
-    if (tern_requests_hold(table, t->worker, t->owner, t->generation))
+    if (tern_ops_hold(table, t->worker, t->owner, t->generation))
         return false;
     if (inside->operations == 0 || (waits && inside->begun != t->begun)) {
         t->waits = 0;

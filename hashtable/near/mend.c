@@ -167,7 +167,7 @@ static bool mend_is_left(const tern_hashtable *table, const tern_table_part *par
 
 /* The rank that knows whether the state of a bucket in owner's part is right: the one that the
  * state names; but a new key of a rank of another node comes in a put_if, which the owner does in
- * one go (rma/put_if.c). A lock such a rank may hold for longer (tern_operation_change). */
+ * one go (rma/put_if.c). A lock such a rank may hold for longer (op/remote.c). */
 static uint32_t mend_knower(const tern_hashtable *table, uint32_t owner, uint64_t state) {
     const uint32_t *node = table->context->node, writer = tern_state_writer(state);
     const bool served =

@@ -5,7 +5,7 @@
  * The short way of one operation on one key, where load/store reaches its bucket: the probe of
  * probe.h for tables of 8-byte keys with 8-byte values, or with counters, so that every size is a
  * constant. It takes the plain cases alone: the probe ends at a free bucket or at the key's own,
- * whose entry is whole and not erased, and one CAS succeeds at once, or tern_counter_add adds.
+ * whose entry is whole and not erased, and one CAS succeeds at once, or an add meets a counter.
  * Whatever else it meets (an entry on its way, a lock, an erased key, another key with the same
  * tag, a bucket that is neither free nor taken nor locked, a full part) it leaves to the general
  * operation, which begins anew: nothing has been changed by then.
@@ -19,7 +19,7 @@
  * average; the general way 430 and 440 (callgrind).
  */
 
-#include "hashtable/near/lock.h"
+#include "hashtable/near/probe.h"
 
 typedef enum tern_near {
     TERN_NEAR_LEFT, /* nothing was done */
@@ -107,8 +107,11 @@ TERN_ALWAYS_INLINE tern_near tern_near_add(tern_key_search p, uint64_t delta, te
     const tern_shape s = TERN_SHAPE_COUNT8;
     uint64_t entry[2];
     tern_near met = tern_near_probe(&p, s, entry);
-    if (met == TERN_NEAR_MINE)
-        return tern_counter_add(&p, s, true, delta, before) == TERN_OK ? met : TERN_NEAR_LEFT;
+    if (met == TERN_NEAR_MINE) {
+        const uint64_t word = tern_counter_add(tern_counter_near(&p, s), tern_counter_word(delta));
+        *before = tern_counter_number(word);
+        return __builtin_expect(tern_counter_gone(word), 0) ? TERN_NEAR_LEFT : met;
+    }
     if (met == TERN_NEAR_FREE)
         *before = 0;
     return met == TERN_NEAR_FREE ? tern_near_create(&p, s, promise, delta, entry) : met;

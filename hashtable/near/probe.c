@@ -67,7 +67,7 @@ tern_status tern_bucket_contradictory(const tern_key_search *p, uint64_t state) 
 /* Nobody is writing by the state. An update that came between the looks at the entry and at the
  * state tore the entry, so the next look finds another state or an entry that is whole, unless an
  * update comes between each time. */
-static tern_status probe_look_again(const tern_key_search *p, uint64_t state) {
+tern_status tern_bucket_look_again(const tern_key_search *p, uint64_t state) {
     enum { LOOKS = 4096, FAR_LOOKS = 64 };
 
     const bool near = p->part->near != NULL;
@@ -86,95 +86,4 @@ static tern_status probe_look_again(const tern_key_search *p, uint64_t state) {
     }
     tern_scratch_free(&room);
     return status != TERN_OK || now != state || whole ? status : tern_bucket_not_whole(p, state);
-}
-
-/* The entry is written before the bucket is unlocked. So an entry that was read between two looks
- * at one state agrees with it, unless other ranks have changed the bucket in between and back
- * again, which does not happen each time. */
-tern_status tern_bucket_agree(const tern_key_search *p, uint64_t state) {
-    enum { LOOKS = 64 };
-
-    const bool near = p->part->near != NULL, erased = (state & TERN_ERASED) != 0;
-    const tern_shape s = p->table->shape;
-    tern_scratch room;
-    uint64_t *entry = tern_scratch_take(&room, 8 * tern_entry_words(s)), now = state;
-    tern_status status = entry != NULL ? TERN_OK : TERN_ERR_MEMORY;
-    bool agrees = false;
-    for (int i = 0; i < LOOKS && status == TERN_OK && now == state && !agrees; i++) {
-        status = tern_entry_get(p, s, near, entry);
-        const tern_verdict verdict = tern_probe_judge(p, s, entry);
-        agrees = verdict != (erased ? TERN_ENTRY_MINE : TERN_ENTRY_ERASED);
-        if (status == TERN_OK)
-            status = tern_state_reload(p, s, near, &now);
-    }
-    tern_scratch_free(&room);
-    if (status != TERN_OK || now != state || agrees)
-        return status;
-    return tern_bucket_contradictory(p, state);
-}
-
-tern_status tern_bucket_wait(const tern_key_search *p, tern_wait_state *wait, uint64_t state) {
-    tern_status status = tern_bucket_check(p, state);
-    if (status != TERN_OK)
-        return status;
-    if (tern_state_writer(state) == TERN_NOBODY)
-        return probe_look_again(p, state);
-    tern_bucket_doubt(p, state);
-    return tern_probe_wait(p->worker, wait, state);
-}
-
-tern_status tern_probe_settle(tern_key_search p, tern_verdict *verdict) {
-    const tern_hashtable *table = p.table;
-    const bool near = p.part->near != NULL;
-    tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
-    tern_scratch room;
-    uint64_t *entry = tern_scratch_take(&room, 8 * tern_entry_words(table->shape));
-    tern_status status = entry != NULL ? TERN_OK : TERN_ERR_MEMORY;
-    while (status == TERN_OK) {
-        status = tern_entry_get(&p, table->shape, near, entry);
-        if (status != TERN_OK)
-            break;
-        tern_verdict found = tern_probe_judge(&p, table->shape, entry);
-        if (found != TERN_ENTRY_INVALID) {
-            *verdict = found;
-            break;
-        }
-        /* After the entry was read: what tore it may be an update of a key whose inserter, whom the
-         * state named before, is long done, and dead. */
-        uint64_t state;
-        status = tern_state_reload(&p, table->shape, near, &state);
-        if (status != TERN_OK)
-            break;
-        *verdict = TERN_ENTRY_OTHER;
-        if (state == TERN_LOST)
-            break;
-        /* Which delivers this worker's own put, if it is that. Seen moved, it was whole before. */
-        status = tern_bucket_wait(&p, &wait, state);
-    }
-    tern_scratch_free(&room);
-    return status;
-}
-
-/* States and counters come along, and others may be changing them: only entries are looked at. Each
- * get is twice as large as the one before. */
-tern_status tern_probe_skip(tern_key_search *p) {
-    uint64_t room[2048];
-    tern_shape s = p->table->shape;
-    const uint64_t line = tern_shape_line(s), most = sizeof room / s.stride / line * line;
-    uint64_t run = most / 16 > line ? most / 16 / line * line : line;
-    while (p->left > 0 && run <= most) {
-        uint64_t first = p->index & ~(line - 1), count = p->part->count - first;
-        count = count < run ? count : run;
-        tern_status status =
-            tern_get(p->worker, room, tern_ptr_add(p->part->buckets, (int64_t)(first * s.stride)),
-                     count * s.stride);
-        if (status != TERN_OK)
-            return status;
-        for (; p->left > 0 && p->index - first < count; tern_probe_next(p, s))
-            if (tern_probe_judge(p, s, room + ((p->index - first) * s.stride + s.entry_at) / 8) !=
-                TERN_ENTRY_OTHER)
-                return TERN_OK;
-        run = 2 * run < most ? 2 * run : most;
-    }
-    return TERN_OK;
 }

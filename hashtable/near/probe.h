@@ -222,10 +222,6 @@ tern_status tern_bucket_not_whole(const tern_key_search *p, uint64_t state);
 /* What it means that state and entry differ on whether the key is erased: TERN_ERR_CORRUPT. */
 tern_status tern_bucket_contradictory(const tern_key_search *p, uint64_t state);
 
-/* TERN_ERR_CORRUPT if the state, which nobody has locked, and the entry of p's key differ on
- * whether the key is erased. An operation that goes by both would try again for ever. */
-tern_status tern_bucket_agree(const tern_key_search *p, uint64_t state);
-
 /* Asks the rank that a state names whether it is writing the bucket; it mends the state if it is
  * not. Now and then, and without waiting. */
 void tern_bucket_doubt(const tern_key_search *p, uint64_t state);
@@ -236,119 +232,15 @@ tern_status tern_bucket_torn(const tern_key_search *p);
 /* What a bucket that is left means where no keys are being moved: TERN_ERR_CORRUPT. */
 tern_status tern_bucket_left(const tern_key_search *p);
 
-/* tern_probe_wait for a bucket whose entry does not pass the check or whose lock is held. Where
- * nobody is writing by the state, the bucket is looked at again instead. TERN_ERR_CORRUPT: as
- * tern_bucket_check, or nobody is writing and the entry does not become whole. */
-tern_status tern_bucket_wait(const tern_key_search *p, tern_wait_state *wait, uint64_t state);
+/* Looks at a bucket that nobody is writing by its state, and whose entry is not whole, until either
+ * changes. TERN_ERR_CORRUPT: neither does. */
+tern_status tern_bucket_look_again(const tern_key_search *p, uint64_t state);
 
-/* Waits until the entry of a bucket that is not free is whole. [out] verdict. The probe goes by
- * value, so that the hot path keeps its own in registers. */
-tern_status tern_probe_settle(tern_key_search p, tern_verdict *verdict);
-
-/* A far probe looks at so many buckets one by one; one that has to go on goes on in groups. */
-enum { TERN_PROBE_SINGLY = 8 };
-
-/* Far: passes over buckets whose entries are whole and hold other keys, many in one get. */
-tern_status tern_probe_skip(tern_key_search *p);
-
-TERN_ALWAYS_INLINE bool tern_probe_is_long(const tern_key_search *p) {
-    return __builtin_expect(tern_probe_passed(p) >= TERN_PROBE_SINGLY, 0);
-}
-
-/* What a claim came to. */
-typedef struct tern_claim {
-    bool created;   /* the bucket was free and is now taken: its entry is to be put */
-    bool erased;    /* it was there, and erased when its entry was read */
-    uint64_t state; /* what it was when last seen or guessed, if it was there */
-} tern_claim;
-
-/*
- * Moves to the key's bucket, or takes the first free one, making its state mine. look: far, read an
- * entry before trying to take its bucket, which pays if the key is likely to be there. entry: room
- * to read into. TERN_ERR_FULL: every bucket of the array holds another key, and will for ever.
- * TERN_MOVED, TERN_BEYOND.
- */
-TERN_ALWAYS_INLINE tern_status tern_probe_claim(tern_key_search *p, tern_shape s, bool near,
-                                                bool look, uint64_t mine, uint64_t *entry,
-                                                tern_claim *claim) {
-    for (; p->left > 0; tern_probe_next(p, s)) {
-        tern_status status;
-        tern_verdict verdict;
-        uint64_t state = TERN_FREE;
-        if (!near && tern_probe_is_long(p)) {
-            status = tern_probe_skip(p);
-            if (status != TERN_OK)
-                return status;
-            if (p->left == 0)
-                break;
-        }
-        if (near) {
-            (void)tern_state_load(p, s, near, &state);
-            if (state == TERN_FROZEN)
-                return TERN_BEYOND;
-            if (state != TERN_FREE && !tern_state_may_hold(state, p->hash))
-                continue;
-        }
-        if (near ? state != TERN_FREE : look) {
-            status = tern_entry_get(p, s, near, entry);
-            if (__builtin_expect(status != TERN_OK, 0))
-                return status;
-            verdict = tern_probe_judge(p, s, entry);
-            if (verdict == TERN_ENTRY_OTHER)
-                continue;
-            if (__builtin_expect(verdict == TERN_ENTRY_MOVED, 0))
-                return TERN_MOVED;
-            if (verdict != TERN_ENTRY_INVALID) {
-                uint64_t there = near ? state : tern_state_of_check(entry[0], p->hash);
-                *claim = (tern_claim){false, verdict == TERN_ENTRY_ERASED, there};
-                return TERN_OK;
-            }
-        }
-        if (state == TERN_FREE) {
-            status = tern_state_cas(p, s, near, TERN_FREE, mine, &state);
-            if (__builtin_expect(status != TERN_OK, 0))
-                return status;
-            if (state == TERN_FREE) {
-                *claim = (tern_claim){true, false, mine};
-                return TERN_OK;
-            }
-            if (state == TERN_FROZEN)
-                return TERN_BEYOND;
-            if (!tern_state_may_hold(state, p->hash))
-                continue;
-        }
-        if (tern_probe_passes_by())
-            continue;
-        status = tern_probe_settle(*p, &verdict);
-        if (status != TERN_OK)
-            return status;
-        if (verdict == TERN_ENTRY_MOVED)
-            return TERN_MOVED;
-        if (verdict != TERN_ENTRY_OTHER) {
-            *claim = (tern_claim){false, verdict == TERN_ENTRY_ERASED, state};
-            return TERN_OK;
-        }
-    }
-    return TERN_ERR_FULL;
-}
-
-/* Near: moves to where a claim would find the key or would have to do more than read. True: the key
- * is there, for ever. */
-TERN_ALWAYS_INLINE bool tern_probe_look(tern_key_search *p, tern_shape s) {
-    uint64_t entry[1 + TERN_KEY_MAX / 8];
-    for (; p->left > 0; tern_probe_next(p, s)) {
-        uint64_t state;
-        (void)tern_state_load(p, s, true, &state);
-        if (state == TERN_FREE || state == TERN_FROZEN)
-            break;
-        if (!tern_state_may_hold(state, p->hash))
-            continue;
-        (void)tern_entry_get(p, s, true, entry);
-        tern_verdict verdict = tern_probe_judge(p, s, entry);
-        if (verdict != TERN_ENTRY_OTHER)
-            return verdict == TERN_ENTRY_MINE;
-    }
-    return false;
+/* Unlocks a near bucket. Meanwhile nobody changes its state, but for the mark of mend.c, which this
+ * overwrites. state: what it is then. */
+TERN_ALWAYS_INLINE void tern_state_unlock(const tern_key_search *p, tern_shape s, uint64_t state) {
+    /* R6: tern_state_cas, tern_state_load */
+    __atomic_store_n((uint64_t *)(void *)tern_bucket_near(p, s, 0), state, __ATOMIC_RELEASE);
 }
 
 /* Makes the entry of the key of p in entry, whose value words are there already. */
@@ -359,41 +251,18 @@ TERN_ALWAYS_INLINE void tern_entry_seal(const tern_key_search *p, tern_shape s, 
     entry[0] = tern_entry_check(p->part->nonce, p->index, s, entry, stamp);
 }
 
-/* Adds delta to a counter that an add has just met erased, with word in it: makes it delta. The
- * atomic that does is what the whole add comes to, be it this CAS, or the fetch-and-add after
- * another rank has brought the counter back. Waits only if it has moved. */
-tern_status tern_counter_revive(tern_key_search p, uint64_t word, uint64_t delta, uint64_t *before);
-
-/* Of a counter that has moved: waits until the key has, and returns TERN_MOVED then. */
-tern_status tern_counter_follow(tern_key_search p);
-
-/* Adds delta to the counter of a key that has a bucket, where p stands. [out] before. TERN_MOVED:
- * nothing was counted. */
-TERN_ALWAYS_INLINE tern_status tern_counter_add(const tern_key_search *p, tern_shape s, bool near,
-                                                uint64_t delta, uint64_t *before) {
-    uint64_t word, step = tern_counter_word(delta);
-    if (near && TERN_BROKEN(TERN_BREAK_ADD)) {
+/* Adds to a near counter. What it was: if it is gone, nothing has been counted. */
+TERN_ALWAYS_INLINE uint64_t tern_counter_add(uint64_t *counter, uint64_t step) {
+    if (TERN_BROKEN(TERN_BREAK_ADD)) {
         /* R7; broken on purpose */
-        word = __atomic_load_n(tern_counter_near(p, s), __ATOMIC_ACQUIRE);
+        const uint64_t word = __atomic_load_n(counter, __ATOMIC_ACQUIRE);
         tern_relax();
-        __atomic_store_n(tern_counter_near(p, s), word + step, __ATOMIC_RELEASE);
-    } else if (near) {
-        /* R7: tern_near_find_in, take */
-        word = __atomic_fetch_add(tern_counter_near(p, s), step, __ATOMIC_SEQ_CST);
-    } else {
-        tern_status status =
-            tern_atomic_fetch_add(p->worker, tern_bucket_far(p, s, 8), step, &word);
-        if (status != TERN_OK)
-            return status;
+        __atomic_store_n(counter, word + step, __ATOMIC_RELEASE);
+        return word;
     }
-    if (__builtin_expect(tern_counter_gone(word), 0))
-        return tern_counter_revive(*p, word + step, delta, before);
-    *before = tern_counter_number(word);
-    return TERN_OK;
+    /* R7: tern_near_find_in, take */
+    return __atomic_fetch_add(counter, step, __ATOMIC_SEQ_CST);
 }
-
-/* Tells the owner of the array that p stands in that it is getting full, if the table grows. */
-void tern_growth_wish(tern_key_search p);
 
 /* A new key that was put so far from where its probe began is a sign of it: one in a hundred at two
  * thirds of the buckets, where a table may stay. */
@@ -402,54 +271,5 @@ enum { TERN_PROBE_LONG = 64 };
 TERN_ALWAYS_INLINE bool tern_probe_is_crowded(const tern_key_search *p) {
     return __builtin_expect(tern_probe_passed(p) >= TERN_PROBE_LONG, 0);
 }
-
-TERN_ALWAYS_INLINE void tern_probe_report(const tern_key_search *p) {
-    if (tern_probe_is_crowded(p))
-        tern_growth_wish(*p);
-}
-
-/* Adds delta to the counter of the key, which gets a bucket if it has none. strict: as
- * tern_promise_is_strict says. [out] before. far_put: set where an entry was put that a flush
- * should follow. entry: room. TERN_MOVED, TERN_BEYOND. */
-TERN_ALWAYS_INLINE tern_status tern_probe_add(tern_key_search *p, tern_shape s, bool near,
-                                              bool look, bool strict, uint64_t delta,
-                                              uint64_t *entry, uint64_t *before, bool *far_put) {
-    tern_claim claim = {false, false, TERN_FREE};
-    const uint64_t mine = tern_state_taken(p->hash, p->table->rank);
-    tern_status status = tern_probe_claim(p, s, near, look, mine, entry, &claim);
-    if (__builtin_expect(status != TERN_OK, 0))
-        return status;
-    if (!claim.created)
-        return tern_counter_add(p, s, near, delta, before);
-    /* Nobody else touches the counter before the entry is there: a rank that finds the key finds
-     * what was added. */
-    tern_entry_seal(p, s, entry, tern_stamp_inserted(p->table->rank));
-    if (near) {
-        /* R9: tern_entry_put; before its release of the check */
-        __atomic_store_n(tern_counter_near(p, s), tern_counter_word(delta), __ATOMIC_RELAXED);
-    } else {
-        status = tern_atomic_fetch_add(p->worker, tern_bucket_far(p, s, 8),
-                                       tern_counter_word(delta), NULL);
-        if (status != TERN_OK)
-            return status;
-        *far_put = true;
-    }
-    *before = 0;
-    status = tern_entry_put(p, s, near, strict, entry);
-    tern_probe_report(p);
-    return status;
-}
-
-/* Finds the key in order to change it: unlike a find it waits for inserts that are under way, since
- * in a phase of writes they may have returned. On TERN_OK p stands at the bucket, and the entry,
- * not erased, is in entry. TERN_ERR_NOT_FOUND, TERN_MOVED, TERN_BEYOND. */
-tern_status tern_probe_locate(tern_key_search *p, uint64_t *entry);
-
-/* TERN_ERR_NOT_FOUND if the counter is erased already. */
-tern_status tern_counter_erase(tern_key_search *p);
-
-/* tern_probe_add for whatever table it is, in whatever array. */
-tern_status tern_probe_add_any(tern_key_search *p, bool look, bool strict, uint64_t delta,
-                               uint64_t *before, bool *far_put);
 
 #endif

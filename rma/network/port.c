@@ -73,7 +73,7 @@ static tern_status no_room(const tern_port *port) {
 
 /* Postings that have landed and are kept are the program's to end: there may be any number. */
 static tern_status take_posting(tern_worker *worker, tern_port *port, bool copied,
-                               tern_posting **posting) {
+                                tern_posting **posting) {
     if (port->under_way >= UNDER_WAY)
         forget_lost(worker->context, port);
     if (port->under_way >= UNDER_WAY)

@@ -7,6 +7,7 @@
 #include "thread_tools.h"
 
 #include "hashtable/call.h"
+#include "hashtable/op/op.h"
 #include "map/block.h"
 #include "map/call.h"
 #include "queue/queue.h"
@@ -34,21 +35,30 @@ static tern_table_key key_of(const tern_hashtable *table, uint64_t number) {
     return key;
 }
 
+/* An operation on a key of rank 0 by call. */
+static tern_status call(tern_worker *worker, const tern_hashtable *table, tern_op_kind kind,
+                        uint64_t number, const void *given, void *taken, tern_request *request) {
+    const tern_table_key key = key_of(table, number);
+    tern_op op;
+    tern_op_init(&op, kind, worker, table, key.words, key.hash, rw);
+    op.given = given;
+    op.taken = taken;
+    op.number = 1;
+    return tern_op_call(&op, request);
+}
+
 static void use_tables(job *j, tern_worker *worker, uint64_t number) {
-    uint64_t value[2] = {number, 0}, found[2] = {0, 0}, before;
-    tern_table_key key = key_of(j->values, number);
-    bool existed;
+    uint64_t value[2] = {number, 0}, found[2] = {0, 0};
     value[1] = ~number;
-    j->failures += tern_call_insert(worker, j->values, 0, &key, value, false, &existed) != TERN_OK;
+    j->failures += call(worker, j->values, TERN_OP_INSERT, number, value, NULL, NULL) != TERN_OK;
     j->failures += tern_hashtable_find(worker, j->values, &number, TERN_BY_RMA, found) != TERN_OK ||
                    found[1] != ~found[0];
     j->failures +=
         tern_hashtable_insert(worker, j->values, &number, value, TERN_BY_RMA, NULL) != TERN_OK;
-    j->failures +=
-        tern_call_find(worker, j->values, 0, &key, found) != TERN_OK || found[1] != ~found[0];
+    j->failures += call(worker, j->values, TERN_OP_FIND, number, NULL, found, NULL) != TERN_OK ||
+                   found[1] != ~found[0];
     number += (uint64_t)j->times * KEYS; /* the table grows */
-    key = key_of(j->counters, number);
-    j->failures += tern_call_add(worker, j->counters, 0, &key, 1, &before) != TERN_OK;
+    j->failures += call(worker, j->counters, TERN_OP_ADD, number, NULL, NULL, NULL) != TERN_OK;
     j->failures +=
         tern_hashtable_add(worker, j->counters, &number, 1, TERN_BY_RMA, NULL) != TERN_OK;
     j->added += 2;
@@ -255,10 +265,9 @@ static void destroyed_under_calls(void) {
         tern_hashtable *table = make_table(&f, false);
         tern_request requests[CALLS] = {0};
         uint64_t number = 7, value[2] = {1, 2}, got[CALLS][2];
-        const tern_table_key key = key_of(table, number);
         EXPECT_OK(tern_hashtable_insert(f.worker, table, &number, value, TERN_BY_RMA, NULL));
         for (int c = 0; c < CALLS; c++)
-            EXPECT_OK(tern_call_find_start(f.worker, table, 0, &key, got[c], &requests[c]));
+            EXPECT_OK(call(f.worker, table, TERN_OP_FIND, number, NULL, got[c], &requests[c]));
         EXPECT_OK(tern_hashtable_destroy(f.worker, table));
         for (int c = 0; c < CALLS; c++) {
             tern_status status = tern_wait(f.worker, &requests[c]);

@@ -8,7 +8,7 @@
 
 #include "fixture.h"
 
-#include "hashtable/near/probe.h"
+#include "hashtable/op/op.h"
 #include "map/block.h"
 #include "queue/slot.h"
 #include "rma/ring/doorbell.h"
@@ -148,11 +148,14 @@ static inline uint64_t *flip_local(const flip_scene *s, tern_ptr p, int i) {
 
 static inline uint64_t *flip_bucket(flip_scene *s, const tern_hashtable *table, const uint64_t *key,
                                     int i) {
-    uint64_t entry[1 + TERN_KEY_MAX / 8 + 32];
-    tern_key_search p = tern_probe_start(s->f.worker, table, key, tern_key_hash(table, key));
-    if (tern_probe_locate(&p, entry) != TERN_OK)
+    uint64_t value[32];
+    tern_op op;
+    tern_op_init(&op, TERN_OP_FIND, s->f.worker, table, key, tern_key_hash(table, key),
+                 TERN_READ_WRITE);
+    op.taken = value;
+    if (tern_op_run(&op) != TERN_OK)
         return NULL;
-    return flip_local(s, tern_bucket_far(&p, table->shape, 0), i);
+    return flip_local(s, tern_bucket_far(&op.probe, table->shape, 0), i);
 }
 
 static inline uint64_t *flip_pair(flip_scene *s, int i) {

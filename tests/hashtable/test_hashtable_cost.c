@@ -117,8 +117,7 @@ static void insert_all_new(fixture *f, tern_hashtable *table, const uint64_t *ke
 
 static const tern_flags rma = TERN_BY_RMA, call = TERN_BY_CALL;
 
-/* What an operation costs where owners put (hashtable/far/flight.h), or where they do not
- * (hashtable/operations.c). */
+/* What an operation costs where owners put, or where they do not (hashtable/op/remote.c). */
 static cost either(const tern_hashtable *table, cost puts, cost others) {
     return table->owners_put ? puts : others;
 }

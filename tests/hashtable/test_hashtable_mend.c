@@ -7,6 +7,7 @@
 
 #include "hashtable/growth/growth.h"
 #include "hashtable/bucket.h"
+#include "hashtable/op/op.h"
 #include "tern/hashtable_modify.h"
 
 enum { INTERVAL = 1000 /* ns between two questions */ };
@@ -374,10 +375,12 @@ static void a_stranger_is_named(void) {
     if (f.rank == 1) {
         key = number_owned_by(table, 0, 1);
         CU_ASSERT_EQUAL(value_of(&f, table, key), 1);
-        uint64_t entry[3], hash = hash_of(table, &key);
-        tern_key_search p = tern_probe_start(f.worker, table, &key, hash);
-        EXPECT_OK(tern_probe_locate(&p, entry));
-        uint64_t *state = (uint64_t *)(void *)tern_bucket_near(&p, table->shape, 0);
+        uint64_t value, hash = hash_of(table, &key);
+        tern_op op;
+        tern_op_init(&op, TERN_OP_FIND, f.worker, table, &key, hash, TERN_READ_WRITE);
+        op.taken = &value;
+        EXPECT_OK(tern_op_run(&op));
+        uint64_t *state = (uint64_t *)(void *)tern_bucket_near(&op.probe, table->shape, 0);
         scribble(state, tern_state_locked(hash, 2));
         EXPECT_OK(insert(&f, table, key, 2));
         CU_ASSERT_EQUAL(word_at(state), tern_state_unlocked(hash, false));

@@ -7,7 +7,7 @@
 #include "bucket_tools.h"
 #include "survivors.h"
 
-#include "hashtable/near/probe.h"
+#include "hashtable/op/op.h"
 
 static unsigned char value[1024];
 
@@ -53,10 +53,8 @@ static void wait_for_the_first_update(fixture *f, tern_hashtable *table, uint64_
     }
     while (now == old && EXPECT_OK(tern_atomic_load(f->worker, bucket, &now)))
         tern_progress(f->worker);
-    const tern_key_search p = tern_probe_start(f->worker, table, &key, hash);
-    tern_verdict verdict = TERN_ENTRY_OTHER;
-    EXPECT_OK(tern_probe_settle(p, &verdict));
-    CU_ASSERT_EQUAL(verdict, TERN_ENTRY_MINE);
+    uint64_t found[sizeof value / 8];
+    EXPECT_OK(tern_hashtable_find(f->worker, table, &key, TERN_BY_RMA, found));
 }
 
 static void others_update_when_rank_0_is_dead(void) {

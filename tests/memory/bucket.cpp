@@ -51,7 +51,7 @@ static bool entry_get(word &entry, word &check, int *value) {
 }
 
 /* The first update of a key, and its erase after that (tern_near_replace, tern_bucket_write),
- * against a find (find_moving) and a wait for an insert (tern_probe_settle): both take a state that
+ * against a find (direct_search) and a wait for an insert (tern_op_wait_for): both take a state that
  * was never updated for an insert on its way, which is wrong here. */
 struct update : rl::test_suite<update, 2> {
     word state, entry, check;
@@ -110,7 +110,7 @@ struct insert : rl::test_suite<insert, 2> {
     }
 };
 
-/* Two that change the same key (tern_bucket_lock, tern_bucket_read, tern_bucket_write): the one who
+/* Two that change the same key (tern_direct_replace): the one who
  * locks second reads the entry of the first, whole (tern_hashtable_modify). */
 struct locking : rl::test_suite<locking, 2> {
     word state, entry, check;
@@ -177,7 +177,7 @@ struct owner_puts : rl::test_suite<owner_puts, 2> {
 };
 
 /* A put of the owner that shows what it has replaced (tern_put_if.shows), against another one or a
- * rank of the node that locks the bucket and looks (tern_replace_hook_ask): no entry is shown to
+ * rank of the node that locks the bucket and looks (direct_replace): no entry is shown to
  * both, so a block that it names is given back once. near: the second is that rank. */
 template <bool near> struct shown : rl::test_suite<shown<near>, 2> {
     word state, entry, check;
@@ -214,7 +214,7 @@ template <bool near> struct shown : rl::test_suite<shown<near>, 2> {
     }
 };
 
-/* A find of a rank of another node (hashtable/far/flight.c), whose get brings the state and the
+/* A find of a rank of another node (hashtable/op/remote.c), whose get brings the state and the
  * entry in any order, against an insert and the first update. Who begins when the insert has
  * returned finds the key: a state that the get has brought says nothing but that the bucket was
  * free. */

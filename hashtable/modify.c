@@ -2,104 +2,39 @@
 
 #include "base/process.h"
 #include "hashtable/call.h"
-#include "hashtable/growth/growth.h"
-#include "hashtable/near/lock.h"
-#include "hashtable/operations.h"
 #include "hashtable/near/scratch.h"
+#include "hashtable/op/op.h"
 
-/*
- * Modifiers run at the owner with the bucket locked. A key that was not there gets its bucket
- * locked from the start: to others it is a key that is being inserted, and if the modifier refuses,
- * it is an erased one.
- */
+/* Modifiers run at the owner with the bucket locked: a hook that makes the value (op/op.h). */
 
-/* Moves to the key's bucket and locks it. [out] existed; [out] before: the state to go back to,
- * free if the bucket is a new one. */
-static tern_status open_bucket(tern_key_search *p, tern_absent absent, uint64_t *entry,
-                               bool *existed, uint64_t *before) {
-    const bool inserts = absent == TERN_ABSENT_INSERT;
-    tern_shape s = p->table->shape;
-    uint64_t guess;
-    tern_status status;
-    if (inserts) {
-        const uint64_t mine = tern_state_locked(p->hash, p->table->rank);
-        tern_claim claim = {false, false, TERN_FREE};
-        status = p->part->near != NULL ? tern_probe_claim(p, s, true, true, mine, entry, &claim)
-                                       : tern_probe_claim(p, s, false, true, mine, entry, &claim);
-        *before = TERN_FREE;
-        *existed = false;
-        if (status != TERN_OK || claim.created)
-            return status;
-        guess = claim.state;
-    } else {
-        status = tern_probe_locate(p, entry);
-        if (status != TERN_OK)
-            return status;
-        guess = tern_state_of_check(entry[0], p->hash);
-    }
-    status = tern_bucket_lock(p, guess, inserts ? TERN_LOCK_ANY : TERN_LOCK_LIVE, before);
-    *existed = status == TERN_OK && (*before & TERN_ERASED) == 0;
-    return status;
-}
+typedef struct modify_hook {
+    tern_op_hook hook; /* first */
+    tern_hashtable *table;
+    tern_modify_function function;
+    tern_modify_info *info;
+} modify_hook;
 
-/* Ends it: stores what the modifier made, or puts everything back. */
-static tern_status close_bucket(const tern_key_search *p, tern_status outcome, uint64_t before,
-                                uint64_t *entry) {
-    if (outcome == TERN_OK)
-        return tern_bucket_write(p, entry, false);
-    tern_status status;
-    if (before == TERN_FREE) {
-        memset(entry + 1 + p->table->shape.key_words, 0, 8 * (size_t)p->table->shape.value_words);
-        status = tern_bucket_write(p, entry, true);
-    } else {
-        status = tern_bucket_unlock(p, before);
-    }
-    return status == TERN_OK ? outcome : status;
-}
-
-/* Runs the modifier, whose bucket is locked. It may make progress, and the handlers that run then
- * must not take its bucket for one that nobody writes. */
-static tern_status modify_run(tern_hashtable *table, tern_modify_function function,
-                              tern_modify_info *info, void *value) {
+/* The modifier may make progress, and the handlers that run then must not take its bucket for one
+ * that nobody writes. */
+static tern_status modify_see(tern_op_hook *hook, const uint64_t *value, uint64_t *next) {
+    const modify_hook *h = (const modify_hook *)(const void *)hook;
+    h->info->existed = value != NULL;
     /* R5: mend_doubt */
-    atomic_fetch_add_explicit(&table->modifiers, 1, memory_order_relaxed);
-    const tern_status status = function(info, value);
-    atomic_fetch_sub_explicit(&table->modifiers, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&h->table->modifiers, 1, memory_order_relaxed);
+    const tern_status status = h->function(h->info, next);
+    atomic_fetch_sub_explicit(&h->table->modifiers, 1, memory_order_relaxed);
     return status;
 }
 
-/* Runs function here, where info->key lies in the key's padded words. [out] existed. */
+/* Runs function here, where info->key lies in the key's padded words. */
 static tern_status modify_bucket(tern_hashtable *table, uint64_t hash, tern_absent absent,
                                  tern_modify_function function, tern_modify_info *info) {
-    tern_shape s = table->shape;
-    tern_scratch room;
-    uint64_t *entry = tern_scratch_take(&room, 8 * tern_entry_words(s));
-    if (entry == NULL)
-        return TERN_ERR_MEMORY;
-    tern_table_enter(info->worker, table);
-    tern_key_search p = tern_probe_start(info->worker, table, info->key, hash);
-    uint64_t before = TERN_FREE;
-    bool existed = false;
-    tern_status status;
-    do
-        status = open_bucket(&p, absent, entry, &existed, &before);
-    while (tern_probe_again(&p, absent == TERN_ABSENT_INSERT, &status));
-    if (status != TERN_OK)
-        goto out;
-    if (before == TERN_FREE)
-        tern_probe_report(&p); /* a new bucket */
-    if (existed)
-        status = tern_bucket_read(&p, entry);
-    else
-        memset(entry + 1 + s.key_words, 0, 8 * (size_t)s.value_words);
-    info->existed = existed;
-    if (status == TERN_OK)
-        status = modify_run(table, function, info, entry + 1 + s.key_words);
-    status = close_bucket(&p, status, before, entry);
-out:
-    tern_table_exit(info->worker, table);
-    tern_scratch_free(&room);
-    return status;
+    modify_hook hook = {{modify_see, true}, table, function, info};
+    tern_op op;
+    tern_op_init(&op, absent == TERN_ABSENT_INSERT ? TERN_OP_INSERT : TERN_OP_REPLACE, info->worker,
+                 table, info->key, hash, TERN_READ_WRITE);
+    op.hook = &hook.hook;
+    return tern_op_run(&op);
 }
 
 /* A message: this, the key's padded words, the argument. */

@@ -1,0 +1,54 @@
+#include "hashtable/op/begin.h"
+
+#include "hashtable/call.h"
+
+/* What each kind of op needs. */
+typedef enum needs_of { ANY, VALUES, COUNTERS } needs_of;
+static const struct needs {
+    tern_flags excluded; /* the promise that the op itself would break */
+    needs_of of;         /* what the table must have */
+    bool given, taken, numbers;
+} needs[] = {
+    [TERN_OP_FIND] = {TERN_WRITE_ONLY, ANY, .taken = true},
+    [TERN_OP_INSERT] = {TERN_READ_ONLY, VALUES, .given = true},
+    [TERN_OP_INSERT_NEW] = {TERN_READ_ONLY, VALUES, .given = true},
+    [TERN_OP_ERASE] = {TERN_READ_ONLY, ANY},
+    [TERN_OP_ADD] = {TERN_READ_ONLY, COUNTERS},
+    [TERN_OP_COMPARE_SWAP] = {TERN_READ_ONLY, COUNTERS, .numbers = true},
+};
+
+static tern_status check_number(const char *name, uint64_t number) {
+    if (tern_counter_number(tern_counter_word(number)) == number)
+        return TERN_OK;
+    return tern_fail(TERN_ERR_RANGE, "%s: %lld is no counter's; they go from -2^61 to 2^61 - 1",
+                     name, (long long)number);
+}
+
+tern_status tern_op_check(const tern_op *op, const tern_worker *worker, const tern_hashtable *table,
+                          const void *key, tern_flags flags, const char *name) {
+    const struct needs *n = &needs[op->kind];
+    tern_status status = tern_hashtable_check(worker, table, key, flags, n->excluded, name);
+    if (status == TERN_OK && n->of != ANY)
+        status = tern_hashtable_check_kind(table, n->of == COUNTERS, name);
+    if (status != TERN_OK)
+        return status;
+    const bool counts = tern_shape_counts(table->shape);
+    if ((n->given && op->given == NULL && table->value_bytes > 0) ||
+        (n->taken && op->taken == NULL && (counts || table->value_bytes > 0)))
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", name);
+    if (n->numbers)
+        status = check_number(name, op->number);
+    if (status == TERN_OK && n->numbers)
+        status = check_number(name, op->desired);
+    if (status == TERN_OK && (tern_flags_way(flags) == TERN_BY_CALL || table->call_only))
+        status = n->taken   ? tern_call_check_find(table)
+                 : n->given ? tern_call_check_insert(table)
+                            : TERN_OK;
+    return status;
+}
+
+tern_path_kind tern_op_path(const tern_op *op, const tern_hashtable *table) {
+    return op->kind == TERN_OP_FIND          ? TERN_PATH_FIND
+           : tern_shape_counts(table->shape) ? TERN_PATH_ADD
+                                             : TERN_PATH_INSERT;
+}

@@ -1,0 +1,253 @@
+#include "hashtable/op/op.h"
+
+#include <stddef.h>
+
+#include "hashtable/growth/growth.h"
+
+/*
+ * An op that goes on in the next array of a part whose keys are moved (growth/growth.h), in steps:
+ *
+ *     NEWS     get what the owner tells of its arrays, where no next one is known, and else now and
+ *              then, so that later operations start in it
+ *     LEFT     load the state of a bucket whose counter is marked as moved: the copy is there when
+ *              the state says so
+ *     RESERVE  fetch-and-add of the room that an array has for new keys while keys are moved to it
+ *     WISH     put the byte that asks the owner for another array
+ *
+ * A key that has its bucket in the next array needs no room there, so the op looks for that first.
+ * It asks for room only when it stands at a free bucket.
+ *
+ * An op that waits for the owner holds no array between two looks at the news (outside). If probes
+ * start further on by then, it begins again there. So tours pass workers whose ops wait.
+ */
+
+static uint32_t follow_owner(const tern_op *op) {
+    return tern_hash_owner(op->probe.table, op->probe.hash);
+}
+
+/* Begins in another array. */
+static void follow_into(tern_op *op, const tern_table_part *part, bool permitted) {
+    op->probe.part = part;
+    op->probe.index = tern_part_bucket(part, op->probe.hash);
+    op->probe.left = part->count;
+    op->permitted = permitted;
+    op->asked = false;
+    op->refused = UINT64_MAX;
+    tern_op_set_out(op);
+}
+
+static void follow_ask(tern_op *op, tern_op_wants wants) {
+    op->wants = (uint8_t)wants;
+    op->stage = TERN_OP_NEWS;
+}
+
+/* The op goes on when the owner has gone on. */
+static void follow_turn(tern_op *op, tern_op_stage next) {
+    op->state = tern_state_locked(0, follow_owner(op));
+    op->waits = true;
+    op->stage = (uint8_t)next;
+}
+
+static void follow_wait(tern_op *op) {
+    op->outside = true;
+    op->generation = op->probe.part->generation;
+    follow_turn(op, TERN_OP_NEWS);
+}
+
+static void follow_wish(tern_op *op, unsigned char wish) {
+    const tern_ptr place =
+        tern_anchor_place(op->probe.table, follow_owner(op), offsetof(tern_anchor, wish));
+    op->wish = wish;
+    tern_op_started(op, TERN_OP_WISH,
+                    tern_transfer_put(op->probe.worker, place, &op->wish, 1, &op->transfer));
+}
+
+void tern_op_report(tern_op *op) {
+    if (!tern_probe_is_crowded(&op->probe)) {
+        tern_op_finish(op, TERN_OK);
+        return;
+    }
+    op->probe.table->inside[op->probe.worker->index].owes = true;
+    follow_wish(op, TERN_WISH_SOON);
+}
+
+void tern_op_leave(tern_op *op, tern_status met) {
+    if (!op->follows || (met == TERN_ERR_NOT_FOUND && !tern_table_moves(op->probe.table))) {
+        tern_op_finish(op, met);
+        return;
+    }
+    /* R1: growth_apply */
+    const tern_table_part *next = atomic_load_explicit(&op->probe.part->next, memory_order_acquire);
+    op->met = (int16_t)met;
+    if (next != NULL && !tern_growth_looks(op->probe.table))
+        follow_into(op, next, met == TERN_MOVED || !tern_op_creates(op));
+    else
+        follow_ask(op, TERN_OP_WANTS_NEXT);
+}
+
+void tern_op_ask_room(tern_op *op) {
+    if (op->asked) {
+        op->wants = TERN_OP_WANTS_ROOM;
+        follow_wait(op);
+    } else {
+        follow_ask(op, TERN_OP_WANTS_ROOM);
+    }
+}
+
+void tern_op_leave_counter(tern_op *op) {
+    op->moving = tern_table_moves(op->probe.table);
+    if (op->follows)
+        op->stage = TERN_OP_LEFT;
+    else
+        tern_op_finish(op, TERN_MOVED);
+}
+
+static void step_left(tern_op *op) {
+    if ((op->word & TERN_KIND) == TERN_LEFT)
+        tern_op_leave(op, TERN_MOVED);
+    else if (!op->moving)
+        tern_op_finish(op, tern_bucket_left(&op->probe));
+    else
+        follow_ask(op, TERN_OP_WANTS_COPY);
+}
+
+/* A move has left every bucket before the news say that it is over. */
+static void hear_of_copy(tern_op *op, const tern_news *news, bool known) {
+    op->moving =
+        !known || (news->generation == op->probe.part->generation && news->next_buckets != 0);
+    if (op->moving)
+        follow_turn(op, TERN_OP_LEFT);
+    else
+        op->stage = TERN_OP_LEFT;
+}
+
+static void hear_of_room(tern_op *op, const tern_news *news, bool known) {
+    op->permitted = known && news->generation >= op->probe.part->generation;
+    if (!known) {
+        follow_wait(op);
+    } else if (op->permitted) {
+        tern_op_create(op);
+    } else if (op->asked) {
+        op->run = 0;
+        op->stage = TERN_OP_LOOK;
+    } else {
+        const tern_ptr room =
+            tern_anchor_place(op->probe.table, follow_owner(op), offsetof(tern_anchor, room));
+        op->asked = true;
+        tern_op_started(op, TERN_OP_RESERVE,
+                        tern_transfer_atomic(op->probe.worker, room, TERN_ATOMIC_ADD, UINT64_MAX, 0,
+                                             &op->word, &op->transfer));
+    }
+}
+
+static void step_reserve(tern_op *op) {
+    op->permitted = (int64_t)op->word > 0;
+    if (op->permitted)
+        tern_op_create(op);
+    else
+        follow_wait(op);
+}
+
+/* Of a part that is full: whether its owner will not make room. */
+static bool follow_is_refused(tern_op *op, const tern_news *news) {
+    if (op->once)
+        return tern_growth_is_refused(&op->probe, news);
+    op->refused = op->refused == UINT64_MAX ? news->refused : op->refused;
+    return news->refused > op->refused ||
+           tern_growth_is_between(op->probe.worker, op->probe.table, news);
+}
+
+static void hear_of_next(tern_op *op, const tern_news *news, bool known) {
+    const tern_table_part *part = op->probe.part;
+    const tern_status met = (tern_status)op->met;
+    /* R1: growth_apply */
+    const tern_table_part *next = atomic_load_explicit(&part->next, memory_order_acquire);
+    if (next != NULL) {
+        follow_into(op, next,
+                    met == TERN_MOVED || !tern_op_creates(op) ||
+                        (known && news->generation >= next->generation));
+    } else if (known && (met == TERN_ERR_NOT_FOUND ||
+                         (met == TERN_ERR_FULL && follow_is_refused(op, news)))) {
+        tern_op_finish(op, met);
+    } else if (known && met == TERN_ERR_FULL) {
+        follow_wish(op, TERN_WISH_NOW);
+    } else if (known && news->generation == part->generation && news->next_buckets == 0) {
+        tern_op_finish(op, tern_bucket_left(&op->probe)); /* news are told before */
+    } else {
+        follow_wait(op);
+    }
+}
+
+/* The next operation makes progress. */
+static void follow_hear(tern_op *op, const tern_news *news, bool known) {
+    const tern_hashtable *table = op->probe.table;
+    const tern_table_part *start = tern_table_part_of(table, follow_owner(op));
+    const bool anew = op->outside && start->generation > op->generation;
+    table->inside[op->probe.worker->index].owes = true;
+    op->outside = false;
+    if (anew)
+        follow_into(op, start, true);
+    else if (op->wants == TERN_OP_WANTS_ROOM)
+        hear_of_room(op, news, known);
+    else if (op->wants == TERN_OP_WANTS_COPY)
+        hear_of_copy(op, news, known);
+    else
+        hear_of_next(op, news, known);
+}
+
+static void step_news(tern_op *op) {
+    const tern_hashtable *table = op->probe.table;
+    tern_worker *worker = op->probe.worker;
+    const uint32_t owner = follow_owner(op);
+    if (op->remote && owner != table->rank) {
+        const tern_ptr place = tern_anchor_place(table, owner, offsetof(tern_anchor, news));
+        tern_op_started(
+            op, TERN_OP_HEAR,
+            tern_transfer_get(worker, op->room, place, sizeof(tern_news), &op->transfer));
+        return;
+    }
+    tern_news news;
+    bool known;
+    const tern_status status = tern_growth_learn(worker, table, owner, &news, &known);
+    if (status == TERN_OK)
+        follow_hear(op, &news, known);
+    else
+        tern_op_finish(op, status);
+}
+
+static void step_hear(tern_op *op) {
+    tern_news news;
+    bool known;
+    memcpy(&news, op->room, sizeof news);
+    const tern_status status =
+        tern_growth_hear(op->probe.worker, op->probe.table, follow_owner(op), &news, &known);
+    if (status == TERN_OK)
+        follow_hear(op, &news, known);
+    else
+        tern_op_finish(op, status);
+}
+
+void tern_op_step_follow(tern_op *op) {
+    switch ((tern_op_stage)op->stage) {
+    case TERN_OP_NEWS:
+        step_news(op);
+        break;
+    case TERN_OP_HEAR:
+        step_hear(op);
+        break;
+    case TERN_OP_LEFT:
+        tern_op_atomic(op, TERN_OP_LOADED, TERN_ATOMIC_LOAD, 0, 0, 0);
+        break;
+    case TERN_OP_LOADED:
+        step_left(op);
+        break;
+    case TERN_OP_RESERVE:
+        step_reserve(op);
+        break;
+    default: /* WISH */
+        if (op->wish == TERN_WISH_SOON)
+            tern_op_finish(op, TERN_OK);
+        else
+            follow_wait(op);
+    }
+}

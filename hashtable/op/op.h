@@ -1,0 +1,267 @@
+#ifndef TERN_HASHTABLE_OP_OP_H
+#define TERN_HASHTABLE_OP_OP_H
+
+/*
+ * Op: one operation on one key of a table, whatever asks for it and whatever way it takes. It goes
+ * on in steps, each of which never waits for another rank:
+ *
+ *     begin    tern_op_init, and the arguments of its kind
+ *     path     direct, where load and store reach the bucket; remote, where they do not
+ *     step     looks at buckets, until it meets what ends the search, and acts on that
+ *     finish   the outcome, and the results
+ *
+ * What a look at a bucket says is a sight. What an op does about each sight depends on its kind
+ * alone (op.c). The two paths supply the look and three actions: create an entry, replace one, work
+ * on a counter:
+ *
+ *     direct.c   by load, store and the processor's atomics; an action is one step
+ *     remote.c   by gets and put-ifs or, where the owner does not serve these, by atomics and puts
+ *                under the bucket's lock; an action is a row of stages, each one round trip
+ *
+ * When the part has moved its keys, an op goes on in the next array (follow.c), the same way on
+ * both paths.
+ *
+ * Who drives an op: tern_op_run waits for it. A pool of requests and a window of a batch start ops
+ * and step them in progress (pool.c, window.c). In a handler tern_op_run does not wait for other
+ * ranks: TERN_ERR_AGAIN, and nothing has been changed.
+ *
+ * Which array an op holds. Between steps an op may stand in an array whose memory its owner would
+ * like to have back. tern_op_holds says so, and a tour (growth/tour.c) does not pass the worker
+ * meanwhile. An op that waits for the owner itself holds none (outside): it begins anew behind the
+ * wait, if probes start further on by then.
+ */
+
+#include "hashtable/near/probe.h"
+#include "rma/transfer.h"
+
+typedef enum tern_op_kind {
+    TERN_OP_FIND,
+    TERN_OP_INSERT,
+    TERN_OP_INSERT_NEW, /* a key that is there stays as it is */
+    TERN_OP_REPLACE,    /* the value of a key that is there */
+    TERN_OP_ERASE,
+    TERN_OP_ADD,          /* to a counter */
+    TERN_OP_COMPARE_SWAP, /* of a counter that is there */
+    TERN_OP_COPY          /* of an entry, into the array that its keys are moved to */
+} tern_op_kind;
+
+typedef enum tern_op_stage {
+    TERN_OP_DONE,
+    TERN_OP_LOOK, /* at the bucket where the probe stands */
+    /* remote.c */
+    TERN_OP_GET,    /* buckets, whole cache lines, states and counters included */
+    TERN_OP_STORE,  /* a put-if */
+    TERN_OP_STATE,  /* load the state of a bucket whose entry is not whole */
+    TERN_OP_COUNT,  /* an atomic of the counter */
+    TERN_OP_REVIVE, /* compare and swap the counter, which was erased */
+    TERN_OP_CLAIM,  /* compare and swap the state of a free bucket */
+    TERN_OP_BEGIN,  /* add the first number to the counter of a claimed bucket */
+    TERN_OP_LOCK,   /* compare and swap the state of a bucket that holds the key */
+    TERN_OP_READ,   /* get the entry of a locked bucket */
+    TERN_OP_UNLOCK, /* compare and swap the state of a locked bucket */
+    /* follow.c */
+    TERN_OP_NEWS,    /* get what the owner tells of its arrays */
+    TERN_OP_HEAR,    /* which is on its way */
+    TERN_OP_LEFT,    /* load the state of a bucket whose counter is marked as moved */
+    TERN_OP_LOADED,  /* which is on its way */
+    TERN_OP_RESERVE, /* take room in an array that keys are being moved to */
+    TERN_OP_WISH     /* put a byte that asks the owner for another array */
+} tern_op_stage;
+
+/* What a look at a bucket says of the key. */
+typedef enum tern_sight {
+    TERN_SIGHT_FREE,   /* no rank has taken the bucket: the key is not in this array */
+    TERN_SIGHT_FROZEN, /* it was free when the keys were moved on: the key is in the next array, if
+                          it is anywhere */
+    TERN_SIGHT_BUSY,   /* its entry is not whole: another rank may be writing it */
+    TERN_SIGHT_LIVE,
+    TERN_SIGHT_ERASED,
+    TERN_SIGHT_MOVED,
+    TERN_SIGHT_END /* the search has been at every bucket */
+} tern_sight;
+
+/*
+ * A hook sees the value of a key before an op replaces or erases it, while nobody changes it: under
+ * the lock of the bucket or, where owners put, as the put-if has found it. A remote op shows it
+ * what a get has brought, and then what its put has replaced, or NULL if that was no value: the
+ * last one counts. What the hook saw last belongs to this op, and to no other. Anything but TERN_OK
+ * leaves the value where it is, and is the op's outcome. A hook never waits.
+ *
+ * makes: the hook also makes the value that takes its place. It finds a copy of the old one in
+ * next, or zeros where the key was not there, and value is NULL then.
+ */
+typedef struct tern_op_hook {
+    tern_status (*see)(struct tern_op_hook *hook, const uint64_t *value, uint64_t *next);
+    bool makes;
+} tern_op_hook;
+
+/* What an op looks at the owner's news for. */
+typedef enum tern_op_wants {
+    TERN_OP_WANTS_NEXT, /* the array behind the one that it stands in */
+    TERN_OP_WANTS_ROOM, /* a free bucket of an array that keys are being moved to */
+    TERN_OP_WANTS_COPY  /* of a counter that is marked as moved */
+} tern_op_wants;
+
+/* Its caller owns its memory, which does not move until it is done. */
+typedef struct tern_op {
+    /* Arguments. */
+    uint8_t kind, stage;
+    uint8_t promise; /* of tern_flags */
+    bool remote;     /* load and store do not reach the bucket */
+    bool follows;    /* goes on in the next array; else its outcome is TERN_MOVED or TERN_BEYOND */
+    bool grave;      /* of a copy: the entry is not whole, and its state names a dead rank */
+    bool once;       /* it ends where it would have to wait for another rank */
+    /* What it waits for, if it waits: the rank that state names. */
+    bool waits;
+    bool outside; /* while it waits it holds no array */
+    tern_key_search probe;
+    const void *given; /* value_bytes; of a copy the words behind the key, of a grave the entry */
+    void *taken;       /* [out] of a find: value_bytes, or a number */
+    uint64_t number;   /* of an add: what is added; of a swap: what is expected; of a copy: the
+                          counter */
+    union {
+        uint64_t desired; /* of a swap */
+        uint64_t mine;    /* of a copy: the state that takes a bucket */
+    };
+    tern_op_hook *hook; /* NULL: none */
+    /* When done. */
+    tern_status outcome; /* without a detail: TERN_OK, TERN_ERR_NOT_FOUND, TERN_ERR_FULL */
+    uint32_t generation; /* of the array that it stands in, or stood in */
+    uint64_t result;     /* of an insert: 1 if the key was there; of a counter: the number before */
+    /* Under way. */
+    uint64_t state;    /* of the bucket, when it was seen last */
+    uint64_t word;     /* what an atomic gave */
+    uint64_t expected; /* what it compared with */
+    uint64_t doubted;  /* the state of a bucket that does not go with its entry, */
+    uint32_t doubts;   /* and how often it was looked at in vain */
+    uint8_t wants;
+    bool permitted; /* to take a free bucket */
+    bool asked;     /* for room, in this array */
+    bool moving;    /* whether keys were, when a moved counter was looked at */
+    unsigned char wish;
+    int16_t met;          /* how the array ended that the op leaves */
+    uint64_t refused;     /* what the news said at first; UINT64_MAX: not looked yet */
+    const uint64_t *seen; /* the entry, during a step */
+    tern_transfer transfer;
+    uint64_t *room;      /* of a remote op: the buckets that are here, and what is put */
+    uint64_t first;      /* of these buckets; */
+    uint32_t count, run; /* how many, and how many the last get was to bring */
+} tern_op;
+
+_Static_assert(sizeof(tern_op) <= 256, "a pool and a batch have many");
+
+/* The arguments that every op has. key: padded words, which stay until the op is done. */
+static inline void tern_op_init(tern_op *op, tern_op_kind kind, tern_worker *worker,
+                                const tern_hashtable *table, const uint64_t *key, uint64_t hash,
+                                tern_flags promise) {
+    op->kind = (uint8_t)kind;
+    op->promise = (uint8_t)promise;
+    op->follows = true;
+    op->grave = false;
+    op->probe.worker = worker;
+    op->probe.table = table;
+    op->probe.key = key;
+    op->probe.hash = hash;
+    op->hook = NULL;
+}
+
+/* Does it, and waits for it. The outcome. */
+tern_status tern_op_run(tern_op *op);
+/* The same in one array alone. */
+tern_status tern_op_run_in(tern_op *op, const tern_table_part *part);
+
+/* Bytes of the room that a remote op has until it is done. */
+size_t tern_op_room(const tern_hashtable *table);
+/* Whether an op on a part of that owner is remote. */
+static inline bool tern_op_is_remote(const tern_hashtable *table, uint32_t owner) {
+    return table->part[owner].near == NULL;
+}
+
+/* Starts it, in the array where probes start. room: of tern_op_room bytes, or NULL if it is not
+ * remote. Not within another op's step. */
+void tern_op_start(tern_op *op, uint64_t *room);
+/* Takes the steps whose time has come. Returns how many. If an error is the outcome, the transfer
+ * may be under way for ever, and the room is the network's. */
+size_t tern_op_step(tern_op *op);
+
+static inline bool tern_op_is_lost(const tern_op *op) { return op->transfer.under_way; }
+
+/* Whether an op that is under way may touch an array of the owner that is older than generation. */
+static inline bool tern_op_holds(const tern_op *op, uint32_t owner, uint64_t generation) {
+    return !op->outside && tern_hash_owner(op->probe.table, op->probe.hash) == owner &&
+           op->probe.part->generation < generation;
+}
+
+/* ---- What the files of this folder share. ---- */
+
+/* Whether a new key gets a bucket. */
+static inline bool tern_op_creates(const tern_op *op) {
+    return op->kind == TERN_OP_INSERT || op->kind == TERN_OP_INSERT_NEW ||
+           op->kind == TERN_OP_ADD || op->kind == TERN_OP_COPY;
+}
+
+/* op.c */
+
+void tern_op_finish(tern_op *op, tern_status outcome);
+/* What was started is under way, or has failed. */
+void tern_op_started(tern_op *op, tern_op_stage stage, tern_status status);
+/* An atomic of a word of the probe's bucket, at bytes from its start. */
+void tern_op_atomic(tern_op *op, tern_op_stage stage, tern_atomic_op what, uint32_t at,
+                    uint64_t operand, uint64_t expected);
+/* Takes the free bucket that the probe is at for a new key. */
+void tern_op_create(tern_op *op);
+/* Acts on what is seen of the bucket that the probe is at: state and entry are in the op. */
+void tern_op_meet(tern_op *op, tern_sight sight);
+/* Whether the search goes on behind a bucket whose entry is not whole. */
+bool tern_op_passes(const tern_op *op, uint64_t state);
+/* The op goes on when the rank that state names has gone on. */
+void tern_op_wait_for(tern_op *op, uint64_t state);
+/* Notes a state that does not go with its entry. Whether it was met so often in a row. */
+bool tern_op_doubts(tern_op *op, uint64_t state, uint32_t looks);
+/* Begins where the probe stands. */
+void tern_op_set_out(tern_op *op);
+/* Of a counter that is there: what an atomic that is no add has found. */
+void tern_op_counted(tern_op *op, uint64_t word);
+/* Shows the hook the value before, if there is one, and writes the words that the op stores. shown:
+ * that value, or NULL; may be the same as value. */
+tern_status tern_op_fill(tern_op *op, const uint64_t *shown, uint64_t *value);
+
+/* direct.c */
+
+void tern_direct_look(tern_op *op);
+void tern_direct_create(tern_op *op);
+/* erased: whether the key is, by its entry. */
+void tern_direct_replace(tern_op *op, bool erased);
+void tern_direct_count(tern_op *op);
+
+/* remote.c */
+
+/* Buckets that its room holds, at most. */
+static inline uint64_t tern_remote_buckets(tern_shape s) {
+    enum { ROOM = 1024 };
+
+    return s.stride < ROOM ? ROOM / s.stride : 1;
+}
+
+void tern_remote_set_out(tern_op *op);
+void tern_remote_look(tern_op *op);
+void tern_remote_create(tern_op *op);
+void tern_remote_replace(tern_op *op, bool erased);
+void tern_remote_count(tern_op *op);
+void tern_remote_step(tern_op *op);
+
+/* follow.c */
+
+/* At the end of an array: TERN_MOVED, TERN_BEYOND, TERN_ERR_FULL, or TERN_ERR_NOT_FOUND after a
+ * look at all buckets. */
+void tern_op_leave(tern_op *op, tern_status met);
+/* The key's counter is marked as moved. */
+void tern_op_leave_counter(tern_op *op);
+/* The probe is at a free bucket, which the op is not permitted to take. */
+void tern_op_ask_room(tern_op *op);
+/* A new key has its bucket, maybe far from where its probe began: asks for growth, and ends. */
+void tern_op_report(tern_op *op);
+/* The steps of the stages NEWS, LEFT, RESERVE and WISH. */
+void tern_op_step_follow(tern_op *op);
+
+#endif
