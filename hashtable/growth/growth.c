@@ -91,7 +91,8 @@ tern_status tern_growth_publish(tern_worker *worker, tern_growth *growth, const 
     tern_status status = growth_apply(worker, growth, table->rank, news);
     pthread_mutex_unlock(&growth->lock);
     tern_ptr place = tern_anchor_place(table, table->rank, offsetof(tern_anchor, news));
-    /* R2: growth_learn; a reader of the news may go to the new array at once: it is clear before */
+    /* R2: tern_growth_learn; a reader of the news may go to the new array at once: it is clear
+     * before */
     atomic_thread_fence(memory_order_release);
     if (status == TERN_OK)
         status = tern_put(worker, place, &sealed, sizeof sealed);

@@ -34,8 +34,8 @@
  * collective call on the table. So nobody meets other memory where it looks for an array that it
  * knows of, and late adds do no harm.
  *
- * What takes an op from one array to the next is op/follow.c. It waits for the owner's progress, with
- * progress; in handlers it ends with TERN_ERR_AGAIN, and if the owner died with TERN_ERR_PEER.
+ * What takes an op from one array to the next is op/follow.c. It waits for the owner's progress,
+ * with progress; in handlers it ends with TERN_ERR_AGAIN, and if the owner died with TERN_ERR_PEER.
  */
 
 #include <pthread.h>

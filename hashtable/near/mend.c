@@ -184,7 +184,7 @@ static void mend_served(const tern_key_search *p, uint64_t state) {
 }
 
 static void mend_doubt(tern_worker *worker, const tern_hashtable *table, const doubt *d) {
-    /* R5: modify_run; of this thread's own modifiers, which make progress while they have a bucket
+    /* R5: modify_see; of this thread's own modifiers, which make progress while they have a bucket
      */
     if (atomic_load_explicit(&table->modifiers, memory_order_relaxed) > 0)
         return;
