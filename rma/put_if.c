@@ -57,12 +57,15 @@ static void put_words(uint64_t *to, const uint64_t *words, size_t count, size_t 
     __atomic_store_n(to + last, words[last], __ATOMIC_SEQ_CST);
 }
 
-/* [out] to: the word, as it was seen, and what lies behind it, so many words in all. */
+/* [out] to: the word, as it was seen, and what lies behind it, so many words in all. An atomic that
+ * the origin sends because of these words comes behind them. */
 static void put_if_read(const uint64_t *word, uint64_t seen, uint64_t count, uint64_t *to) {
     to[0] = seen;
     for (uint64_t i = 1; i < count; i++)
         /* R2: put_words, tern_entry_put; behind the word */
         to[i] = __atomic_load_n(word + i, __ATOMIC_RELAXED);
+    /* R2: tern_entry_put; the counter that the entry belongs to is changed behind it */
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
 
 bool tern_put_if_serve(tern_worker *worker, uint32_t source, const tern_message *message,

@@ -251,6 +251,103 @@ struct far_find : rl::test_suite<far_find, 2> {
     }
 };
 
+/* A new counter that the owner puts for a rank of another node, against the first add to the same
+ * key by a rank of the owner's node (tern_put_if_serve, tern_probe_add): one takes the bucket and
+ * the other one adds to its number. The one that the owner serves has read the bucket in the answer
+ * and adds by a message (put_if_read, serve_atomic). */
+struct claims : rl::test_suite<claims, 2> {
+    word state, counter, entry, check;
+    plain added[2];
+
+    void before() {
+        STORE(state, FREE, relaxed);
+        STORE(counter, 0, relaxed);
+        STORE(entry, 0, relaxed);
+        STORE(check, 0, relaxed);
+        WRITE(added[0], 0);
+        WRITE(added[1], 0);
+    }
+
+    bool take(bool owner) {
+        if (!owner || !is("put into any state"))
+            return state_cas(state, FREE, TAKEN) == FREE;
+        STORE(state, TAKEN, relaxed);
+        return true;
+    }
+
+    /* Whether the entry that is there passes. */
+    bool look(bool owner) {
+        int value;
+        if (!owner)
+            return entry_get(entry, check, &value);
+        const int sum = LOAD(check, relaxed);
+        value = LOAD(entry, relaxed);
+        FENCE("answer's fence", acquire);
+        return sum == value && sum != 0;
+    }
+
+    void thread(unsigned index) {
+        const bool owner = index == 0;
+        if (take(owner)) {
+            if (owner)
+                FENCE("owner's fence", release);
+            if (!is("number behind the check"))
+                STORE(counter, 1, relaxed);
+            entry_put(entry, check, 1);
+            if (is("number behind the check"))
+                STORE(counter, 1, relaxed);
+        } else if (look(owner)) {
+            /* Relacy's read-modify-writes see the last store, so the load stands for the add's. */
+            RL_ASSERT(LOAD(counter, seq_cst) == 1);
+            ADD(counter, 1, seq_cst);
+        } else {
+            return; /* waits for the other one's entry */
+        }
+        WRITE(added[index], 1);
+    }
+
+    void after() { RL_ASSERT(LOAD(counter, relaxed) == READ(added[0]) + READ(added[1])); }
+};
+
+/* A map's value in a block (map/block.c): a find that has read the descriptor reads the whole block,
+ * or words of the block that is made next in the same memory (tern_block_make, tern_block_read). In
+ * the second case the descriptor that it then reads is another one. */
+struct block : rl::test_suite<block, 2> {
+    enum { FIRST = 1, SECOND = 2, NEXT = 3 };
+
+    word entry, check, memory; /* the entry is the descriptor */
+
+    void before() {
+        STORE(entry, 0, relaxed);
+        STORE(check, 0, relaxed);
+        STORE(memory, 0, relaxed);
+    }
+
+    void make(int value) {
+        FENCE("maker's fence", release);
+        STORE(memory, value, relaxed);
+    }
+
+    void thread(unsigned index) {
+        if (index == 0) {
+            make(FIRST);
+            entry_put(entry, check, FIRST);
+            entry_replace(entry, check, SECOND);
+            make(NEXT);
+            return;
+        }
+        int descriptor;
+        if (!entry_get(entry, check, &descriptor) || descriptor != FIRST)
+            return;
+        const int value = LOAD(memory, relaxed);
+        RL_ASSERT(value != 0);
+        if (value == FIRST)
+            return;
+        FENCE("finder's fence", acquire);
+        RL_ASSERT(!entry_get(entry, check, &descriptor) || descriptor != FIRST);
+    }
+};
+
 /* A key as a find looks at it: its bucket, with an entry or a counter. */
 struct bucket {
     word state, entry, check, counter;
@@ -374,6 +471,14 @@ int main(int argc, char **argv) {
     good &= check<far_find>({"find of another node",
                              EVERY,
                              {"state of the get", "getter's fence", "owner's fence"}});
+    good &= check<claims>({"two first adds",
+                           EVERY,
+                           {"put into any state", "number behind the check", "answer's fence",
+                            "check's release", "check's acquire"}});
+    good &= check<block>({"value in a block",
+                          EVERY,
+                          {"maker's fence", "finder's fence", "check's release",
+                           "check's acquire"}});
     one_order = true;
     good &= check<both<inserts, inserts>>(
         {"two inserts", EVERY, {"check's place", "find's place", "state's place"}});

@@ -140,6 +140,77 @@ struct start : rl::test_suite<start, 2> {
     }
 };
 
+/* An old bucket whose value changes, and its copy. */
+struct values {
+    enum { OWNER = GARBAGE + 1 }; /* a state: locked by the move */
+
+    word state, entry, check, copy;
+    plain changed, moved;
+
+    void start() {
+        STORE(state, TAKEN, relaxed);
+        STORE(entry, 1, relaxed);
+        STORE(check, 1, relaxed);
+        STORE(copy, 0, relaxed);
+        WRITE(changed, 0);
+        WRITE(moved, 0);
+    }
+
+    bool whole(int *value) {
+        const int sum = LOAD(check, acquire);
+        *value = LOAD(entry, relaxed);
+        return sum == *value;
+    }
+
+    void put(int value) {
+        rl::atomic_thread_fence(release, $);
+        STORE(entry, value, relaxed);
+        STORE(check, value, release);
+    }
+
+    /* move_keys, from the look in front of the lock on. False: another round. */
+    bool move(int seen) {
+        int early, value;
+        if (!whole(&early) || cas(state, seen, OWNER, but("state's order", acq_rel)) != seen)
+            return false;
+        const bool good = whole(&value);
+        RL_ASSERT(good);
+        STORE(copy, is("copied before the lock") ? early : value, relaxed);
+        STORE(check, MOVED, release);
+        cas(state, OWNER, LEFT, acq_rel);
+        WRITE(moved, 1);
+        return true;
+    }
+};
+
+/* A change of a value under its lock, such as a modifier's, while the array moves: the move waits
+ * for the lock, and its copy has the change (modify_bucket, tern_bucket_write, move_hold). */
+struct held : rl::test_suite<held, 2>, values {
+    void before() { start(); }
+
+    void thread(unsigned index) {
+        int value;
+        if (index == 0) {
+            if (cas(state, TAKEN, LOCKED, but("state's order", acq_rel)) != TAKEN)
+                return; /* moved */
+            const bool good = whole(&value);
+            RL_ASSERT(good);
+            put(value + 1);
+            STORE(state, TAKEN, but("unlocker's release", release));
+            WRITE(changed, 1);
+            return;
+        }
+        const int seen = LOAD(state, acquire);
+        if (seen == TAKEN || is("any lock is taken over"))
+            (void)move(seen);
+    }
+
+    void after() {
+        if (READ(moved))
+            RL_ASSERT(LOAD(copy, relaxed) == 1 + READ(changed));
+    }
+};
+
 /* A writer that dies: the owner that finds its entry not whole looks once more after it knows of
  * the death (move, bury), so an insert that was finished is not buried. */
 struct death : rl::test_suite<death, 2> {
@@ -203,6 +274,10 @@ int main(int argc, char **argv) {
     good &= check<moved>({"moved", EVERY, {"mark's release", "check's acquire"}});
     good &= check<add>({"late add", EVERY, {"leaver's order", "follower's acquire"}});
     good &= check<copy>({"copy", EVERY, {"copy's release"}});
+    good &= check<held>({"lock that is held",
+                         EVERY,
+                         {"state's order", "unlocker's release", "copied before the lock",
+                          "any lock is taken over"}});
     good &= check<start>({"start", EVERY, {"apply's release", "start's acquire"}});
     good &= check<both>({"two arrays", EVERY, {"mark's place", "check's place", "find's place"}});
     good &= check<death>({"death", EVERY, {"second look"}});
