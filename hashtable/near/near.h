@@ -8,7 +8,8 @@
  * whose entry is whole and not erased, and one CAS succeeds at once, or an add meets a counter.
  * Whatever else it meets (an entry on its way, a lock, an erased key, another key with the same
  * tag, a bucket that is neither free nor taken nor locked, a full part) it leaves to the general
- * operation, which begins anew: nothing has been changed by then.
+ * operation, which begins anew: nothing has been changed by then. It has not entered the table
+ * (tern_table_enter) and so makes no progress, in which a tour could pass.
  *
  * Linearization points and memory order are those of probe.h. One look differs: a bucket's key is
  * read before its state. If it is the key that is looked for, the check decides, as it does for far
@@ -109,8 +110,11 @@ TERN_ALWAYS_INLINE tern_near tern_near_add(tern_key_search p, uint64_t delta, te
     tern_near met = tern_near_probe(&p, s, entry);
     if (met == TERN_NEAR_MINE) {
         const uint64_t word = tern_counter_add(tern_counter_near(&p, s), tern_counter_word(delta));
+        const bool gone = tern_counter_gone(word);
+        if (__builtin_expect(gone, 0))
+            return TERN_NEAR_LEFT;
         *before = tern_counter_number(word);
-        return __builtin_expect(tern_counter_gone(word), 0) ? TERN_NEAR_LEFT : met;
+        return met;
     }
     if (met == TERN_NEAR_FREE)
         *before = 0;

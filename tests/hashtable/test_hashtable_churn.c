@@ -5,6 +5,7 @@
 
 #include "table_tools.h"
 
+#include "hashtable/near/near.h"
 #include "hashtable/table.h"
 #include "map/map.h"
 
@@ -235,6 +236,43 @@ static void an_operation_is_halfway(void) {
     fixture_close(&f);
 }
 
+/* An add by the short path has not entered the table, so a tour may pass in any progress that it
+ * makes. A counter that is marked as moved, or is erased, it leaves to the general path. */
+static void the_short_path_makes_no_progress(void) {
+    static const uint64_t marks[] = {TERN_COUNTER_MOVED, TERN_COUNTER_ERASED};
+
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *table = NULL;
+    const tern_hashtable_options options = {
+        .key_bytes = 8, .counter = 1, .grow = 1, .capacity = CAPACITY};
+    EXPECT_OK(tern_hashtable_create(f.worker, &options, &table));
+    const uint64_t key = number_owned_by(table, f.rank, 0);
+    EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 5, TERN_BY_RMA, NULL));
+    const tern_key_search p = tern_probe_start(f.worker, table, &key, tern_hash_word(&key, 0));
+    for (size_t i = 0; p.part->near != NULL && i < sizeof marks / sizeof marks[0]; i++) {
+        uint64_t *counter = tern_counter_near(&p, TERN_SHAPE_COUNT8), before = 77;
+        __atomic_fetch_or(counter, marks[i], __ATOMIC_SEQ_CST);
+        table->inside[f.worker->index].owes = true;
+        const uint64_t rounds = atomic_load(&f.worker->rounds);
+        CU_ASSERT_EQUAL(tern_near_add(p, 2, TERN_READ_WRITE, &before), TERN_NEAR_LEFT);
+        CU_ASSERT_EQUAL(atomic_load(&f.worker->rounds), rounds);
+        CU_ASSERT_EQUAL(before, 77);
+        tern_error_clear();
+        __atomic_fetch_and(counter, ~marks[i], __ATOMIC_SEQ_CST);
+    }
+    EXPECT_OK(tern_hashtable_erase(f.worker, table, &key, TERN_BY_RMA));
+    uint64_t before = 77;
+    EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 3, TERN_BY_RMA, &before));
+    CU_ASSERT_EQUAL(before, 0);
+    EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, TERN_BY_RMA, &before));
+    CU_ASSERT_EQUAL(before, 3);
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    fixture_close(&f);
+}
+
 /* A table that has grown is cleared: its memory comes back, and it is used as before. */
 static void a_large_clear(void) {
     enum { KEYS = 2000, SOME = 40 };
@@ -321,6 +359,7 @@ int main(int argc, char **argv) {
         {"growing_maps", growing_maps},
         {"a_large_clear", a_large_clear},
         {"an_operation_is_halfway", an_operation_is_halfway},
+        {"the_short_path_makes_no_progress", the_short_path_makes_no_progress},
     };
     return tern_test_main(argc, argv, "hashtable_churn", tests, sizeof tests / sizeof tests[0]);
 }
