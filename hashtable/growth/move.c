@@ -5,6 +5,7 @@
 #include "hashtable/op/op.h"
 #include "rma/transfer.h"
 #include "src/log.h"
+#include "src/mpi/mpi.h"
 #include "src/profile/profile.h"
 
 /*
@@ -322,14 +323,29 @@ static bool is_orphan(const tern_key_search *p, uint64_t state) {
     return tern_peer_is_dead(peers, writer);
 }
 
-/* Locks the bucket, whose entry is whole, and marks its counter. */
+/* Whether no put is being served (rma/put_if.c) from now on until the move lets them. A put is
+ * served to its end even if its origin has died, and by another thread perhaps: the state that
+ * names the dead rank is the put's then. Where owners do not put, nothing is to be stopped. */
+static bool move_stops_puts(const tern_key_search *p) {
+    return !p->table->owners_put || tern_mpi_trylock();
+}
+
+static void move_lets_puts(const tern_key_search *p) {
+    if (p->table->owners_put)
+        tern_mpi_unlock();
+}
+
+/* Locks the bucket, whose entry is whole. */
 static tern_status move_hold(tern_growth *growth, const tern_key_search *p, uint64_t state) {
     tern_shape s = growth->table->shape;
+    const bool locked = (state & TERN_KIND) == TERN_LOCKED;
     uint64_t seen = 0;
-    if ((state & TERN_KIND) == TERN_LOCKED && !is_orphan(p, state))
+    if (locked && (!is_orphan(p, state) || !move_stops_puts(p)))
         return TERN_ERR_AGAIN;
     tern_status status = tern_state_cas(p, s, p->part->near != NULL, state,
                                         tern_state_locked(p->hash, growth->table->rank), &seen);
+    if (locked)
+        move_lets_puts(p);
     if (status == TERN_OK)
         growth->held = seen == state;
     return status == TERN_OK && seen != state ? TERN_ERR_AGAIN : status;
@@ -348,14 +364,27 @@ static tern_status move_give_up(tern_growth *growth, const tern_key_search *p) {
     return status;
 }
 
+/* A bucket whose entry was not whole, and whose writer is dead. It is looked at once more, since
+ * the writer may have finished it before. */
+static tern_status move_orphan(tern_growth *growth, tern_key_search *p, uint64_t state,
+                               uint64_t *entry) {
+    if (!move_stops_puts(p))
+        return TERN_ERR_AGAIN;
+    tern_status status = tern_entry_get(p, growth->table->shape, p->part->near != NULL, entry);
+    const bool whole = tern_entry_judge(p->part->nonce, p->index, growth->table->shape, entry,
+                                        entry + 1) != TERN_ENTRY_INVALID;
+    if (status == TERN_OK)
+        status = whole ? TERN_ERR_AGAIN : move_bury(growth, p, state, entry);
+    move_lets_puts(p);
+    return status;
+}
+
 /* Moves what is in the bucket that p stands at, in this state. */
 static tern_status move_keys(tern_growth *growth, tern_key_search *p, uint64_t state,
                              uint64_t *entry) {
     tern_shape s = growth->table->shape;
     const bool near = p->part->near != NULL;
-    bool orphan = false;
-    /* Looked at again behind the lock: it is not what it was. Looked at again, too, once the death
-     * of its writer is known, which may have finished it first. */
+    /* Looked at again behind the lock: it is not what it was. */
     for (;;) {
         tern_status status = tern_entry_get(p, s, near, entry);
         if (status != TERN_OK)
@@ -363,13 +392,9 @@ static tern_status move_keys(tern_growth *growth, tern_key_search *p, uint64_t s
         if (tern_entry_judge(p->part->nonce, p->index, s, entry, entry + 1) == TERN_ENTRY_INVALID) {
             if (growth->held) /* by this move, so another rank has written over the entry */
                 return move_give_up(growth, p);
-            if (orphan)
-                return move_bury(growth, p, state, entry);
             p->key = entry + 1;
-            orphan = is_orphan(p, state);
-            if (!orphan)
-                return TERN_ERR_AGAIN;
-            continue;
+            return is_orphan(p, state) ? move_orphan(growth, p, state, entry)
+                                       : TERN_ERR_AGAIN;
         }
         p->key = entry + 1;
         p->hash = tern_key_hash(growth->table, p->key);

@@ -8,6 +8,7 @@
 #include "hashtable/growth/growth.h"
 #include "hashtable/bucket.h"
 #include "hashtable/op/op.h"
+#include "src/mpi/mpi.h"
 #include "tern/hashtable_modify.h"
 #include "tern/hashtable_request.h"
 
@@ -35,6 +36,17 @@ static bool open_scene_of(fixture *f, crowd crowd) {
 }
 
 static bool open_scene(fixture *f) { return open_scene_of(f, crowds[0]); }
+
+/* Each rank is a node of its own, and owners put. */
+static bool open_far_scene(fixture *f) {
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = (size_t)16 << 20;
+    config.ranks_per_node = 1;
+    config.transport = TERN_TRANSPORT_P2P;
+    config.log_level = TERN_LOG_NONE;
+    return fixture_open(f, &config);
+}
 
 static tern_hashtable *make(fixture *f, tern_hashtable_options options) {
     tern_hashtable *table = NULL;
@@ -319,14 +331,8 @@ static void expect_in_a_phase(fixture *f, tern_hashtable *table, uint64_t key, u
 /* user: the rank that meets a bucket of rank 0's part then, whose entry rank 1, of another node, is
  * said to be writing. Rank 0 has written it for rank 1, and so knows that nobody is. */
 static void a_far_rank_is_named_to(uint32_t user, tern_flags via) {
-    tern_config config;
     fixture f;
-    EXPECT_OK(tern_config_init(&config));
-    config.segment_size = (size_t)16 << 20;
-    config.ranks_per_node = 1;
-    config.transport = TERN_TRANSPORT_P2P;
-    config.log_level = TERN_LOG_NONE;
-    if (!fixture_open(&f, &config))
+    if (!open_far_scene(&f))
         return;
     tern_hashtable *table = make(&f, (tern_hashtable_options){0});
     const uint64_t key = number_owned_by(table, 0, 0), value = 6;
@@ -501,6 +507,8 @@ static uint64_t freeze_and_hash(const void *key, size_t bytes, void *argument) {
     const uint64_t hash = number * UINT64_C(0x9e3779b97f4a7c15);
     const tern_table_part *to = frozen.table != NULL ? frozen.table->growth->to : NULL;
     if (to != NULL && number == frozen.key) {
+        /* No put is served meanwhile. */
+        CU_ASSERT_EQUAL(tern_mpi_locked(), frozen.table->owners_put);
         const uint64_t index = tern_part_bucket(to, XXH3_64bits(&hash, sizeof hash));
         const tern_key_search p = {NULL, frozen.table, to, NULL, 0, index, to->count};
         frozen.state = (uint64_t *)(void *)tern_bucket_near(&p, frozen.table->shape, 0);
@@ -511,9 +519,9 @@ static uint64_t freeze_and_hash(const void *key, size_t bytes, void *argument) {
 
 /* The owner hashes the key of a bucket whose writer there is not when it is about to take one for
  * it in the next array. */
-static void an_orphan_has_no_place(void) {
+static void an_orphan_has_no_place_in(bool (*open)(fixture *f)) {
     fixture f;
-    if (!open_scene(&f))
+    if (!open(&f))
         return;
     tern_hashtable *table =
         make(&f, (tern_hashtable_options){.grow = 1, .key_hash = freeze_and_hash});
@@ -538,6 +546,11 @@ static void an_orphan_has_no_place(void) {
         CU_ASSERT_EQUAL(value_of(&f, table, frozen.key), 3);
     }
     end(&f, table);
+}
+
+static void an_orphan_has_no_place(void) {
+    an_orphan_has_no_place_in(open_scene);
+    an_orphan_has_no_place_in(open_far_scene);
 }
 
 int main(int argc, char **argv) {

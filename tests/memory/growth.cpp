@@ -142,7 +142,7 @@ struct start : rl::test_suite<start, 2> {
 
 /* An old bucket whose value changes, and its copy. */
 struct values {
-    enum { OWNER = GARBAGE + 1 }; /* a state: locked by the move */
+    enum { REMOTE = GARBAGE + 1, OWNER }; /* states: locked for a remote rank, and by the move */
 
     word state, entry, check, copy;
     plain changed, moved;
@@ -208,6 +208,52 @@ struct held : rl::test_suite<held, 2>, values {
     void after() {
         if (READ(moved))
             RL_ASSERT(LOAD(copy, relaxed) == 1 + READ(changed));
+    }
+};
+
+/* The owner serves a put of a remote rank that has died, and another thread of the owner moves the
+ * bucket (tern_put_if_serve, move_hold, move_orphan): the move takes the dead rank's lock over only
+ * while no put is served. */
+struct served : rl::test_suite<served, 2>, values {
+    word serving; /* the lock of MPI */
+
+    void before() {
+        start();
+        STORE(serving, 0, relaxed);
+    }
+
+    bool stop_puts() {
+        return is("move beside a put") || SWAP(serving, 1, acquire) == 0;
+    }
+
+    void let_puts() { STORE(serving, 0, release); }
+
+    void thread(unsigned index) {
+        if (index == 0) {
+            if (SWAP(serving, 1, acquire) != 0)
+                return; /* the message waits */
+            if (cas(state, TAKEN, REMOTE, acq_rel) == TAKEN) {
+                put(2);
+                cas(state, REMOTE, TAKEN, acq_rel);
+                WRITE(changed, 1);
+            }
+            let_puts();
+            return;
+        }
+        const int seen = LOAD(state, acquire);
+        if (seen == TAKEN) {
+            (void)move(seen);
+        } else if (stop_puts()) {
+            (void)move(seen);
+            let_puts();
+        }
+    }
+
+    void after() {
+        if (!READ(moved))
+            return;
+        RL_ASSERT(LOAD(check, relaxed) == MOVED);
+        RL_ASSERT(LOAD(copy, relaxed) == 1 + READ(changed));
     }
 };
 
@@ -278,6 +324,7 @@ int main(int argc, char **argv) {
                          EVERY,
                          {"state's order", "unlocker's release", "copied before the lock",
                           "any lock is taken over"}});
+    good &= check<served>({"put for a dead rank", EVERY, {"move beside a put"}});
     good &= check<start>({"start", EVERY, {"apply's release", "start's acquire"}});
     good &= check<both>({"two arrays", EVERY, {"mark's place", "check's place", "find's place"}});
     good &= check<death>({"death", EVERY, {"second look"}});
