@@ -59,8 +59,7 @@
  * The first move of a table that does not grow, and that not all ranks reach by load and store,
  * waits for all of them: TERN_ERR_FULL if one has made no progress for 10 s. From then on finds in
  * phases of reads, inserts in phases of writes, and requests cost there what they do in a table
- * that grows. An insert or add by RMA that was started (tern/hashtable_request.h) does not
- * wait for this first move: its TERN_ERR_FULL may be gone a moment later.
+ * that grows.
  *
  * A table that grows begins with its capacity. When a rank's part has three quarters of its buckets
  * taken, its owner makes a larger one in its segment and moves the keys there, in its progress;
