@@ -105,6 +105,54 @@ struct add : rl::test_suite<add, 2>, arrays {
     void after() { RL_ASSERT(LOAD(new_counter, relaxed) == !READ(late)); }
 };
 
+/* Two adds to a counter that is erased, and the move's mark (tern_counter_add, tern_counter_revive,
+ * move_keys): the counter begins anew, and the number that the move takes along has each add that did
+ * not see the mark. */
+struct revival : rl::test_suite<revival, 3> {
+    enum { IS_ERASED = 1, IS_MOVED = 2, ONE = 4 };
+
+    word counter;
+    plain late[2], taken; /* adds that saw the mark; the number of the move */
+
+    void before() {
+        STORE(counter, 5 * ONE + IS_ERASED, relaxed);
+        WRITE(late[0], 0);
+        WRITE(late[1], 0);
+        WRITE(taken, 0);
+    }
+
+    /* Whether it counted. */
+    bool add() {
+        int now = ADD(counter, ONE, seq_cst);
+        if ((now & (IS_ERASED | IS_MOVED)) == 0 || is("counted where it is erased"))
+            return (now & IS_MOVED) == 0;
+        now += ONE;
+        while ((now & IS_MOVED) == 0) {
+            const bool erased = (now & IS_ERASED) != 0;
+            if (erased && is("revived without a look")) {
+                STORE(counter, ONE, seq_cst);
+                return true;
+            }
+            const int seen = erased ? cas(counter, now, ONE, seq_cst) : ADD(counter, ONE, seq_cst);
+            if (erased ? seen == now : (seen & (IS_ERASED | IS_MOVED)) == 0)
+                return true;
+            now = erased ? seen : seen + ONE;
+        }
+        return false;
+    }
+
+    void thread(unsigned index) {
+        if (index < 2) {
+            WRITE(late[index], !add());
+            return;
+        }
+        const int was = OR(counter, IS_MOVED, seq_cst);
+        WRITE(taken, (was & IS_ERASED) != 0 ? 0 : was / ONE);
+    }
+
+    void after() { RL_ASSERT(READ(taken) + READ(late[0]) + READ(late[1]) == 2); }
+};
+
 /* The copy itself, found by whoever starts in the new array. */
 struct copy : rl::test_suite<copy, 2>, arrays {
     void before() {
@@ -319,6 +367,8 @@ int main(int argc, char **argv) {
     bool good = check<news>({"news", EVERY, {"publisher's fence", "learner's fence"}});
     good &= check<moved>({"moved", EVERY, {"mark's release", "check's acquire"}});
     good &= check<add>({"late add", EVERY, {"leaver's order", "follower's acquire"}});
+    good &= check<revival>(
+        {"revival", EVERY, {"counted where it is erased", "revived without a look"}});
     good &= check<copy>({"copy", EVERY, {"copy's release"}});
     good &= check<held>({"lock that is held",
                          EVERY,
