@@ -1,7 +1,6 @@
 // tern-test: ranks survivors least=2
 
-/* A rank dies that holds a bucket, and owns a part: batches that need either are told, the others
- * go on. */
+/* A rank dies that holds a bucket: batches that need it are told, the others go on. */
 
 #include "bucket_tools.h"
 
@@ -20,13 +19,12 @@ static void a_rank_dies(void) {
         f.worker, &(tern_hashtable_options){.key_bytes = 8, .value_bytes = 8, .capacity = 1000},
         &table));
     uint32_t victim = f.size - 1;
-    uint64_t held = number_owned_by(table, 0, 0), keys[KEYS], values[KEYS], of_dead = 0;
+    uint64_t held = number_owned_by(table, 0, 0), keys[KEYS], values[KEYS];
     unsigned char found[KEYS];
     for (uint64_t i = 0, next = 1000; i < KEYS; i++, next = keys[i - 1] + 1) {
         keys[i] = number_owned_by(table, 0, next);
         values[i] = keys[i] * 3;
     }
-    of_dead = number_owned_by(table, victim, 5000);
     if (f.rank == victim)
         tear_bucket(&f, table, &held, &held);
     fixture_lose(&f, victim);
@@ -41,9 +39,6 @@ static void a_rank_dies(void) {
         EXPECT(TERN_ERR_PEER,
                tern_hashtable_find_many(f.worker, table, with_held, 3, via, out, found, &present));
         EXPECT_DETAIL("has died");
-        if (via == TERN_BY_CALL)
-            EXPECT(TERN_ERR_PEER, tern_hashtable_find_many(f.worker, table, &of_dead, 1, via, out,
-                                                           found, &present));
         CU_ASSERT_EQUAL(present, 99);
         EXPECT_OK(tern_hashtable_insert_many(f.worker, table, keys, values, KEYS, via, &stored));
         CU_ASSERT_EQUAL(stored, KEYS);
@@ -51,20 +46,6 @@ static void a_rank_dies(void) {
         EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, KEYS, via, got, found, &present));
         CU_ASSERT(present == KEYS && memcmp(got, values, sizeof got) == 0);
     }
-    /* What was buffered for the dead is told, once; the rest is there. */
-    tern_hashtable_buffer *buffer = NULL;
-    uint64_t refused = 7, got = 0, fresh = number_owned_by(table, 0, 9000 + 100 * f.rank);
-    EXPECT_OK(tern_hashtable_buffer_create(f.worker, table, 2, &buffer));
-    EXPECT_OK(tern_hashtable_buffer_insert(f.worker, buffer, &of_dead, &of_dead));
-    EXPECT_OK(tern_hashtable_buffer_insert(f.worker, buffer, &fresh, &fresh));
-    EXPECT(TERN_ERR_PEER, tern_hashtable_buffer_flush(f.worker, buffer, &refused));
-    EXPECT_DETAIL("of 1 buffered keys");
-    EXPECT_DETAIL("has died");
-    CU_ASSERT_EQUAL(refused, 0);
-    EXPECT_OK(tern_hashtable_buffer_flush(f.worker, buffer, &refused));
-    EXPECT_OK(tern_hashtable_buffer_destroy(f.worker, buffer, NULL));
-    EXPECT_OK(tern_hashtable_find(f.worker, table, &fresh, TERN_BY_RMA, &got));
-    CU_ASSERT_EQUAL(got, fresh);
     /* The others may still call this rank. */
     fixture_meet_living(&f);
     EXPECT(TERN_ERR_PEER, tern_hashtable_destroy(f.worker, table));
