@@ -1,12 +1,13 @@
 // tern-test: transports
 
 /* What a growing part takes while a move is held up by a locked bucket: new keys as long as there
- * is room for them, and keys that are there always. */
+ * is room for them, and keys that are there always. When it grows, and in which order keys go. */
 
 #include "bucket_tools.h"
 
 #include <stddef.h>
 
+#include "hashtable/batch/batch.h"
 #include "hashtable/growth/growth.h"
 #include "tern/hashtable_batch.h"
 #include "tern/hashtable_modify.h"
@@ -223,10 +224,182 @@ static void values_that_are_there(void) { keys_that_are_there(false); }
 
 static void counters_that_are_there(void) { keys_that_are_there(true); }
 
+static tern_hashtable *make_of(fixture *f, tern_hashtable_options options) {
+    tern_hashtable *table = NULL;
+    options.grow = 1;
+    EXPECT_OK(tern_hashtable_create(f->worker, &options, &table));
+    return table;
+}
+
+static void end(fixture *f, tern_hashtable *table) {
+    EXPECT_OK(tern_barrier(f->worker));
+    EXPECT_OK(tern_hashtable_destroy(f->worker, table));
+}
+
+/* Until the owner has grown, for a while at most. */
+static bool grew(fixture *f, const tern_hashtable *table, double seconds) {
+    for (double limit = MPI_Wtime() + seconds; MPI_Wtime() < limit;) {
+        if (tern_table_part_of(table, f->rank)->generation > 0)
+            return true;
+        tern_progress(f->worker);
+    }
+    return false;
+}
+
+/* One rank holds the lock of a key in the old array: its owner moves all before it and waits there,
+ * and nothing is missing meanwhile. */
+static void a_lock_is_held(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    enum { KEYS = 40 };
+    if (f.size == 1) {
+        tern_test_skip("one rank does not wait for itself");
+        fixture_close(&f);
+        return;
+    }
+    tern_hashtable *table =
+        make_of(&f, (tern_hashtable_options){.key_bytes = 8, .value_bytes = 8, .capacity = 8});
+    uint32_t owner = 0, holder = f.size - 1;
+    uint64_t keys[KEYS], missing = 0, value, seen = 0;
+    for (size_t i = 0; i < KEYS; i++)
+        keys[i] = number_owned_by(table, owner, i == 0 ? 0 : keys[i - 1] + 1);
+    uint64_t hash = hash_of(table, keys);
+    const uint64_t locked = tern_state_locked(hash, holder), there = tern_state_taken(hash, holder);
+    if (f.rank == holder) {
+        EXPECT_OK(tern_hashtable_insert(f.worker, table, keys, keys, TERN_BY_RMA, NULL));
+        EXPECT_OK(tern_atomic_cas(f.worker, bucket_of(table, keys), there, locked, &seen));
+        CU_ASSERT_EQUAL(seen, there);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == holder)
+        for (size_t i = 1; i < KEYS / 2; i++)
+            EXPECT_OK(
+                tern_hashtable_insert(f.worker, table, &keys[i], &keys[i], TERN_BY_RMA, NULL));
+    EXPECT_OK(tern_barrier(f.worker));
+    for (size_t i = 0; i < KEYS / 2; i++)
+        missing += tern_hashtable_find(f.worker, table, &keys[i], TERN_BY_RMA, &value) != TERN_OK;
+    CU_ASSERT_EQUAL(missing, 0);
+    if (f.rank == owner)
+        CU_ASSERT(!grew(&f, table, 0.05));
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == holder) {
+        EXPECT_OK(tern_atomic_cas(f.worker, bucket_of(table, keys), locked,
+                                  tern_state_unlocked(hash, false), &seen));
+        CU_ASSERT_EQUAL(seen, locked);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == owner)
+        CU_ASSERT(grew(&f, table, TERN_TEST_PATIENCE));
+    for (size_t i = KEYS / 2; i < KEYS; i++)
+        EXPECT_OK(tern_hashtable_insert(f.worker, table, &keys[i], &keys[i], TERN_AUTO, NULL));
+    for (size_t i = 0; i < KEYS; i++)
+        missing += tern_hashtable_find(f.worker, table, &keys[i], TERN_AUTO, &value) != TERN_OK;
+    CU_ASSERT_EQUAL(missing, 0);
+    CU_ASSERT_EQUAL(total_keys(&f, table), KEYS);
+    end(&f, table);
+    fixture_close(&f);
+}
+
+/* Keys that are put in order are met place by place. If all ranks put so many in order that a place
+ * gets full before they come to the next one, probes get long there, and the part is not full. */
+static void few_keys_are_put_in_order(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable_options options = {.key_bytes = 8, .counter = 1, .capacity = 100000};
+    tern_hashtable *table = make_of(&f, options), *fixed = NULL;
+    const uint64_t buckets = table->buckets * f.size, many = (size_t)1 << 30;
+    EXPECT_OK(tern_hashtable_create(f.worker, &options, &fixed));
+    CU_ASSERT(tern_regions_together(table, many) * f.size <= buckets / 16);
+    CU_ASSERT(tern_regions_together(table, many) * f.size > buckets / 32);
+    CU_ASSERT_EQUAL(tern_regions_together(fixed, many), TERN_REGION_KEYS);
+    CU_ASSERT_EQUAL(tern_regions_together(table, 7), 7);
+    EXPECT_OK(tern_hashtable_destroy(f.worker, fixed));
+    end(&f, table);
+    fixture_close(&f);
+}
+
+/* Counts rounds of progress that begin while a key waits because this rank's part is full. */
+typedef struct full_watch {
+    tern_task task;
+    const unsigned char *wish;
+    uint64_t full;
+} full_watch;
+
+static size_t look_at_wish(tern_worker *worker, tern_task *task) {
+    full_watch *watch = (full_watch *)(void *)task;
+    (void)worker;
+    watch->full += __atomic_load_n(watch->wish, __ATOMIC_RELAXED) == TERN_WISH_NOW;
+    return 0;
+}
+
+/* A batch of new keys moves keys as it goes on, and does not fill the part first: then each key
+ * would look at all of its buckets. Each rank adds keys of its own. */
+static void a_batch_pays_for_growth(void) {
+    enum { CAPACITY = 4096, KEYS = 1 << 15 };
+    static uint64_t keys[KEYS];
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *table =
+        make_of(&f, (tern_hashtable_options){.key_bytes = 8, .counter = 1, .capacity = CAPACITY});
+    full_watch watch = {.task.run = look_at_wish};
+    watch.wish =
+        tern_local(f.context, tern_anchor_place(table, f.rank, offsetof(tern_anchor, wish)));
+    for (size_t i = 0; i < KEYS; i++)
+        keys[i] = number_owned_by(table, f.rank, i == 0 ? 0 : keys[i - 1] + 1);
+    size_t added = 0;
+    uint64_t count = 0;
+    tern_task_add(f.context, &watch.task);
+    EXPECT_OK(tern_hashtable_add_many(f.worker, table, keys, KEYS, 1, TERN_WRITE_ONLY | TERN_BY_RMA,
+                                      &added));
+    tern_task_remove(f.context, &watch.task);
+    CU_ASSERT_EQUAL(added, KEYS);
+    CU_ASSERT_EQUAL(watch.full, 0);
+    EXPECT_OK(tern_hashtable_local_size(f.worker, table, &count));
+    CU_ASSERT_EQUAL(count, KEYS);
+    end(&f, table);
+    fixture_close(&f);
+}
+
+static uint64_t newest_count(const tern_hashtable *table, uint32_t rank) {
+    const tern_table_part *part = tern_table_part_of(table, rank), *next;
+    while ((next = atomic_load(&part->next)) != NULL)
+        part = next;
+    return part->count;
+}
+
+/* No rank makes progress but by its inserts: each has its own part grow before that is crowded. */
+static void inserts_alone_let_a_part_grow(void) {
+    enum { KEYS = 40000, LARGE = 4096 };
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *table =
+        make_of(&f, (tern_hashtable_options){.key_bytes = 8, .value_bytes = 8, .capacity = 10});
+    uint64_t crowded = 0;
+    for (uint64_t key = f.rank, keys = 0; keys < KEYS; key += f.size) {
+        if (tern_hashtable_owner(table, &key) != f.rank)
+            continue;
+        keys += tern_hashtable_insert(f.worker, table, &key, &key, TERN_BY_RMA, NULL) == TERN_OK;
+        const uint64_t count = newest_count(table, f.rank);
+        crowded += count >= LARGE && 100 * keys > 90 * count;
+    }
+    CU_ASSERT_EQUAL(crowded, 0);
+    CU_ASSERT(newest_count(table, f.rank) > KEYS);
+    end(&f, table);
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"values_that_are_there", values_that_are_there},
         {"counters_that_are_there", counters_that_are_there},
+        {"a_lock_is_held", a_lock_is_held},
+        {"few_keys_are_put_in_order", few_keys_are_put_in_order},
+        {"a_batch_pays_for_growth", a_batch_pays_for_growth},
+        {"inserts_alone_let_a_part_grow", inserts_alone_let_a_part_grow},
     };
     tern_doubt_ns = UINT64_MAX; /* buckets are locked by hand, for long */
     return tern_test_main(argc, argv, "hashtable_growth_room", tests,

@@ -6,8 +6,6 @@
 #include "table_tools.h"
 #include "thread_tools.h"
 
-#include "hashtable/table.h"
-
 enum { THREADS = 2 };
 
 typedef struct job {

@@ -2,7 +2,8 @@
 
 /*
  * Tables in files: what one number of ranks has saved, another loads; files that are damaged are
- * refused, and a save that fails leaves what was there.
+ * refused, and a save that fails leaves what was there. Only a regular file is replaced, and it
+ * keeps its mode and its owner; a symbolic link stays, and the file that it leads to is replaced.
  */
 
 #include "file_tools.h"
@@ -13,12 +14,13 @@
 #include <semaphore.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <dirent.h>
 #include <limits.h>
 #include <unistd.h>
 
-#include "hashtable/file/format.h"
 #include "tern/hashtable_file.h"
 
 typedef struct content {
@@ -159,15 +161,23 @@ static void expect_refused(fixture *f, tern_status status) {
     EXPECT(status, expect_no_load(f));
 }
 
+/* One rank alone: saves a table with a note. Returns how long the file is; its bytes go to bytes.
+ */
+static size_t save_noted(fixture *f, const content *c, char *bytes, size_t room) {
+    tern_hashtable *table = make(f, c, 0);
+    EXPECT_OK(tern_hashtable_save(f->worker, table, path, "five bases", 10));
+    EXPECT_OK(tern_hashtable_destroy(f->worker, table));
+    return file_slurp(path, bytes, room);
+}
+
 /* Rank 0 alone: each byte changed, those of the note too, each length that is too short, a byte too
  * many; in quick runs a third of the bytes and lengths. */
 static void refuse_changes(fixture *f, const content *c) {
     char bytes[1024];
-    tern_hashtable *table = make(f, c, 0);
-    EXPECT_OK(tern_hashtable_save(f->worker, table, path, "five bases", 10));
-    EXPECT_OK(tern_hashtable_destroy(f->worker, table));
-    size_t count = file_slurp(path, bytes, sizeof bytes);
-    CU_ASSERT(count > sizeof(tern_file_header) && count < sizeof bytes);
+    const content none = {c->key_bytes, c->value_bytes, 0, 0};
+    const size_t header = save_noted(f, &none, bytes, sizeof bytes);
+    const size_t count = save_noted(f, c, bytes, sizeof bytes);
+    CU_ASSERT(count > header && count < sizeof bytes);
     uint64_t random = tern_test_seed() + (uint64_t)tern_test_size();
     size_t step = tern_test_full() ? 1 : 3;
     for (size_t i = below(&random, step); i < count; i += step) {
@@ -176,7 +186,7 @@ static void refuse_changes(fixture *f, const content *c) {
         file_spill(path, bytes, count);
         /* Another version may be one. */
         tern_status wanted = i >= 12 && i < 16 ? TERN_ERR_UNSUPPORTED : TERN_ERR_ARGUMENT;
-        if (i < sizeof(tern_file_header))
+        if (i < header)
             expect_refused(f, wanted);
         else
             EXPECT(wanted, expect_no_load(f));
@@ -190,7 +200,7 @@ static void refuse_changes(fixture *f, const content *c) {
     file_spill(path, bytes, count + 1);
     expect_refused(f, TERN_ERR_ARGUMENT);
     file_spill(path, bytes, count);
-    table = NULL;
+    tern_hashtable *table = NULL;
     if (EXPECT_OK(tern_hashtable_load(f->worker, path, NULL, NULL, &table)))
         expect_content(f, table, c);
 }
@@ -201,50 +211,6 @@ static void damage_is_refused(void) {
     if (tern_test_rank() == 0 && fixture_open_on(&f, MPI_COMM_SELF, NULL)) {
         refuse_changes(&f, &(content){5, 3, 3, 1});
         refuse_changes(&f, &(content){8, 0, 2, 1});
-        fixture_close(&f);
-    }
-    remove_folder();
-}
-
-/* Rank 0 alone: what a header says beside its checksum. */
-static void strangers_are_refused(void) {
-    fixture f;
-    make_folder();
-    if (tern_test_rank() == 0 && fixture_open_on(&f, MPI_COMM_SELF, NULL)) {
-        tern_file_header h = {.key_bytes = 8, .value_bytes = 8};
-        tern_file_header_seal(&h);
-        file_spill(path, (const char *)&h, sizeof h);
-        tern_hashtable *table = NULL;
-        if (EXPECT_OK(tern_hashtable_load(f.worker, path, NULL, NULL, &table)))
-            expect_content(&f, table, &(content){8, 8, 0, 0});
-        tern_file_header newer = h;
-        newer.version = TERN_FILE_VERSION + 1;
-        file_spill(path, (const char *)&newer, sizeof newer);
-        expect_refused(&f, TERN_ERR_UNSUPPORTED);
-        EXPECT_DETAIL("version 3 of the format");
-        newer.version = 1;
-        file_spill(path, (const char *)&newer, 80); /* of a table without keys */
-        expect_refused(&f, TERN_ERR_UNSUPPORTED);
-        EXPECT_DETAIL("version 1 of the format");
-        newer.order = __builtin_bswap32(TERN_FILE_ORDER);
-        file_spill(path, (const char *)&newer, sizeof newer);
-        expect_refused(&f, TERN_ERR_UNSUPPORTED);
-        EXPECT_DETAIL("byte order");
-        newer = h;
-        newer.note_bytes = TERN_NOTE_MAX + 1;
-        tern_file_header_seal(&newer);
-        file_spill(path, (const char *)&newer, sizeof newer);
-        expect_refused(&f, TERN_ERR_ARGUMENT);
-        EXPECT_DETAIL("header");
-        file_spill(
-            path,
-            "a file of somebody else, and one that is longer than any header of tern's is, to be "
-            "sure",
-            86);
-        expect_refused(&f, TERN_ERR_ARGUMENT);
-        EXPECT_DETAIL("no file of tern_hashtable_save");
-        CU_ASSERT_EQUAL(unlink(path), 0);
-        expect_refused(&f, TERN_ERR_NOT_FOUND);
         fixture_close(&f);
     }
     remove_folder();
@@ -418,16 +384,148 @@ static void anothers_semaphore_keeps_nobody(void) {
     remove_folder();
 }
 
+static char other[96];
+
+/* Collective: a table with one key, and a folder that is known to all ranks. */
+static tern_hashtable *begin(fixture *f) {
+    make_folder();
+    if (!fixture_open(f, NULL))
+        return NULL;
+    snprintf(other, sizeof other, "%s/other", folder);
+    tern_hashtable *table = make(f, &(content){8, 8, 1, 2}, 0);
+    EXPECT_OK(tern_barrier(f->worker));
+    return table;
+}
+
+static void end(fixture *f, tern_hashtable *table) {
+    EXPECT_OK(tern_hashtable_destroy(f->worker, table));
+    fixture_close(f);
+    remove_folder();
+}
+
+static void make_directory(void) { CU_ASSERT_EQUAL(mkdir(path, 0700), 0); }
+static void make_fifo(void) { CU_ASSERT_EQUAL(mkfifo(path, 0600), 0); }
+static void make_link_to_device(void) { CU_ASSERT_EQUAL(symlink("/dev/null", path), 0); }
+static void make_link_to_nothing(void) { CU_ASSERT_EQUAL(symlink("nothing", path), 0); }
+static void make_link_to_itself(void) { CU_ASSERT_EQUAL(symlink("file", path), 0); }
+
+static void make_socket(void) {
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    snprintf(name.sun_path, sizeof name.sun_path, "%.100s", path);
+    CU_ASSERT_EQUAL(bind(fd, (struct sockaddr *)&name, sizeof name), 0);
+    close(fd);
+}
+
+static void only_regular_files_are_replaced(void) {
+    static const struct {
+        void (*make)(void);
+        const char *detail;
+    } kinds[] = {
+        {make_directory, "is a directory"},
+        {make_fifo, "is a FIFO"},
+        {make_socket, "is a socket"},
+        {make_link_to_device, "leads to '/dev/null', which is a character device"},
+        {make_link_to_nothing, "is a symbolic link that leads nowhere"},
+        {make_link_to_itself, "is a symbolic link that leads nowhere"},
+    };
+    fixture f;
+    tern_hashtable *table = begin(&f), *got = NULL;
+    if (table == NULL)
+        return;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct stat before = {0}, after = {0};
+        if (f.rank == 0) {
+            kinds[i].make();
+            CU_ASSERT_EQUAL(lstat(path, &before), 0);
+        }
+        EXPECT_OK(tern_barrier(f.worker));
+        EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_save(f.worker, table, path, NULL, 0));
+        EXPECT_DETAIL(path);
+        EXPECT_DETAIL(kinds[i].detail);
+        EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_load(f.worker, path, NULL, NULL, &got));
+        EXPECT_DETAIL(kinds[i].detail);
+        EXPECT_OK(tern_barrier(f.worker));
+        if (f.rank == 0) {
+            CU_ASSERT_EQUAL(lstat(path, &after), 0);
+            CU_ASSERT(before.st_ino == after.st_ino && before.st_mode == after.st_mode);
+            CU_ASSERT_EQUAL(remove(path), 0);
+        }
+        EXPECT_OK(tern_barrier(f.worker));
+    }
+    end(&f, table);
+}
+
+/* Collective: rank 0 has a file at that path with a mode and, where it may give files away, with an
+ * owner that are none of a new file. */
+static void make_old(const fixture *f, const char *name) {
+    FILE *file = f->rank == 0 ? fopen(name, "w") : NULL;
+    if (file != NULL) {
+        CU_ASSERT_EQUAL(fclose(file), 0);
+        CU_ASSERT(geteuid() != 0 || chown(name, 12345, 23456) == 0);
+        CU_ASSERT_EQUAL(chmod(name, 0620), 0);
+    }
+    EXPECT_OK(tern_barrier(f->worker));
+}
+
+static void expect_replaced(const fixture *f, const char *name) {
+    struct stat info = {0};
+    EXPECT_OK(tern_barrier(f->worker));
+    if (f->rank != 0)
+        return;
+    CU_ASSERT_EQUAL(lstat(name, &info), 0);
+    CU_ASSERT(S_ISREG(info.st_mode) && info.st_size > 0);
+    CU_ASSERT_EQUAL(info.st_mode & 07777, 0620);
+    CU_ASSERT_EQUAL(info.st_uid, geteuid() == 0 ? 12345 : geteuid());
+    CU_ASSERT(geteuid() != 0 || info.st_gid == 23456);
+}
+
+static void a_replaced_file_keeps_mode_and_owner(void) {
+    fixture f;
+    tern_hashtable *table = begin(&f);
+    if (table == NULL)
+        return;
+    make_old(&f, path);
+    EXPECT_OK(tern_hashtable_save(f.worker, table, path, NULL, 0));
+    expect_replaced(&f, path);
+    if (f.rank == 0)
+        CU_ASSERT_EQUAL(unlink(path), 0);
+    end(&f, table);
+}
+
+static void a_link_to_a_file_stays(void) {
+    fixture f;
+    tern_hashtable *table = begin(&f), *got = NULL;
+    if (table == NULL)
+        return;
+    make_old(&f, other);
+    if (f.rank == 0)
+        CU_ASSERT_EQUAL(symlink("other", path), 0);
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_hashtable_save(f.worker, table, path, NULL, 0));
+    expect_replaced(&f, other);
+    struct stat info = {0};
+    CU_ASSERT(lstat(path, &info) == 0 && S_ISLNK(info.st_mode));
+    if (EXPECT_OK(tern_hashtable_load(f.worker, path, NULL, NULL, &got)))
+        EXPECT_OK(tern_hashtable_destroy(f.worker, got));
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == 0)
+        CU_ASSERT(unlink(path) == 0 && unlink(other) == 0);
+    end(&f, table);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"any_ranks_to_any_other", any_ranks_to_any_other},
         {"damage_is_refused", damage_is_refused},
-        {"strangers_are_refused", strangers_are_refused},
         {"notes_come_back", notes_come_back},
         {"failed_saves_change_nothing", failed_saves_change_nothing},
         {"arguments", arguments},
         {"a_path_may_hold_colons", a_path_may_hold_colons},
         {"anothers_semaphore_keeps_nobody", anothers_semaphore_keeps_nobody},
+        {"only_regular_files_are_replaced", only_regular_files_are_replaced},
+        {"a_replaced_file_keeps_mode_and_owner", a_replaced_file_keeps_mode_and_owner},
+        {"a_link_to_a_file_stays", a_link_to_a_file_stays},
     };
     return tern_test_main(argc, argv, "hashtable_file", tests, sizeof tests / sizeof *tests);
 }

@@ -1,13 +1,14 @@
 // tern-test: transports
 
-/* Hash tables that grow: from next to nothing to many times what they began with, while all ranks
- * work on them, each way, and nothing is lost, there twice or counted twice. */
+/* Hash tables that grow (test_hashtable_model.c has models of them): from next to nothing to many
+ * times what they began with, while all ranks work on them, each way, and nothing is lost, there
+ * twice or counted twice; also to the end of their segment. */
 
 #include "table_tools.h"
 
 #include <stdlib.h>
 
-#include "hashtable/table.h"
+#include "tern/hashtable_modify.h"
 
 static tern_hashtable *make(fixture *f, size_t key_bytes, size_t value_bytes, bool counter,
                             uint64_t capacity) {
@@ -26,9 +27,10 @@ static void end(fixture *f, tern_hashtable *table) {
     EXPECT_OK(tern_hashtable_destroy(f->worker, table));
 }
 
-/* How often this rank's part has grown, as the rank itself knows. */
-static uint32_t generation(const fixture *f, const tern_hashtable *table) {
-    return tern_table_part_of(table, f->rank)->generation;
+static size_t in_use(const fixture *f) {
+    tern_segment_info info;
+    tern_segment_get_info(f->context, &info);
+    return info.in_use;
 }
 
 static void options_are_checked(void) {
@@ -85,124 +87,6 @@ static void each_key_once(fixture *f, tern_hashtable *table, const uint8_t *want
     CU_ASSERT_EQUAL(size, there);
     CU_ASSERT_EQUAL(total_keys(f, table), there);
     free(c.times);
-}
-
-/* Collective: by number, whether any rank has the key. versions: of this rank's keys. */
-static uint8_t *all_there(fixture *f, const uint64_t *versions, uint64_t each) {
-    uint8_t *all = calloc(each * f->size, 1), *mine = calloc(each, 1);
-    uint8_t *ranks = calloc(each * f->size, 1);
-    for (uint64_t k = 0; k < each; k++)
-        mine[k] = versions[k] != 0;
-    fixture_share(f, mine, each, ranks);
-    for (uint64_t k = 0; k < each * f->size; k++)
-        all[k] = ranks[k % f->size * each + k / f->size];
-    free(mine);
-    free(ranks);
-    return all;
-}
-
-/* A model of this rank's own keys, which lie between those of the others. */
-typedef struct model {
-    fixture *f;
-    tern_hashtable *table;
-    size_t bytes;       /* of a value */
-    uint64_t each;      /* keys of this rank */
-    uint64_t *versions; /* 0: not there */
-    uint64_t newest, random;
-} model;
-
-static void one_step(model *m, uint64_t k) {
-    static unsigned char value[VALUE_MAX];
-    tern_worker *w = m->f->worker;
-    uint64_t key = k * m->f->size + m->f->rank, *version = &m->versions[k];
-    tern_flags via = any_via(&m->random);
-    int existed = 77;
-    switch (below(&m->random, 8)) {
-    case 0:
-        EXPECT(*version != 0 ? TERN_OK : TERN_ERR_NOT_FOUND,
-               tern_hashtable_erase(w, m->table, &key, any_writer(&m->random) | via));
-        *version = 0;
-        break;
-    case 1:
-        make_value(value, m->bytes, key, ++m->newest);
-        EXPECT_OK(tern_hashtable_insert_new(w, m->table, &key, value, any_writer(&m->random) | via,
-                                            &existed));
-        CU_ASSERT_EQUAL(existed, *version != 0);
-        *version = *version != 0 ? *version : m->newest;
-        break;
-    case 2:
-    case 3:
-        EXPECT_OK(tern_flush_all(w));
-        EXPECT(*version != 0 ? TERN_OK : TERN_ERR_NOT_FOUND,
-               tern_hashtable_find(w, m->table, &key, via, value));
-        if (*version != 0)
-            CU_ASSERT(is_value(value, m->bytes, key, *version));
-        break;
-    default:
-        make_value(value, m->bytes, key, ++m->newest);
-        EXPECT_OK(tern_hashtable_insert(w, m->table, &key, value, any_writer(&m->random) | via,
-                                        &existed));
-        CU_ASSERT_EQUAL(existed, *version != 0);
-        *version = m->newest;
-    }
-}
-
-/* All keys, by find_many too. */
-static void check_model(model *m) {
-    static unsigned char value[VALUE_MAX];
-    uint64_t missing = 0, wrong = 0;
-    for (uint64_t k = 0; k < m->each; k++) {
-        uint64_t key = k * m->f->size + m->f->rank;
-        tern_status status = tern_hashtable_find(
-            m->f->worker, m->table, &key, any_reader(&m->random) | any_via(&m->random), value);
-        missing += status != (m->versions[k] != 0 ? TERN_OK : TERN_ERR_NOT_FOUND);
-        wrong += status == TERN_OK && !is_value(value, m->bytes, key, m->versions[k]);
-    }
-    CU_ASSERT_EQUAL(missing, 0);
-    CU_ASSERT_EQUAL(wrong, 0);
-}
-
-static void follow_a_model(fixture *f, size_t bytes, uint64_t capacity, int keys, uint64_t salt) {
-    uint64_t each = (uint64_t)fixture_times(f, keys);
-    model m = {f,
-               make(f, 8, bytes, false, capacity),
-               bytes,
-               each,
-               calloc(each, 8),
-               0,
-               fixture_seed(f, salt)};
-    EXPECT_OK(tern_barrier(f->worker));
-    for (uint64_t i = 0; i < 2 * each; i++)
-        one_step(&m, below(&m.random, i / 2 + 1));
-    EXPECT_OK(tern_barrier(f->worker));
-    check_model(&m);
-    uint8_t *there = all_there(f, m.versions, each);
-    each_key_once(f, m.table, there, each * f->size);
-    if (each * f->size > 20 * capacity)
-        CU_ASSERT(generation(f, m.table) > 0);
-
-    /* A table that was cleared holds as much again. */
-    EXPECT_OK(tern_hashtable_clear(f->worker, m.table));
-    CU_ASSERT_EQUAL(total_keys(f, m.table), 0);
-    memset(m.versions, 0, 8 * each);
-    EXPECT_OK(tern_barrier(f->worker));
-    for (uint64_t i = 0; i < each; i++)
-        one_step(&m, below(&m.random, each));
-    EXPECT_OK(tern_barrier(f->worker));
-    check_model(&m);
-    free(there);
-    free(m.versions);
-    end(f, m.table);
-}
-
-static void values_follow_a_model(void) {
-    fixture f;
-    if (!fixture_open(&f, NULL))
-        return;
-    follow_a_model(&f, 8, 1, 3000, 1);
-    follow_a_model(&f, 24, 40, 2000, 2);
-    follow_a_model(&f, 500, 10, 800, 3);
-    fixture_close(&f);
 }
 
 /* All ranks insert the same keys, each in an order of its own: one of them is the first. Whatever
@@ -268,8 +152,7 @@ static void every_count_once(void) {
         }
         key = 0;
         if (below(&random, 3) > 0) {
-            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1,
-                                         any_writer(&random) | any_via(&random), &before));
+            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, any_via(&random), &before));
         } else {
             uint64_t expected = 0;
             tern_status status =
@@ -353,50 +236,6 @@ static void batches_and_buffers_of_counts(void) {
     fixture_close(&f);
 }
 
-/* Batches of values: of several under one key the last one stays. */
-static void batches_of_values(void) {
-    fixture f;
-    if (!fixture_open(&f, NULL))
-        return;
-    enum { BATCH = 300 };
-    uint64_t times = (uint64_t)fixture_times(&f, 60), random = fixture_seed(&f, 7);
-    uint64_t each = times * 40 + 1, *newest = calloc(each, 8), wrong = 0;
-    uint64_t keys[BATCH], values[BATCH];
-    unsigned char found[BATCH];
-    tern_hashtable *table = make(&f, 8, 8, false, 10);
-    EXPECT_OK(tern_barrier(f.worker));
-    for (uint64_t i = 0; i < times; i++) {
-        size_t count = below(&random, BATCH), done = 0, wanted = 0;
-        for (size_t k = 0; k < count; k++) {
-            uint64_t number = below(&random, (i + 1) * 40);
-            keys[k] = number * f.size + f.rank;
-            values[k] = newest[number] = i * BATCH + k + 1;
-        }
-        EXPECT_OK(tern_hashtable_insert_many(f.worker, table, keys, values, count,
-                                             any_writer(&random) | any_via(&random), &done));
-        CU_ASSERT_EQUAL(done, count);
-        EXPECT_OK(tern_flush_all(f.worker));
-        for (size_t k = 0; k < count; k++) {
-            uint64_t number = below(&random, each);
-            keys[k] = number * f.size + f.rank;
-            wanted += newest[number] != 0;
-        }
-        EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, count, any_via(&random), values,
-                                           found, &done));
-        CU_ASSERT_EQUAL(done, wanted);
-        for (size_t k = 0; k < count; k++)
-            wrong +=
-                found[k] ? values[k] != newest[keys[k] / f.size] : newest[keys[k] / f.size] != 0;
-    }
-    CU_ASSERT_EQUAL(wrong, 0);
-    uint8_t *there = all_there(&f, newest, each);
-    each_key_once(&f, table, there, each * f.size);
-    free(there);
-    free(newest);
-    end(&f, table);
-    fixture_close(&f);
-}
-
 /* Few keys at a time, ever new ones: what is erased does not take room for long. */
 static void keys_come_and_go(void) {
     fixture f;
@@ -405,7 +244,9 @@ static void keys_come_and_go(void) {
     enum { LIVE = 20 };
     uint64_t random = fixture_seed(&f, 8), times = (uint64_t)fixture_times(&f, 2500), wrong = 0;
     for (int counter = 0; counter < 2; counter++) {
+        const size_t without = in_use(&f);
         tern_hashtable *table = make(&f, 8, counter ? 0 : 8, counter, LIVE * f.size);
+        const size_t first = in_use(&f) - without;
         EXPECT_OK(tern_barrier(f.worker));
         for (uint64_t i = 0; i < times; i++) {
             uint64_t key = i * f.size + f.rank;
@@ -419,7 +260,9 @@ static void keys_come_and_go(void) {
         }
         CU_ASSERT_EQUAL(wrong, 0);
         CU_ASSERT_EQUAL(total_keys(&f, table), (times < LIVE ? times : LIVE) * f.size);
-        CU_ASSERT(tern_table_part_of(table, f.rank)->count <= 64 * table->buckets);
+        uint64_t count = 0; /* when it is told, old arrays are gone */
+        EXPECT_OK(tern_hashtable_size(f.worker, table, &count));
+        CU_ASSERT(in_use(&f) - without <= 64 * first);
         end(&f, table);
     }
     fixture_close(&f);
@@ -488,30 +331,109 @@ static void a_large_array_is_on_its_way(void) {
     fixture_close(&f);
 }
 
-static uint64_t newest_count(const tern_hashtable *table, uint32_t rank) {
-    const tern_table_part *part = tern_table_part_of(table, rank), *next;
-    while ((next = atomic_load(&part->next)) != NULL)
-        part = next;
-    return part->count;
+/* A segment holds only so much: then inserts are refused, and nothing else changes. */
+static void a_segment_is_full(tern_flags via) {
+    fixture f;
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = (size_t)4 << 20;
+    if (!fixture_open(&f, &config))
+        return;
+    enum { VALUE = 1000, MOST = 12000 };
+    tern_hashtable *table = make(&f, 8, VALUE, false, 8);
+    static unsigned char value[VALUE];
+    uint64_t stored = 0, refused = 0, wrong = 0;
+    tern_segment_info before, after;
+    EXPECT_OK(tern_barrier(f.worker));
+    for (uint64_t i = 0; i < MOST && refused < 20; i++) {
+        uint64_t key = i * f.size + f.rank;
+        make_value(value, VALUE, key, 1);
+        tern_status status = tern_hashtable_insert(f.worker, table, &key, value, via, NULL);
+        if (status == TERN_OK) {
+            stored++;
+            continue;
+        }
+        refused++;
+        wrong += status != TERN_ERR_FULL;
+        EXPECT_DETAIL("TERN_SEGMENT_SIZE");
+        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_find(f.worker, table, &key, via, value));
+    }
+    CU_ASSERT_EQUAL(refused, 20);
+    CU_ASSERT_EQUAL(wrong, 0);
+    uint64_t sum = 0, all[64];
+    EXPECT_OK(tern_barrier(f.worker));
+    fixture_share(&f, &stored, 8, all);
+    for (uint32_t r = 0; r < f.size; r++)
+        sum += all[r];
+    CU_ASSERT(sum > 8);
+    CU_ASSERT_EQUAL(total_keys(&f, table), sum);
+    tern_segment_get_info(f.context, &before);
+    uint64_t size = 0;
+    EXPECT_OK(tern_hashtable_size(f.worker, table, &size));
+    CU_ASSERT_EQUAL(size, sum);
+    tern_segment_get_info(f.context, &after);
+    CU_ASSERT(after.in_use <= before.in_use); /* old arrays are gone, at the latest now */
+    EXPECT_OK(tern_hashtable_clear(f.worker, table));
+    uint64_t key = f.rank;
+    EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, via, NULL));
+    end(&f, table);
+    fixture_close(&f);
 }
 
-/* No rank makes progress but by its inserts: each has its own part grow before that is crowded. */
-static void inserts_alone_let_a_part_grow(void) {
-    enum { KEYS = 40000, LARGE = 4096 };
+static void a_segment_is_full_by_rma(void) { a_segment_is_full(TERN_BY_RMA); }
+
+static void a_segment_is_full_by_call(void) { a_segment_is_full(TERN_BY_CALL); }
+
+/* What a table takes in the segment is given back. */
+static void memory_is_given_back(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    tern_hashtable *table = make(&f, 8, 8, false, 10);
-    uint64_t crowded = 0;
-    for (uint64_t key = f.rank, keys = 0; keys < KEYS; key += f.size) {
-        if (tern_hashtable_owner(table, &key) != f.rank)
-            continue;
-        keys += tern_hashtable_insert(f.worker, table, &key, &key, TERN_BY_RMA, NULL) == TERN_OK;
-        const uint64_t count = newest_count(table, f.rank);
-        crowded += count >= LARGE && 100 * keys > 90 * count;
+    tern_segment_info before, after;
+    tern_segment_get_info(f.context, &before);
+    for (int round = 0; round < 3; round++) {
+        tern_hashtable *table = make(&f, 8, 8, false, 1);
+        EXPECT_OK(tern_barrier(f.worker));
+        for (int i = fixture_times(&f, 1000); i > 0; i--) {
+            uint64_t key = (uint64_t)i * f.size + f.rank;
+            EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, &key, TERN_AUTO, NULL));
+        }
+        end(&f, table);
     }
-    CU_ASSERT_EQUAL(crowded, 0);
-    CU_ASSERT(newest_count(table, f.rank) > KEYS);
+    EXPECT_OK(tern_barrier(f.worker));
+    tern_segment_get_info(f.context, &after);
+    CU_ASSERT_EQUAL(after.in_use, before.in_use);
+    fixture_close(&f);
+}
+
+static tern_status count_up(tern_modify_info *info, void *value) {
+    uint64_t number;
+    memcpy(&number, value, 8);
+    number++;
+    memcpy(value, &number, 8);
+    (void)info;
+    return TERN_OK;
+}
+TERN_MODIFIER(count_up)
+
+/* All ranks count the same keys up, by the modifier, while the table grows. */
+static void modifiers_lose_nothing(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *table = make(&f, 8, 8, false, 1);
+    uint64_t keys = (uint64_t)fixture_times(&f, 1500), wrong = 0, value = 0;
+    EXPECT_OK(tern_barrier(f.worker));
+    for (uint64_t i = 0; i < 2 * keys; i++) {
+        uint64_t key = (i + 5 * f.rank) % keys;
+        EXPECT_OK(tern_hashtable_modify(f.worker, table, &key, &count_up_modifier, NULL, 0,
+                                        TERN_ABSENT_INSERT, 0, NULL, 0, NULL, NULL));
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    for (uint64_t key = 0; key < keys; key++)
+        wrong += tern_hashtable_find(f.worker, table, &key, TERN_BY_RMA, &value) != TERN_OK ||
+                 value != 2 * f.size;
+    CU_ASSERT_EQUAL(wrong, 0);
     end(&f, table);
     fixture_close(&f);
 }
@@ -519,15 +441,16 @@ static void inserts_alone_let_a_part_grow(void) {
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"options_are_checked", options_are_checked},
-        {"values_follow_a_model", values_follow_a_model},
         {"one_insert_is_the_first", one_insert_is_the_first},
         {"every_count_once", every_count_once},
         {"batches_and_buffers_of_counts", batches_and_buffers_of_counts},
-        {"batches_of_values", batches_of_values},
         {"keys_come_and_go", keys_come_and_go},
         {"a_grown_table_is_saved", a_grown_table_is_saved},
-        {"inserts_alone_let_a_part_grow", inserts_alone_let_a_part_grow},
         {"a_large_array_is_on_its_way", a_large_array_is_on_its_way},
+        {"a_segment_is_full_by_rma", a_segment_is_full_by_rma},
+        {"a_segment_is_full_by_call", a_segment_is_full_by_call},
+        {"memory_is_given_back", memory_is_given_back},
+        {"modifiers_lose_nothing", modifiers_lose_nothing},
     };
     return tern_test_main(argc, argv, "hashtable_growth", tests, sizeof tests / sizeof tests[0]);
 }
