@@ -287,6 +287,29 @@ names)
     echo 'Call `tern_gone`.' >"$work/tree/docs/howto/a.md"
     expect_failure "$here/names.sh" "$work/tree"
     ;;
+contract)
+    # Straight, through the harness, and a header of the containers that no folder names.
+    for include in '"hashtable/table.h"' '"src/context.h"' '<rma/state.h>' '"inside.h"' '"../../map/map.h"'; do
+        sample tests/contract/test_a.c "#include $include"
+        mkdir -p "$work/tree/hashtable" "$work/tree/src" "$work/tree/rma" "$work/tree/tests/harness"
+        touch "$work/tree/hashtable/table.h" "$work/tree/src/context.h" "$work/tree/rma/state.h"
+        echo '#include "hashtable/table.h"' >"$work/tree/tests/harness/inside.h"
+        expect_failure "$here/contract.sh" "$work/tree"
+    done
+    sample tests/contract/test_a.c '#include "tern/a.h"
+#include "fixture.h"
+int a = tern_a(tern_a_much(1));'
+    mkdir -p "$work/tree/include/tern" "$work/tree/tests/harness"
+    echo '#include "base/error.h"' >"$work/tree/tests/harness/fixture.h"
+    printf '%s\n' 'TERN_API int tern_a(int);' '' '/* Not for applications: x. */' \
+        'TERN_API int tern_hidden(int);' >"$work/tree/include/tern/a.h"
+    printf '%s\n' 'TERN_API int' 'tern_a_much(int);' >"$work/tree/include/tern/a_b.h"
+    expect_success "$here/contract.sh" "$work/tree" a
+    for name in tern_much tern_a_m; do
+        echo "TERN_API int $name(int);" >"$work/tree/include/tern/a_c.h"
+        expect_failure "$here/contract.sh" "$work/tree" a
+    done
+    ;;
 tutorial)
     printf '#!/bin/sh\nprintf "two\\none\\n"\nexit ${STATUS-0}\n' >"$work/mpirun-tern"
     chmod +x "$work/mpirun-tern"
