@@ -1,7 +1,8 @@
 // tern-test: transports
 
-/* Hash table: options and arguments, every size, limits, phases, iteration. What races is in
- * test_hashtable_races.c, what it costs in test_hashtable_cost.c. */
+/* Hash table: options and arguments, limits, iteration, and the table as a whole. A model is in
+ * test_hashtable_model.c, what races in test_hashtable_races.c, what it costs in
+ * ../hashtable/test_hashtable_cost.c. */
 
 #include "table_tools.h"
 
@@ -169,65 +170,6 @@ static void arguments_are_checked(void) {
     fixture_close(&f);
 }
 
-/* Each rank inserts keys of its own, overwrites some, and finds those of the next rank. */
-static void one_size(fixture *f, size_t key_bytes, size_t value_bytes, bool call_only) {
-    enum { EACH = 12 };
-    static unsigned char value[VALUE_MAX];
-    unsigned char key[KEY_MAX];
-    tern_hashtable *table = NULL;
-    tern_hashtable_options options = {.key_bytes = key_bytes,
-                                      .value_bytes = value_bytes,
-                                      .capacity = EACH * f->size,
-                                      .call_only = call_only};
-    if (!EXPECT_OK(tern_hashtable_create(f->worker, &options, &table)))
-        return;
-    uint64_t random = fixture_seed(f, key_bytes * 100000 + value_bytes);
-    bool fits_call = value_bytes <= 1024;
-    for (uint64_t version = 0; version < 2; version++) {
-        for (uint64_t i = 0; i < EACH; i++) {
-            uint64_t number = f->rank * EACH + i;
-            make_key(key, key_bytes, number);
-            make_value(value, value_bytes, number, version);
-            int existed = -1;
-            tern_flags via = call_only || fits_call ? any_via(&random) : TERN_BY_RMA;
-            EXPECT_OK(tern_hashtable_insert(f->worker, table, key, value,
-                                            any_writer(&random) | (call_only ? TERN_BY_CALL : via),
-                                            &existed));
-            CU_ASSERT_EQUAL(existed, version > 0);
-        }
-        EXPECT_OK(tern_barrier(f->worker));
-        for (uint64_t i = 0; i < EACH + 4; i++) {
-            uint64_t number = i < EACH ? (f->rank + 1) % f->size * EACH + i : 200 + i;
-            make_key(key, key_bytes, number);
-            memset(value, 0xee, value_bytes);
-            tern_flags via = fits_call ? any_via(&random) : TERN_BY_RMA;
-            EXPECT(i < EACH ? TERN_OK : TERN_ERR_NOT_FOUND,
-                   tern_hashtable_find(f->worker, table, key,
-                                       any_reader(&random) | (call_only ? TERN_BY_CALL : via),
-                                       value));
-            if (i < EACH)
-                CU_ASSERT(is_value(value, value_bytes, number, version));
-        }
-        CU_ASSERT_EQUAL(total_keys(f, table), EACH * f->size);
-    }
-    EXPECT_OK(tern_hashtable_destroy(f->worker, table));
-}
-
-static void all_sizes(void) {
-    fixture f;
-    if (!fixture_open(&f, NULL))
-        return;
-    static const size_t keys[] = {1, 7, 8, 9, 31, 1024}, values[] = {0, 1, 8, 13, 1000};
-    for (size_t k = 0; k < 6; k++)
-        one_size(&f, keys[k], values[(k + tern_test_seed()) % 5], false);
-    for (size_t v = 0; v < 5; v++)
-        one_size(&f, keys[(v + tern_test_seed()) % 6], values[v], v % 2);
-    one_size(&f, 8, 5000, false);
-    one_size(&f, 1024, 65536, false);
-    one_size(&f, 1024, 1024, true);
-    fixture_close(&f);
-}
-
 static void capacity_one(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
@@ -311,46 +253,6 @@ static void full_is_exact(void) {
     fixture_close(&f);
 }
 
-/* Phases of random writes and reads against what each rank remembers of its own keys. */
-static void random_phases(void) {
-    fixture f;
-    if (!fixture_open(&f, NULL))
-        return;
-    enum { EACH = 40, VALUE = 24, ROUNDS = 3 };
-    tern_hashtable *table = NULL;
-    EXPECT_OK(tern_hashtable_create(
-        f.worker,
-        &(tern_hashtable_options){.key_bytes = 12, .value_bytes = VALUE, .capacity = EACH * f.size},
-        &table));
-    uint64_t random = fixture_seed(&f, 2), version[EACH] = {0}, all[64 * EACH];
-    unsigned char key[12], value[VALUE];
-    for (uint64_t round = 1; round <= ROUNDS; round++) {
-        tern_flags writes = round % 2 ? TERN_WRITE_ONLY : TERN_READ_WRITE;
-        for (int i = fixture_times(&f, 400); i > 0; i--) {
-            uint64_t k = below(&random, EACH), number = f.rank * EACH + k;
-            make_key(key, 12, number);
-            make_value(value, VALUE, number, ++version[k]);
-            int existed;
-            EXPECT_OK(tern_hashtable_insert(f.worker, table, key, value, writes | any_via(&random),
-                                            &existed));
-            CU_ASSERT_EQUAL(existed, version[k] > 1);
-        }
-        fixture_share(&f, version, sizeof version, all);
-        for (int i = fixture_times(&f, 400); i > 0; i--) {
-            uint64_t number = below(&random, EACH * f.size);
-            make_key(key, 12, number);
-            EXPECT(all[number] > 0 ? TERN_OK : TERN_ERR_NOT_FOUND,
-                   tern_hashtable_find(f.worker, table, key, any_reader(&random) | any_via(&random),
-                                       value));
-            if (all[number] > 0)
-                CU_ASSERT(is_value(value, VALUE, number, all[number]));
-        }
-        EXPECT_OK(tern_barrier(f.worker));
-    }
-    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
-    fixture_close(&f);
-}
-
 typedef struct visited {
     const tern_hashtable *table;
     uint32_t rank;
@@ -397,6 +299,103 @@ static void iteration(void) {
         CU_ASSERT_EQUAL(some.keys, size < 5 ? size : 5);
         EXPECT_OK(tern_hashtable_destroy(f.worker, table));
     }
+    fixture_close(&f);
+}
+
+enum { EACH = 150, BYTES = 40 };
+
+typedef struct walk {
+    uint64_t ranks, keys, wrong;
+    unsigned char seen[4 * EACH];
+} walk;
+
+static int walk_one(const void *key, const void *value, void *argument) {
+    walk *v = argument;
+    uint64_t number;
+    memcpy(&number, key, 8);
+    v->wrong +=
+        !is_value(value, BYTES, number, 1) || number >= v->ranks * EACH || v->seen[number]++ != 0;
+    v->keys++;
+    return 0;
+}
+
+/* Own keys, in a phase; some are then erased. */
+static uint64_t fill(fixture *f, tern_hashtable *table, uint64_t step) {
+    const tern_flags writes = TERN_WRITE_ONLY;
+    for (uint64_t i = 0; i < EACH; i += step) {
+        uint64_t key = i * f->size + f->rank;
+        unsigned char value[BYTES];
+        make_value(value, BYTES, key, 1);
+        tern_flags via = i % 2 ? TERN_BY_RMA : TERN_BY_CALL;
+        EXPECT_OK(tern_hashtable_insert(f->worker, table, &key, value, writes | via, NULL));
+    }
+    uint64_t left = (EACH + step - 1) / step;
+    for (uint64_t i = 0; i < EACH; i += 3 * step, left--) {
+        uint64_t key = i * f->size + f->rank;
+        EXPECT_OK(tern_hashtable_erase(f->worker, table, &key, writes | TERN_BY_RMA));
+    }
+    return left * f->size;
+}
+
+/* Many buckets to a get, the last get a short one. */
+static void large_parts(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *table = NULL;
+    EXPECT_OK(tern_hashtable_create(
+        f.worker,
+        &(tern_hashtable_options){.key_bytes = 8, .value_bytes = BYTES, .capacity = 20000},
+        &table));
+    uint64_t keys = fill(&f, table, 5);
+    EXPECT_OK(tern_barrier(f.worker));
+    walk v = {.ranks = f.size};
+    EXPECT_OK(tern_hashtable_for_each_anywhere(f.worker, table, walk_one, &v));
+    CU_ASSERT(v.keys == keys && v.wrong == 0);
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    fixture_close(&f);
+}
+
+/* Keys fill a table up; a clear empties it. */
+static void a_clear_gives_room_back(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *table = NULL;
+    EXPECT_OK(tern_hashtable_create(
+        f.worker, &(tern_hashtable_options){.key_bytes = 8, .counter = 1, .capacity = 10}, &table));
+    for (int round = 0; round < 2; round++) {
+        uint64_t key = f.rank, others = 0;
+        tern_status status = TERN_OK;
+        for (; status == TERN_OK; others++) {
+            key = number_owned_by(table, f.rank, key + 1);
+            status = tern_hashtable_add(f.worker, table, &key, 1, TERN_BY_RMA, NULL);
+        }
+        EXPECT_DETAIL("erased");
+        CU_ASSERT_EQUAL(status, TERN_ERR_FULL);
+        CU_ASSERT(others > 3);
+        EXPECT_OK(tern_hashtable_clear(f.worker, table));
+    }
+    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    fixture_close(&f);
+}
+
+static void arguments_of_the_whole(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *table = NULL;
+    EXPECT_OK(tern_hashtable_create(
+        f.worker, &(tern_hashtable_options){.key_bytes = 8, .capacity = 10}, &table));
+    uint64_t size = 77;
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_size(f.worker, table, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_size(NULL, table, &size));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_clear(f.worker, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_for_each_anywhere(f.worker, table, NULL, NULL));
+    CU_ASSERT_EQUAL(size, 77);
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
     fixture_close(&f);
 }
 
@@ -449,11 +448,12 @@ int main(int argc, char **argv) {
         {"options_are_checked", options_are_checked},
         {"ranks_agree", ranks_agree},
         {"arguments_are_checked", arguments_are_checked},
-        {"all_sizes", all_sizes},
         {"capacity_one", capacity_one},
         {"full_is_exact", full_is_exact},
-        {"random_phases", random_phases},
         {"iteration", iteration},
+        {"large_parts", large_parts},
+        {"a_clear_gives_room_back", a_clear_gives_room_back},
+        {"arguments_of_the_whole", arguments_of_the_whole},
         {"in_a_handler", in_a_handler},
     };
     return tern_test_main(argc, argv, "hashtable", tests, sizeof tests / sizeof tests[0]);

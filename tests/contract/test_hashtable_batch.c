@@ -88,64 +88,6 @@ static void arguments_are_checked(void) {
     fixture_close(&f);
 }
 
-/* Each rank inserts keys of its own and overwrites them; then it finds those of the next rank, and
- * some that are nobody's. */
-static void one_size(fixture *f, size_t key_bytes, size_t value_bytes, tern_flags via) {
-    enum { EACH = 12, ASKED = 16 };
-    tern_hashtable *table = NULL;
-    tern_hashtable_options options = {
-        .key_bytes = key_bytes, .value_bytes = value_bytes, .capacity = EACH * f->size};
-    if (!EXPECT_OK(tern_hashtable_create(f->worker, &options, &table)))
-        return;
-    char *keys = malloc(ASKED * key_bytes), *values = malloc(ASKED * value_bytes + 1);
-    uint64_t random = fixture_seed(f, key_bytes * 100000 + value_bytes);
-    for (uint64_t version = 0; version < 2; version++) {
-        size_t stored = 0, present = 0;
-        unsigned char found[ASKED];
-        for (uint64_t i = 0; i < EACH; i++) {
-            make_key(keys + i * key_bytes, key_bytes, f->rank * EACH + i);
-            make_value(values + i * value_bytes, value_bytes, f->rank * EACH + i, version);
-        }
-        EXPECT_OK(tern_hashtable_insert_many(f->worker, table, keys,
-                                             value_bytes > 0 ? values : NULL, EACH,
-                                             any_writer(&random) | via, &stored));
-        CU_ASSERT_EQUAL(stored, EACH);
-        EXPECT_OK(tern_barrier(f->worker));
-        for (uint64_t i = 0; i < ASKED; i++)
-            make_key(keys + i * key_bytes, key_bytes,
-                     i < EACH ? (f->rank + 1) % f->size * EACH + i : 200 + i);
-        memset(values, 0xee, ASKED * value_bytes + 1);
-        EXPECT_OK(tern_hashtable_find_many(f->worker, table, keys, ASKED, any_reader(&random) | via,
-                                           value_bytes > 0 ? values : NULL, found, &present));
-        CU_ASSERT_EQUAL(present, EACH);
-        for (uint64_t i = 0; i < ASKED; i++) {
-            CU_ASSERT_EQUAL(found[i], i < EACH);
-            const char *value = values + i * value_bytes;
-            uint64_t number = (f->rank + 1) % f->size * EACH + i;
-            CU_ASSERT(i < EACH ? is_value(value, value_bytes, number, version)
-                               : value_bytes == 0 || (unsigned char)*value == 0xee);
-        }
-        CU_ASSERT_EQUAL(total_keys(f, table), EACH * f->size);
-    }
-    EXPECT_OK(tern_hashtable_destroy(f->worker, table));
-    free(keys);
-    free(values);
-}
-
-static void all_sizes(void) {
-    fixture f;
-    if (!fixture_open(&f, NULL))
-        return;
-    static const size_t keys[] = {1, 7, 8, 9, 31, 1024}, values[] = {0, 1, 8, 13, 1000, 1025};
-    for (size_t i = 0; i < 6; i++) {
-        one_size(&f, keys[i], values[(i + tern_test_seed()) % 6], i % 2 ? call : rma);
-        one_size(&f, keys[(i + tern_test_seed()) % 6], values[i], i % 2 ? rma : call);
-    }
-    one_size(&f, 8, 20000, call);
-    one_size(&f, 1024, 65536, rma);
-    fixture_close(&f);
-}
-
 enum { EACH = 300, VALUE = 24, BATCH = 700, TABLE_KEYS = 64 * EACH };
 
 typedef struct batch {
@@ -585,7 +527,6 @@ static void in_a_handler(void) {
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"arguments_are_checked", arguments_are_checked},
-        {"all_sizes", all_sizes},
         {"random_batches", random_batches},
         {"small_rings", small_rings},
         {"all_write_the_same_keys", all_write_the_same_keys},

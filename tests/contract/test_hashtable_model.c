@@ -404,7 +404,7 @@ typedef struct census {
     const scene *scene;
     const entry *all; /* of each rank */
     uint64_t seen, wrong;
-    bool own;
+    bool own, first; /* the part of the rank; no more than one key */
 } census;
 
 static int look(const void *key, const void *value, void *argument) {
@@ -420,14 +420,14 @@ static int look(const void *key, const void *value, void *argument) {
     const uint32_t size = c->scene->f->size;
     if (number / size >= h->each) {
         c->wrong++;
-        return 0;
+        return c->first;
     }
     const entry *at = &c->all[number % size * EACH_MOST + number / size];
     if (h->counter)
         memcpy(&count, value, sizeof count);
     c->wrong += at->there == 0 || (h->counter ? count != at->word
                                               : !is_value(value, h->value_bytes, number, at->word));
-    return 0;
+    return c->first;
 }
 
 /* Collective, behind a barrier: the table holds what the models of all ranks say, and no more. */
@@ -439,10 +439,13 @@ static void check_all(scene *s) {
     for (size_t i = 0; i < (size_t)f->size * EACH_MOST; i++)
         there += all[i].there;
     census own = {.scene = s, .all = all, .own = true}, whole = {.scene = s, .all = all};
+    census first = {.scene = s, .all = all, .first = true};
     EXPECT_OK(tern_hashtable_for_each(f->worker, s->table, look, &own));
     EXPECT_OK(tern_hashtable_for_each_anywhere(f->worker, s->table, look, &whole));
     EXPECT_OK(tern_hashtable_local_size(f->worker, s->table, &local));
-    CU_ASSERT_EQUAL(own.wrong + whole.wrong, 0);
+    EXPECT_OK(tern_hashtable_for_each_anywhere(f->worker, s->table, look, &first));
+    CU_ASSERT_EQUAL(own.wrong + whole.wrong + first.wrong, 0);
+    CU_ASSERT_EQUAL(first.seen, there > 0);
     CU_ASSERT_EQUAL(own.seen, local);
     CU_ASSERT_EQUAL(whole.seen, there);
     EXPECT_OK(tern_hashtable_size(f->worker, s->table, &size));
@@ -504,8 +507,11 @@ static void follow(const shape *h, uint64_t salt) {
                                             .grow = h->grow};
     EXPECT_OK(tern_hashtable_create(f.worker, &options, &s.table));
     EXPECT_OK(tern_barrier(f.worker));
+    /* Many ranks of other nodes take long on few processors: every other form. */
+    const bool some = f.size > 2 && !fixture_all_near(&f) && !tern_test_full();
+    const uint64_t turn = tern_test_seed() + salt / 100;
     for (s.form = 0; s.form < FORMS && s.table != NULL; s.form++)
-        if (form_fits(h, s.form))
+        if (form_fits(h, s.form) && (!some || (turn + s.form) % 2 == 0))
             run_form(&s, fixture_seed(&f, salt), fixture_seed(&f, salt + 1 + s.form));
     EXPECT_OK(tern_hashtable_destroy(f.worker, s.table));
     fixture_close(&f);

@@ -2,7 +2,7 @@
 
 /*
  * Hash table while all ranks change it at once, by RMA and by calls: each key once, nothing counted
- * twice or lost, no value torn.
+ * twice or lost, no value torn, while keys come, go and come back. And what changes refuse.
  */
 
 #include "table_tools.h"
@@ -145,34 +145,6 @@ static void values_are_never_torn(void) {
     fixture_close(&f);
 }
 
-/* What a rank has inserted it finds, and finds what it inserted, whatever the others do. */
-static void own_writes_are_seen(void) {
-    fixture f;
-    if (!fixture_open(&f, NULL))
-        return;
-    enum { KEYS = 512 };
-    tern_hashtable *table = make(&f, 8, 24, KEYS * f.size);
-    uint64_t random = fixture_seed(&f, 4), version[KEYS] = {0};
-    unsigned char value[24];
-    for (int i = fixture_times(&f, 3000); i > 0; i--) {
-        uint64_t k = below(&random, KEYS), number = k * f.size + f.rank;
-        if (below(&random, 2)) {
-            make_value(value, 24, number, ++version[k]);
-            int existed = -1;
-            EXPECT_OK(
-                tern_hashtable_insert(f.worker, table, &number, value, any_via(&random), &existed));
-            CU_ASSERT_EQUAL(existed, version[k] > 1);
-        }
-        EXPECT(version[k] > 0 ? TERN_OK : TERN_ERR_NOT_FOUND,
-               tern_hashtable_find(f.worker, table, &number, any_via(&random), value));
-        if (version[k] > 0)
-            CU_ASSERT(is_value(value, 24, number, version[k]));
-    }
-    EXPECT_OK(tern_barrier(f.worker));
-    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
-    fixture_close(&f);
-}
-
 /* Batches of overlapping keys, with repeats inside a batch, both ways at once, with single adds. */
 static void batches(size_t key_bytes, int salt) {
     fixture f;
@@ -231,14 +203,243 @@ static void batches_of_odd_keys(void) {
     batches(19, 7);
 }
 
+static tern_hashtable *make_set(fixture *f, uint64_t capacity) {
+    tern_hashtable *table = NULL;
+    tern_hashtable_options options = {.key_bytes = 8, .capacity = capacity};
+    EXPECT_OK(tern_hashtable_create(f->worker, &options, &table));
+    return table;
+}
+
+static void end(fixture *f, tern_hashtable *table) {
+    EXPECT_OK(tern_barrier(f->worker));
+    EXPECT_OK(tern_hashtable_destroy(f->worker, table));
+}
+
+static void arguments_are_checked(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    const tern_flags reads = TERN_READ_ONLY;
+    const tern_flags rma = TERN_BY_RMA;
+    tern_worker *w = f.worker;
+    tern_hashtable *values = make(&f, 8, 8, 10), *counters = make(&f, 8, 0, 10);
+    uint64_t key = 1, before = 77;
+    int existed = 77;
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+        EXPECT(TERN_ERR_ARGUMENT,
+               tern_hashtable_insert_new(w, values, &key, &key, reads | via, &existed));
+        EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_erase(w, values, &key, reads | via));
+        EXPECT_DETAIL("TERN_READ_ONLY");
+        EXPECT(TERN_ERR_ARGUMENT,
+               tern_hashtable_compare_swap(w, counters, &key, 0, 1, reads | via, &before));
+    }
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert_new(w, values, &key, NULL, rma, NULL));
+    EXPECT_DETAIL("value is NULL");
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_insert_new(w, counters, &key, &key, rma, NULL));
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_compare_swap(w, values, &key, 0, 1, rma, &before));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_erase(w, values, NULL, rma));
+    const uint64_t limit = UINT64_C(1) << 61;
+    EXPECT(TERN_ERR_RANGE, tern_hashtable_compare_swap(w, counters, &key, limit, 1, rma, &before));
+    EXPECT_DETAIL("2305843009213693952");
+    EXPECT(TERN_ERR_RANGE, tern_hashtable_compare_swap(w, counters, &key, 1, ~limit, rma, &before));
+    EXPECT(TERN_ERR_NOT_FOUND,
+           tern_hashtable_compare_swap(w, counters, &key, 1 - limit, limit - 1, rma, &before));
+    CU_ASSERT_EQUAL(before, 77);
+    CU_ASSERT_EQUAL(existed, 77);
+    CU_ASSERT_EQUAL(total_keys(&f, values) + total_keys(&f, counters), 0);
+    end(&f, values);
+    end(&f, counters);
+    fixture_close(&f);
+}
+
+/* Counters wrap around at 62 bits, and an add that large does an erased one no harm. */
+static void counters_at_their_limits(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *table = make(&f, 8, 0, 10 * f.size);
+    const uint64_t top = (UINT64_C(1) << 61) - 1;
+    uint64_t key = f.rank, before = 77;
+    const tern_flags rma = TERN_BY_RMA, call = TERN_BY_CALL;
+    EXPECT_OK(tern_hashtable_add(f.worker, table, &key, top, rma, &before));
+    EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, call, &before));
+    CU_ASSERT_EQUAL(before, top);
+    EXPECT_OK(tern_hashtable_find(f.worker, table, &key, rma, &before));
+    CU_ASSERT_EQUAL(before, ~top);
+    EXPECT_OK(tern_hashtable_erase(f.worker, table, &key, rma));
+    EXPECT_OK(tern_hashtable_add(f.worker, table, &key, UINT64_MAX, rma, &before));
+    CU_ASSERT_EQUAL(before, 0);
+    EXPECT_OK(tern_hashtable_compare_swap(f.worker, table, &key, UINT64_MAX, ~top, call, &before));
+    CU_ASSERT_EQUAL(before, UINT64_MAX);
+    EXPECT_OK(tern_hashtable_add(f.worker, table, &key, UINT64_MAX, rma, &before));
+    EXPECT_OK(tern_hashtable_find(f.worker, table, &key, call, &before));
+    CU_ASSERT_EQUAL(before, top);
+    end(&f, table);
+    fixture_close(&f);
+}
+
+/* Keys that come and go do not use up the table. */
+static void erased_keys_come_back(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    enum { KEYS = 8 };
+    tern_hashtable *table = make(&f, 8, 16, KEYS);
+    for (uint64_t version = 1; version < (fixture_all_near(&f) ? 60 : 6); version++) {
+        for (uint64_t key = f.rank; key < KEYS; key += f.size) {
+            uint64_t value[2];
+            int existed = 77;
+            make_value(value, 16, key, version);
+            EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value,
+                                            version % 2 ? TERN_BY_RMA : TERN_BY_CALL, &existed));
+            CU_ASSERT_EQUAL(existed, 0);
+            EXPECT_OK(tern_hashtable_erase(f.worker, table, &key,
+                                           version % 3 ? TERN_BY_RMA : TERN_BY_CALL));
+        }
+    }
+    CU_ASSERT_EQUAL(total_keys(&f, table), 0);
+    end(&f, table);
+    fixture_close(&f);
+}
+
+/* All ranks insert_new and erase a few keys: of each key, successes of the one kind and of the
+ * other take turns. */
+static void inserts_and_erases_take_turns(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    enum { KEYS = 3 };
+    static const size_t sizes[] = {0, 200};
+    for (size_t s = 0; s < 2; s++) {
+        size_t bytes = sizes[s];
+        tern_hashtable *table = bytes > 0 ? make(&f, 8, bytes, KEYS) : make_set(&f, KEYS);
+        uint64_t random = fixture_seed(&f, 20 + s), count[2 * KEYS] = {0}, all[64][2 * KEYS];
+        unsigned char value[200];
+        uint64_t torn = 0;
+        EXPECT_OK(tern_barrier(f.worker));
+        for (int i = fixture_times(&f, 500); i > 0; i--) {
+            uint64_t key = below(&random, KEYS);
+            int existed = 77;
+            tern_status status;
+            switch (below(&random, 3)) {
+            case 0:
+                make_value(value, bytes, key, (uint64_t)i);
+                EXPECT_OK(tern_hashtable_insert_new(f.worker, table, &key, value, any_via(&random),
+                                                    &existed));
+                count[key] += existed == 0;
+                break;
+            case 1:
+                status = tern_hashtable_erase(f.worker, table, &key, any_via(&random));
+                CU_ASSERT(status == TERN_OK || status == TERN_ERR_NOT_FOUND);
+                count[KEYS + key] += status == TERN_OK;
+                break;
+            default:
+                status = tern_hashtable_find(f.worker, table, &key, any_via(&random), value);
+                CU_ASSERT(status == TERN_OK || status == TERN_ERR_NOT_FOUND);
+                uint64_t version = 0;
+                memcpy(&version, value, bytes < 8 ? 0 : 8);
+                torn += status == TERN_OK && !is_value(value, bytes, key, version);
+            }
+        }
+        CU_ASSERT_EQUAL(torn, 0);
+        fixture_share(&f, count, sizeof count, all);
+        for (uint64_t key = 0; key < KEYS; key++) {
+            uint64_t inserted = 0, erased = 0;
+            for (uint32_t r = 0; r < f.size; r++) {
+                inserted += all[r][key];
+                erased += all[r][KEYS + key];
+            }
+            tern_status status = tern_hashtable_find(f.worker, table, &key, TERN_BY_RMA, value);
+            CU_ASSERT_EQUAL(inserted - erased, status == TERN_OK);
+        }
+        end(&f, table);
+    }
+    fixture_close(&f);
+}
+
+/* Every life of a counter begins with one add that finds 0, and ends with one erase. */
+static void counters_live_and_die(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    enum { KEYS = 2 };
+    tern_hashtable *table = make(&f, 8, 0, KEYS);
+    uint64_t random = fixture_seed(&f, 30), count[2 * KEYS] = {0}, all[64][2 * KEYS];
+    EXPECT_OK(tern_barrier(f.worker));
+    for (int i = fixture_times(&f, 1200); i > 0; i--) {
+        uint64_t key = below(&random, KEYS), before = 77;
+        tern_status status;
+        switch (below(&random, 4)) {
+        case 0:
+            status = tern_hashtable_erase(f.worker, table, &key, any_via(&random));
+            CU_ASSERT(status == TERN_OK || status == TERN_ERR_NOT_FOUND);
+            count[KEYS + key] += status == TERN_OK;
+            break;
+        case 1:
+            status =
+                tern_hashtable_compare_swap(f.worker, table, &key, 5, 6, any_via(&random), &before);
+            CU_ASSERT(status == TERN_ERR_NOT_FOUND || (before > 0 && status == TERN_OK));
+            break;
+        default:
+            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, any_via(&random), &before));
+            count[key] += before == 0;
+        }
+    }
+    fixture_share(&f, count, sizeof count, all);
+    for (uint64_t key = 0; key < KEYS; key++) {
+        uint64_t begun = 0, ended = 0, now = 0;
+        for (uint32_t r = 0; r < f.size; r++) {
+            begun += all[r][key];
+            ended += all[r][KEYS + key];
+        }
+        tern_status status = tern_hashtable_find(f.worker, table, &key, TERN_BY_RMA, &now);
+        CU_ASSERT_EQUAL(begun - ended, status == TERN_OK);
+        CU_ASSERT(status != TERN_OK || now > 0);
+    }
+    end(&f, table);
+    fixture_close(&f);
+}
+
+/* Ranks count by compare_swap what they read before: nothing is lost. */
+static void compare_swap_loses_nothing(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *table = make(&f, 8, 0, 4);
+    uint64_t random = fixture_seed(&f, 40), key = 9, mine = 0, all[64], sum = 0, count = 77;
+    if (f.rank == 0)
+        EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 0, TERN_BY_RMA, NULL));
+    EXPECT_OK(tern_barrier(f.worker));
+    uint64_t expected = 0;
+    for (int i = fixture_times(&f, 1000); i > 0; i--) {
+        uint64_t before = 77;
+        EXPECT_OK(tern_hashtable_compare_swap(f.worker, table, &key, expected, expected + 1,
+                                              any_via(&random), &before));
+        mine += before == expected;
+        expected = before == expected ? expected + 1 : before;
+    }
+    fixture_share(&f, &mine, sizeof mine, all);
+    for (uint32_t r = 0; r < f.size; r++)
+        sum += all[r];
+    EXPECT_OK(tern_hashtable_find(f.worker, table, &key, TERN_BY_RMA, &count));
+    CU_ASSERT_EQUAL(count, sum);
+    end(&f, table);
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"one_insert_is_the_first", one_insert_is_the_first},
         {"every_count_once", every_count_once},
         {"values_are_never_torn", values_are_never_torn},
-        {"own_writes_are_seen", own_writes_are_seen},
         {"batches_of_words", batches_of_words},
         {"batches_of_odd_keys", batches_of_odd_keys},
+        {"arguments_are_checked", arguments_are_checked},
+        {"counters_at_their_limits", counters_at_their_limits},
+        {"erased_keys_come_back", erased_keys_come_back},
+        {"inserts_and_erases_take_turns", inserts_and_erases_take_turns},
+        {"counters_live_and_die", counters_live_and_die},
+        {"compare_swap_loses_nothing", compare_swap_loses_nothing},
     };
     return tern_test_main(argc, argv, "hashtable_races", tests, sizeof tests / sizeof tests[0]);
 }

@@ -109,12 +109,12 @@ case $transport in
 rma) ranks=2 ;;
 *) ranks=4 ;;
 esac
-suites='transfer atomic ring call hashtable queue notify collectives rendezvous registration remote
+suites='transfer atomic ring call hashtable_model queue notify collectives rendezvous registration remote
     call_policies call_with circular service_threads lock quiesce mcts mcts_threads'
 [ "$transport" != auto ] || suites='transfer call'
 turn=${HOSTS_TURN-}
 case $transport$turn in
-ofi?) suites='transfer ring call hashtable notify lock' ;;
+ofi?) suites='transfer ring call hashtable_model notify lock' ;;
 esac
 [ "$transport" != p2p ] || turn=${turn:+$((1 - turn))}
 place=0

@@ -35,7 +35,7 @@ shift $((OPTIND - 1))
 [ $# -gt 0 ] || usage 2 >&2
 build=$(cd "$1" && pwd)
 shift
-suites='transfer notify call registration hashtable queue map lock atomic ofi ofi_listener
+suites='transfer notify call registration hashtable_model queue map lock atomic ofi ofi_listener
     ofi_ways call_order ring_cache many_pairs collective_sizes histories'
 cut=yes
 [ $# -eq 0 ] || {
