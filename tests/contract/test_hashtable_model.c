@@ -489,62 +489,60 @@ static bool form_fits(const shape *h, form form) {
     return form_ways[form] == TERN_BY_RMA && form != IN_HANDLERS;
 }
 
-static void follow(const shape *h, uint64_t salt) {
+static void follow(fixture *f, const shape *h, uint64_t salt) {
     static scene s;
-    fixture f;
-    tern_config config;
-    EXPECT_OK(tern_config_init(&config));
-    config.segment_size = (size_t)(h->value_bytes > 10000 ? 48 : 16) << 20;
-    if (!fixture_open(&f, &config))
-        return;
-    s = (scene){.f = &f, .shape = h};
-    const uint64_t keys = h->each * f.size;
+    s = (scene){.f = f, .shape = h};
     const tern_hashtable_options options = {.key_bytes = h->key_bytes,
                                             .value_bytes = h->value_bytes,
                                             .counter = h->counter,
-                                            .capacity = h->grow ? 1 : 2 * keys,
+                                            .capacity = h->grow ? 1 : 2 * h->each * f->size,
                                             .call_only = h->call_only,
                                             .grow = h->grow};
-    EXPECT_OK(tern_hashtable_create(f.worker, &options, &s.table));
-    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_hashtable_create(f->worker, &options, &s.table));
+    EXPECT_OK(tern_barrier(f->worker));
     /* Many ranks of other nodes take long on few processors: every other form. */
-    const bool some = f.size > 2 && !fixture_all_near(&f) && !tern_test_full();
+    const bool some = f->size > 2 && !fixture_all_near(f) && !tern_test_full();
     const uint64_t turn = tern_test_seed() + salt / 100;
     for (s.form = 0; s.form < FORMS && s.table != NULL; s.form++)
         if (form_fits(h, s.form) && (!some || (turn + s.form) % 2 == 0))
-            run_form(&s, fixture_seed(&f, salt), fixture_seed(&f, salt + 1 + s.form));
-    EXPECT_OK(tern_hashtable_destroy(f.worker, s.table));
+            run_form(&s, fixture_seed(f, salt), fixture_seed(f, salt + 1 + s.form));
+    EXPECT_OK(tern_hashtable_destroy(f->worker, s.table));
+}
+
+/* Tables of one context, one after the other. */
+static void follow_each(const shape *shapes, size_t count, uint64_t salt) {
+    fixture f;
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = (size_t)32 << 20;
+    if (!fixture_open(&f, &config))
+        return;
+    for (size_t i = 0; i < count; i++)
+        follow(&f, &shapes[i], salt + 100 * i);
     fixture_close(&f);
 }
 
-static void words(void) { follow(&(shape){8, 8, 0, 0, 0, 40}, 100); }
-static void sets_of_bytes(void) { follow(&(shape){1, 0, 0, 0, 0, 30}, 200); }
-static void odd_sizes(void) { follow(&(shape){7, 1, 0, 0, 0, 30}, 300); }
-static void long_keys(void) { follow(&(shape){1024, 13, 0, 1, 0, 20}, 400); }
-static void long_values(void) { follow(&(shape){31, 1000, 0, 1, 0, 30}, 500); }
-static void values_for_batches(void) { follow(&(shape){8, 20000, 0, 0, 0, 6}, 550); }
-static void longest_values(void) { follow(&(shape){9, 65536, 0, 0, 0, 4}, 600); }
-static void growing_words(void) { follow(&(shape){8, 8, 0, 1, 0, 150}, 700); }
-static void by_call_only(void) { follow(&(shape){8, 24, 0, 1, 1, 40}, 800); }
-static void counters(void) { follow(&(shape){8, 0, 1, 0, 0, 40}, 900); }
-static void growing_counters(void) { follow(&(shape){12, 0, 1, 1, 0, 150}, 1000); }
-static void counters_by_call_only(void) { follow(&(shape){3, 0, 1, 0, 1, 40}, 1100); }
+/* Bytes of a key and of a value; counters, growing, by call only; keys of a rank. */
+static const shape fixed[] = {{8, 8, 0, 0, 0, 40}, {1, 0, 0, 0, 0, 30}, {7, 1, 0, 0, 0, 30}},
+                   large[] = {{8, 20000, 0, 0, 0, 6}, {9, 65536, 0, 0, 0, 4}},
+                   growing[] = {{8, 8, 0, 1, 0, 150},
+                                {1024, 13, 0, 1, 0, 20},
+                                {31, 1000, 0, 1, 0, 30},
+                                {8, 24, 0, 1, 1, 40}},
+                   counting[] = {{8, 0, 1, 0, 0, 40}, {12, 0, 1, 1, 0, 150}, {3, 0, 1, 0, 1, 40}};
+
+static void fixed_tables(void) { follow_each(fixed, 3, 1000); }
+static void large_values(void) { follow_each(large, 2, 2000); }
+static void growing_tables(void) { follow_each(growing, 4, 3000); }
+static void counters(void) { follow_each(counting, 3, 4000); }
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
-        {"words", words},
-        {"sets_of_bytes", sets_of_bytes},
-        {"odd_sizes", odd_sizes},
-        {"long_keys", long_keys},
-        {"long_values", long_values},
-        {"values_for_batches", values_for_batches},
-        {"longest_values", longest_values},
-        {"growing_words", growing_words},
-        {"by_call_only", by_call_only},
+        {"fixed_tables", fixed_tables},
+        {"large_values", large_values},
+        {"growing_tables", growing_tables},
         {"counters", counters},
-        {"growing_counters", growing_counters},
-        {"counters_by_call_only", counters_by_call_only},
     };
     tern_test_draw_seed();
-    return tern_test_main(argc, argv, "hashtable_model", tests, sizeof tests / sizeof tests[0]);
+    return tern_test_main(argc, argv, "hashtable_model", tests, 4);
 }
