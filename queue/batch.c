@@ -11,6 +11,15 @@ static tern_status queue_batch_check(const void *items, size_t count, const size
     return TERN_OK;
 }
 
+/* A batch of which some items are done is a success, and leaves no detail of the last reservation.
+ */
+static tern_status queue_batch_end(tern_status status, size_t done, tern_status limit) {
+    if (status != limit || done == 0)
+        return status;
+    tern_error_clear();
+    return TERN_OK;
+}
+
 tern_status tern_queue_push_many(tern_worker *worker, tern_queue *queue, const void *items,
                                  size_t count, tern_flags flags, size_t *pushed) {
     static const char name[] = "tern_queue_push_many";
@@ -25,7 +34,7 @@ tern_status tern_queue_push_many(tern_worker *worker, tern_queue *queue, const v
     }
     if (pushed != NULL)
         *pushed = all;
-    return status == TERN_ERR_FULL && all > 0 ? TERN_OK : status;
+    return queue_batch_end(status, all, TERN_ERR_FULL);
 }
 
 tern_status tern_queue_pop_many(tern_worker *worker, tern_queue *queue, void *items, size_t count,
@@ -42,5 +51,5 @@ tern_status tern_queue_pop_many(tern_worker *worker, tern_queue *queue, void *it
     }
     if (popped != NULL)
         *popped = all;
-    return status == TERN_ERR_EMPTY && all > 0 ? TERN_OK : status;
+    return queue_batch_end(status, all, TERN_ERR_EMPTY);
 }
