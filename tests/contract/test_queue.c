@@ -1,11 +1,15 @@
 // tern-test: transports
 
 /*
- * Queue: options and arguments, limits, order, and everything at once: each item out exactly once,
- * in its producer's order, whole. What it costs is in test_queue_cost.c.
+ * Queue, one rank at a time: options and arguments, every operation against a model, limits, time
+ * limits, handlers. What many ranks do at once is in test_queue_ways.c, what it costs in
+ * test_queue_cost.c.
  */
 
+#include "nothing.h"
 #include "queue_tools.h"
+
+#define RW TERN_READ_WRITE
 
 static tern_queue *make(fixture *f, uint32_t host, size_t item_bytes, uint64_t capacity,
                         int call_only) {
@@ -114,45 +118,165 @@ static void arguments_are_checked(void) {
     fixture_close(&f);
 }
 
-/* One rank at a time against a model: full and empty are exact, order is kept, over many laps. */
+/* What is in the queue: the numbers from popped up to pushed, of producer 0. */
+typedef struct model {
+    tern_queue *queue;
+    size_t bytes;
+    uint64_t capacity;
+    uint32_t pushed, popped;
+} model;
+
+enum { BATCH = 9, LARGEST = 65536, MARGIN = 16 };
+
+/* A large item is pushed and popped by RMA alone. */
+static tern_flags model_way(const model *m, uint64_t *random) {
+    return m->bytes > TERN_RESULT_MAX ? TERN_BY_RMA : any_via(random);
+}
+
+static void push_one_way(fixture *f, model *m, tern_flags promise, uint64_t *random) {
+    static unsigned char items[BATCH * LARGEST];
+    uint64_t room = m->capacity - (m->pushed - m->popped);
+    size_t count = 1, wanted = 1, done = 1;
+    const tern_flags flags = promise | model_way(m, random);
+    tern_status status = TERN_OK, full = TERN_ERR_FULL;
+    for (uint32_t i = 0; i < BATCH; i++)
+        make_item(items + i * m->bytes, m->bytes, 0, m->pushed + i);
+    switch (below(random, 4)) {
+    case 0:
+        status = tern_queue_try_push(f->worker, m->queue, items, flags);
+        break;
+    case 1:
+        if (room == 0 && promise == RW)
+            return; /* it would wait */
+        status = tern_queue_push(f->worker, m->queue, items, flags);
+        break;
+    case 2:
+        status = tern_queue_push_timed(f->worker, m->queue, items, 0, flags);
+        full = promise == RW ? TERN_ERR_TIMEOUT : TERN_ERR_FULL;
+        break;
+    default:
+        wanted = 1 + (size_t)below(random, BATCH);
+        done = 77;
+        status = tern_queue_push_many(f->worker, m->queue, items, wanted, flags, &done);
+        break;
+    }
+    count = room < wanted ? (size_t)room : wanted;
+    EXPECT(room == 0 ? full : TERN_OK, status);
+    CU_ASSERT(done == count || (room == 0 && done == 1));
+    m->pushed += (uint32_t)count;
+}
+
+/* Nothing is written but the items that are popped. */
+static void pop_one_way(fixture *f, model *m, tern_flags promise, uint64_t *random) {
+    static unsigned char items[BATCH * LARGEST + MARGIN], wanted[BATCH * LARGEST + MARGIN];
+    uint32_t there = m->pushed - m->popped;
+    size_t most = 1, done = 1;
+    const tern_flags flags = promise | model_way(m, random);
+    tern_status status = TERN_OK, empty = TERN_ERR_EMPTY;
+    const size_t room = BATCH * m->bytes + MARGIN;
+    memset(items, 0xee, room);
+    memset(wanted, 0xee, room);
+    switch (below(random, 4)) {
+    case 0:
+        status = tern_queue_try_pop(f->worker, m->queue, items, flags);
+        break;
+    case 1:
+        if (there == 0 && promise == RW)
+            return;
+        status = tern_queue_pop(f->worker, m->queue, items, flags);
+        break;
+    case 2:
+        status = tern_queue_pop_timed(f->worker, m->queue, items, 0, flags);
+        empty = promise == RW ? TERN_ERR_TIMEOUT : TERN_ERR_EMPTY;
+        break;
+    default:
+        most = 1 + (size_t)below(random, BATCH);
+        done = 77;
+        status = tern_queue_pop_many(f->worker, m->queue, items, most, flags, &done);
+        CU_ASSERT_EQUAL(done, there < most ? there : most);
+        break;
+    }
+    EXPECT(there == 0 ? empty : TERN_OK, status);
+    for (size_t i = 0; i < (there < most ? there : most); i++)
+        make_item(wanted + i * m->bytes, m->bytes, 0, m->popped++);
+    CU_ASSERT(memcmp(items, wanted, room) == 0);
+}
+
+/* One rank acts, in phases of all kinds; then the next does. */
+static void act(fixture *f, model *m, uint32_t turn, int times, uint64_t *random) {
+    static const tern_flags kinds[] = {TERN_READ_WRITE, TERN_WRITE_ONLY, TERN_READ_ONLY,
+                                       TERN_LOCAL};
+    tern_flags promise = kinds[below(random, 4)];
+    if (promise == TERN_LOCAL && turn % f->size != m->capacity % f->size)
+        promise = TERN_READ_WRITE;
+    for (int i = 0; i < times; i++) {
+        bool fill = below(random, 8) < (turn % 3 ? 5 : 3);
+        if (promise == TERN_WRITE_ONLY || (fill && promise != TERN_READ_ONLY))
+            push_one_way(f, m, promise, random);
+        else
+            pop_one_way(f, m, promise, random);
+        uint64_t size = 999;
+        EXPECT_OK(tern_queue_size(f->worker, m->queue, &size));
+        CU_ASSERT_EQUAL(size, m->pushed - m->popped);
+    }
+}
+
 static void against_a_model(void) {
-    fixture f;
-    if (!fixture_open(&f, NULL))
-        return;
     static const struct {
         size_t item_bytes;
         uint64_t capacity;
-    } shapes[] = {{8, 1}, {8, 2}, {1, 3}, {20, 7}, {1000, 64}, {8, 100}, {65536, 5}};
-    static unsigned char item[65536], got[65536], wanted[65536];
-    const int times = fixture_times(&f, 1200);
+    } shapes[] = {{8, 1}, {24, 3}, {9, 64}, {600, 12}, {1, 3}, {20, 7}, {8, 100}, {LARGEST, 5}};
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    const int usual = fixture_times(&f, 240) / 4;
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
-        size_t bytes = shapes[s].item_bytes;
+        /* The same numbers everywhere. */
+        uint64_t random = tern_test_seed() * 31 + s;
         uint64_t capacity = shapes[s].capacity;
-        tern_queue *queue = make(&f, (uint32_t)(s % f.size), bytes, capacity, 0);
-        uint64_t random = fixture_seed(&f, s);
-        uint32_t pushed = 0, popped = 0;
-        uint32_t actor = (uint32_t)((s + 1) % f.size);
-        for (int i = 0; i < times && f.rank == actor; i++) {
-            tern_flags via = bytes > 1000 ? TERN_BY_RMA : any_via(&random);
-            bool fill = below(&random, 8) < (i / 30 % 2 ? 6 : 2);
-            if (fill) {
-                make_item(item, bytes, 0, pushed);
-                bool full = pushed - popped == capacity;
-                EXPECT(full ? TERN_ERR_FULL : TERN_OK,
-                       tern_queue_try_push(f.worker, queue, item, via));
-                pushed += !full;
-            } else {
-                bool empty = pushed == popped;
-                EXPECT(empty ? TERN_ERR_EMPTY : TERN_OK,
-                       tern_queue_try_pop(f.worker, queue, got, via));
-                if (empty)
-                    continue;
-                make_item(wanted, bytes, 0, popped++);
-                CU_ASSERT(memcmp(got, wanted, bytes) == 0);
-            }
-            uint64_t size = 999;
-            EXPECT_OK(tern_queue_size(f.worker, queue, &size));
-            CU_ASSERT_EQUAL(size, pushed - popped);
+        const int times = shapes[s].item_bytes < LARGEST ? usual : usual / 8 + 4;
+        tern_queue *queue =
+            make(&f, (uint32_t)(capacity % f.size), shapes[s].item_bytes, capacity, 0);
+        model m = {queue, shapes[s].item_bytes, capacity, 0, 0}, all[64];
+        for (uint32_t turn = 0; turn < 6; turn++) {
+            uint64_t mine = random + turn;
+            if (f.rank == turn % f.size)
+                act(&f, &m, turn, times, &mine);
+            fixture_share(&f, &m, sizeof m, all);
+            m.pushed = all[turn % f.size].pushed;
+            m.popped = all[turn % f.size].popped;
+        }
+        EXPECT_OK(tern_queue_destroy(f.worker, queue));
+    }
+    fixture_close(&f);
+}
+
+/* A rank that gives up leaves no trace: the next one finds the queue as it was. */
+static void deadlines(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+        tern_queue *queue = make_queue(&f, (tern_queue_options){.item_bytes = 8, .capacity = 2});
+        uint64_t item = 5, size = 9;
+        double start = MPI_Wtime();
+        EXPECT(TERN_ERR_TIMEOUT, tern_queue_pop_timed(f.worker, queue, &item, 0.02, via));
+        CU_ASSERT(MPI_Wtime() - start >= 0.0199);
+        CU_ASSERT_EQUAL(item, 5);
+        EXPECT_OK(tern_barrier(f.worker));
+        if (f.rank == f.size - 1)
+            for (item = 0; item < 2; item++)
+                EXPECT_OK(tern_queue_push_timed(f.worker, queue, &item, 5, via));
+        EXPECT_OK(tern_barrier(f.worker));
+        EXPECT(TERN_ERR_TIMEOUT, tern_queue_push_timed(f.worker, queue, &item, 0.02, via));
+        EXPECT_DETAIL("tern_queue_push_timed");
+        EXPECT_OK(tern_barrier(f.worker));
+        EXPECT_OK(tern_queue_size(f.worker, queue, &size));
+        CU_ASSERT_EQUAL(size, 2);
+        EXPECT_OK(tern_barrier(f.worker));
+        for (uint64_t i = 0; f.rank == 0 && i < 2; i++) {
+            EXPECT_OK(tern_queue_pop_timed(f.worker, queue, &item, 5, via));
+            CU_ASSERT_EQUAL(item, i);
         }
         EXPECT_OK(tern_barrier(f.worker));
         EXPECT_OK(tern_queue_destroy(f.worker, queue));
@@ -160,162 +284,29 @@ static void against_a_model(void) {
     fixture_close(&f);
 }
 
-/* All ranks fill it in a phase of pushes, then empty it in a phase of pops; several times over. */
-static void phases(void) {
+/* A batch takes what fits, in one piece: an item that other ranks push meanwhile is before it or
+ * behind it. */
+static void batches_stay_together(void) {
+    enum { PIECE = 5, PIECES = 24 };
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    enum { CAPACITY = 50, ROUNDS = 4 };
-    tern_queue *queue = make(&f, f.size - 1, 24, CAPACITY, 0);
-    uint64_t random = fixture_seed(&f, 50);
-    for (uint32_t round = 0; round < ROUNDS; round++) {
-        uint64_t item[3], mine[2] = {0, 0}, all[64][2], size = 0;
-        tern_flags writes = round % 2 ? TERN_READ_WRITE : TERN_WRITE_ONLY;
-        tern_flags reads = round % 2 ? TERN_READ_WRITE : TERN_READ_ONLY;
-        tern_status status = TERN_OK;
-        for (uint32_t i = 0; status == TERN_OK; i++) {
-            make_item(item, 24, f.rank, round * 1000 + i);
-            status = tern_queue_try_push(f.worker, queue, item, writes | any_via(&random));
-            mine[0] += status == TERN_OK;
-        }
-        CU_ASSERT_EQUAL(status, TERN_ERR_FULL);
+    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+        tern_queue *queue = make(&f, f.size - 1, 8, (uint64_t)PIECE * PIECES * f.size, 0);
+        uint64_t items[PIECE], last = UINT64_MAX, wrong = 0;
+        size_t done = 0;
         EXPECT_OK(tern_barrier(f.worker));
-        EXPECT_OK(tern_queue_size(f.worker, queue, &size));
-        CU_ASSERT_EQUAL(size, CAPACITY);
+        for (uint32_t p = 0; p < PIECES; p++) {
+            for (uint32_t i = 0; i < PIECE; i++)
+                make_item(&items[i], 8, f.rank, p * PIECE + i);
+            EXPECT_OK(tern_queue_push_many(f.worker, queue, items, PIECE, via, &done));
+            CU_ASSERT_EQUAL(done, PIECE);
+        }
         EXPECT_OK(tern_barrier(f.worker));
-        uint64_t next[64] = {0};
-        while ((status = tern_queue_try_pop(f.worker, queue, item, reads | any_via(&random))) ==
-               TERN_OK) {
-            uint32_t producer, number;
-            CU_ASSERT(read_item(item, 24, &producer, &number));
-            CU_ASSERT(producer < f.size && number / 1000 == round && number >= next[producer]);
-            next[producer % 64] = number + 1;
-            mine[1]++;
-        }
-        CU_ASSERT_EQUAL(status, TERN_ERR_EMPTY);
-        fixture_share(&f, mine, sizeof mine, all);
-        uint64_t in = 0, out = 0;
-        for (uint32_t r = 0; r < f.size; r++) {
-            in += all[r][0];
-            out += all[r][1];
-        }
-        CU_ASSERT_EQUAL(in, CAPACITY);
-        CU_ASSERT_EQUAL(out, CAPACITY);
-    }
-    EXPECT_OK(tern_queue_destroy(f.worker, queue));
-    fixture_close(&f);
-}
-
-/* Every rank pushes and pops at random. Each pops of one producer in the producer's order; all
- * together every item once. */
-static void everybody_at_once(uint64_t capacity, size_t bytes, int call_only, int times) {
-    fixture f;
-    if (!fixture_open(&f, NULL))
-        return;
-    enum { MOST = 1 << 16 };
-    const uint32_t each = (uint32_t)fixture_times(&f, times);
-    tern_queue *queue = make(&f, (uint32_t)(capacity % f.size), bytes, capacity, call_only);
-    uint64_t random = fixture_seed(&f, capacity);
-    unsigned char item[256], *seen = calloc(f.size, MOST);
-    uint32_t next[64] = {0}, pushed = 0;
-    uint64_t popped = 0, disorder = 0, broken = 0;
-    CU_ASSERT_FATAL(each < MOST);
-    EXPECT_OK(tern_barrier(f.worker));
-    /* The last rank also empties the queue in the end: all are told how much is left by counting.
-     */
-    uint64_t total = (uint64_t)each * f.size;
-    tern_ptr counter = TERN_NULL, places[64];
-    EXPECT_OK(tern_alloc(f.worker, 64, 0, TERN_DOMAIN_GLOBAL, &counter));
-    if (f.rank == 0)
-        EXPECT_OK(tern_atomic_store(f.worker, counter, 0));
-    fixture_share(&f, &counter, sizeof counter, places);
-    for (uint64_t done = 0; done < total;) {
-        tern_flags via = call_only ? TERN_BY_CALL : any_via(&random);
-        if (pushed < each && below(&random, 2)) {
-            make_item(item, bytes, f.rank, pushed);
-            tern_status status = tern_queue_try_push(f.worker, queue, item, via);
-            CU_ASSERT(status == TERN_OK || status == TERN_ERR_FULL);
-            pushed += status == TERN_OK;
-            if (status != TERN_ERR_FULL)
-                continue;
-        }
-        tern_status status = tern_queue_try_pop(f.worker, queue, item, via);
-        CU_ASSERT(status == TERN_OK || status == TERN_ERR_EMPTY);
-        if (status == TERN_OK) {
-            uint32_t producer = 0, number = 0;
-            bool whole =
-                read_item(item, bytes, &producer, &number) && producer < f.size && number < each;
-            broken += !whole;
-            if (whole) {
-                disorder += number < next[producer];
-                next[producer] = number + 1;
-                seen[(size_t)producer * MOST + number]++;
-            }
-            popped++;
-            EXPECT_OK(tern_atomic_fetch_add(f.worker, places[0], 1, NULL));
-        }
-        if (pushed == each)
-            EXPECT_OK(tern_atomic_load(f.worker, places[0], &done));
-    }
-    CU_ASSERT_EQUAL(broken, 0);
-    CU_ASSERT_EQUAL(disorder, 0);
-    EXPECT_OK(tern_barrier(f.worker));
-    uint64_t wrong = 0;
-    tern_mpi_lock();
-    MPI_Allreduce(MPI_IN_PLACE, seen, (int)(f.size * MOST), MPI_UNSIGNED_CHAR, MPI_SUM,
-                  MPI_COMM_WORLD);
-    tern_mpi_unlock();
-    for (uint32_t r = 0; r < f.size; r++)
-        for (uint32_t i = 0; i < each; i++)
-            wrong += seen[(size_t)r * MOST + i] != 1;
-    CU_ASSERT_EQUAL(wrong, 0);
-    EXPECT(TERN_ERR_EMPTY,
-           tern_queue_try_pop(f.worker, queue, item, TERN_READ_ONLY | TERN_BY_CALL));
-    free(seen);
-    EXPECT_OK(tern_barrier(f.worker));
-    EXPECT_OK(tern_free(f.worker, counter));
-    EXPECT_OK(tern_queue_destroy(f.worker, queue));
-    fixture_close(&f);
-}
-
-static void everybody_through_one_slot(void) { everybody_at_once(1, 8, 0, 600); }
-
-static void everybody_through_a_few_slots(void) { everybody_at_once(3, 40, 0, 1000); }
-
-static void everybody_with_room(void) { everybody_at_once(1000, 200, 0, 1500); }
-
-static void everybody_by_call(void) { everybody_at_once(5, 16, 1, 400); }
-
-/* One producer, one consumer, each by its own way: the consumer sees the exact sequence. */
-static void one_to_one(void) {
-    fixture f;
-    if (!fixture_open(&f, NULL))
-        return;
-    const int count = fixture_times(&f, 800);
-    uint32_t consumer = f.size - 1;
-    for (int way = 0; way < 4; way++) {
-        tern_queue *queue = make(&f, consumer / 2, 16, 10, 0);
-        tern_flags in = way & 1 ? TERN_BY_CALL : TERN_BY_RMA;
-        tern_flags out = way & 2 ? TERN_BY_CALL : TERN_BY_RMA;
-        uint64_t item[2], wrong = 0;
-        int pushed = f.rank == 0 ? 0 : count, popped = f.rank == consumer ? 0 : count;
-        while (pushed < count || popped < count) {
-            tern_progress(f.worker); /* for the other's calls */
-            if (pushed < count) {
-                make_item(item, 16, 0, (uint32_t)pushed);
-                tern_status status = tern_queue_try_push(f.worker, queue, item, in);
-                CU_ASSERT(status == TERN_OK || status == TERN_ERR_FULL);
-                pushed += status == TERN_OK;
-            }
-            if (popped < count) {
-                tern_status status = tern_queue_try_pop(f.worker, queue, item, out);
-                CU_ASSERT(status == TERN_OK || status == TERN_ERR_EMPTY);
-                uint32_t producer, number;
-                if (status == TERN_OK) {
-                    wrong += !read_item(item, 16, &producer, &number) || number != (uint32_t)popped;
-                    popped++;
-                }
-            }
+        for (uint64_t i = 0; f.rank == 0 && i < (uint64_t)PIECE * PIECES * f.size; i++) {
+            EXPECT_OK(tern_queue_try_pop(f.worker, queue, items, via));
+            wrong += i % PIECE != 0 && items[0] != last + 1;
+            last = items[0];
         }
         CU_ASSERT_EQUAL(wrong, 0);
         EXPECT_OK(tern_barrier(f.worker));
@@ -324,17 +315,171 @@ static void one_to_one(void) {
     fixture_close(&f);
 }
 
+/* With all calls of the worker under way, what needs one says so and changes nothing. */
+static void calls_may_all_be_held(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_queue *queue = make(&f, 0, 8, 4, 0);
+    tern_request held[TERN_CALL_REQUESTS] = {0};
+    uint64_t item = 77, size = 9;
+    size_t done = 9;
+    if (f.rank > 0) {
+        const tern_flags call = TERN_BY_CALL;
+        start_all_calls(&f, 0, held);
+        EXPECT(TERN_ERR_AGAIN, tern_queue_push(f.worker, queue, &item, call));
+        EXPECT(TERN_ERR_AGAIN, tern_queue_try_push(f.worker, queue, &item, call));
+        EXPECT(TERN_ERR_AGAIN, tern_queue_push_timed(f.worker, queue, &item, 0, call));
+        EXPECT(TERN_ERR_AGAIN, tern_queue_push_many(f.worker, queue, &item, 1, call, &done));
+        CU_ASSERT_EQUAL(done, 0);
+        EXPECT(TERN_ERR_AGAIN, tern_queue_pop(f.worker, queue, &item, call));
+        EXPECT(TERN_ERR_AGAIN, tern_queue_try_pop(f.worker, queue, &item, call));
+        EXPECT(TERN_ERR_AGAIN, tern_queue_pop_timed(f.worker, queue, &item, 0, call));
+        EXPECT(TERN_ERR_AGAIN, tern_queue_pop_many(f.worker, queue, &item, 1, call, &done));
+        CU_ASSERT(done == 0 && item == 77);
+        wait_for_all_calls(&f, held);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_queue_size(f.worker, queue, &size));
+    CU_ASSERT_EQUAL(size, 0);
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_queue_destroy(f.worker, queue));
+    fixture_close(&f);
+}
+
+static struct {
+    tern_queue *queue; /* of capacity 2, at rank 0 */
+    unsigned ran;
+} handled;
+
+/* Whether an operation by this way does what it does outside of handlers, except waiting. */
+static bool works_in_handlers(tern_worker *w, tern_flags by) {
+    tern_transport transport = TERN_P2P;
+    const bool home = tern_worker_self(w).rank == 0;
+    EXPECT_OK(tern_context_transport(tern_worker_context(w), 0, &transport));
+    return home || (by == TERN_BY_RMA && transport == TERN_SHM);
+}
+
+static void expect_no_change(tern_worker *w, tern_flags by, tern_status wanted) {
+    uint64_t item = 77;
+    size_t done = 9;
+    EXPECT(wanted, tern_queue_push(w, handled.queue, &item, by));
+    EXPECT(wanted, tern_queue_try_push(w, handled.queue, &item, by));
+    EXPECT(wanted, tern_queue_push_many(w, handled.queue, &item, 1, by, &done));
+    EXPECT(wanted, tern_queue_pop(w, handled.queue, &item, by));
+    EXPECT(wanted, tern_queue_try_pop(w, handled.queue, &item, by));
+    EXPECT(wanted, tern_queue_pop_many(w, handled.queue, &item, 1, by, &done));
+    CU_ASSERT(item == 77 && done == 0);
+}
+
+/* In a handler of each rank, in turn: two items in and out, and nothing where it would wait. */
+static tern_status use_queue(tern_call_info *call, const void *arguments, size_t bytes) {
+    tern_worker *w = call->worker;
+    (void)arguments, (void)bytes;
+    for (tern_flags by = TERN_BY_RMA; by <= TERN_BY_CALL; by *= 2) {
+        uint64_t items[3] = {1, 2, 3};
+        size_t done = 9;
+        if (!works_in_handlers(w, by)) {
+            expect_no_change(w, by, TERN_ERR_STATE);
+            continue;
+        }
+        EXPECT(TERN_ERR_AGAIN, tern_queue_pop(w, handled.queue, items, by));
+        EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(w, handled.queue, items, by));
+        EXPECT_OK(tern_queue_push(w, handled.queue, &items[0], by));
+        EXPECT_OK(tern_queue_push_many(w, handled.queue, &items[1], 2, by, &done));
+        CU_ASSERT_EQUAL(done, 1);
+        EXPECT(TERN_ERR_AGAIN, tern_queue_push(w, handled.queue, &items[2], by));
+        EXPECT(TERN_ERR_FULL, tern_queue_try_push(w, handled.queue, &items[2], by));
+        EXPECT_OK(tern_queue_pop(w, handled.queue, &items[2], by));
+        CU_ASSERT_EQUAL(items[2], 1);
+        EXPECT_OK(tern_queue_pop_many(w, handled.queue, items, 3, by, &done));
+        CU_ASSERT(done == 1 && items[0] == 2);
+    }
+    EXPECT(TERN_ERR_STATE, tern_queue_destroy(w, handled.queue));
+    handled.ran++;
+    return TERN_OK;
+}
+TERN_FUNCTION(use_queue)
+
+static void handlers_use_it(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    handled.queue = make(&f, 0, 8, 2, 0);
+    handled.ran = 0;
+    for (uint32_t r = 0; r < f.size; r++) {
+        EXPECT_OK(tern_barrier(f.worker));
+        if (f.rank == r)
+            EXPECT_OK(
+                tern_call(f.worker, tern_worker_self(f.worker), &use_queue_function, NULL, 0));
+        EXPECT_OK(tern_quiesce(f.worker));
+    }
+    CU_ASSERT_EQUAL(handled.ran, 1);
+    EXPECT_OK(tern_queue_destroy(f.worker, handled.queue));
+    fixture_close(&f);
+}
+
+/* While a push of the last rank waits for room, another of its workers sees a full queue and no
+ * more, and makes room. */
+static struct {
+    tern_queue *queue;
+    tern_worker *waiting, *other;
+    int rounds;
+} counted;
+
+static size_t count_and_pop(tern_worker *worker, void *argument) {
+    uint64_t size = 99, item = 99;
+    (void)argument;
+    if (worker != counted.waiting || counted.rounds++ > 0)
+        return 0;
+    EXPECT_OK(tern_queue_size(counted.other, counted.queue, &size));
+    CU_ASSERT_EQUAL(size, 2);
+    EXPECT_OK(tern_queue_try_pop(counted.other, counted.queue, &item, TERN_BY_RMA));
+    CU_ASSERT_EQUAL(item, 0);
+    EXPECT_OK(tern_flush(counted.other, 0));
+    return 1;
+}
+
+static void the_size_leaves_out_who_waits(void) {
+    fixture f;
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.workers = 2;
+    config.segment_size = (size_t)16 << 20;
+    if (!fixture_open(&f, &config))
+        return;
+    counted.queue = make(&f, 0, 8, 2, 0);
+    counted.waiting = f.worker;
+    counted.rounds = 0;
+    EXPECT_OK(tern_worker_adopt(f.context, 1, &counted.other));
+    if (f.rank == f.size - 1) {
+        for (uint64_t i = 0; i < 2; i++)
+            EXPECT_OK(tern_queue_push(f.worker, counted.queue, &i, TERN_BY_RMA));
+        EXPECT_OK(tern_progress_hook_add(f.context, count_and_pop, NULL));
+        EXPECT_OK(tern_queue_push(f.worker, counted.queue, &(uint64_t){2}, TERN_BY_RMA));
+        EXPECT_OK(tern_progress_hook_remove(f.context, count_and_pop, NULL));
+        CU_ASSERT(counted.rounds > 0);
+        for (uint64_t i = 1, item = 0; i < 3; i++) {
+            EXPECT_OK(tern_queue_try_pop(f.worker, counted.queue, &item, TERN_BY_RMA));
+            CU_ASSERT_EQUAL(item, i);
+        }
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_worker_release(counted.other));
+    EXPECT_OK(tern_queue_destroy(f.worker, counted.queue));
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"options_are_checked", options_are_checked},
         {"arguments_are_checked", arguments_are_checked},
         {"against_a_model", against_a_model},
-        {"phases", phases},
-        {"everybody_through_one_slot", everybody_through_one_slot},
-        {"everybody_through_a_few_slots", everybody_through_a_few_slots},
-        {"everybody_with_room", everybody_with_room},
-        {"everybody_by_call", everybody_by_call},
-        {"one_to_one", one_to_one},
+        {"batches_stay_together", batches_stay_together},
+        {"deadlines", deadlines},
+        {"calls_may_all_be_held", calls_may_all_be_held},
+        {"handlers_use_it", handlers_use_it},
+        {"the_size_leaves_out_who_waits", the_size_leaves_out_who_waits},
     };
     return tern_test_main(argc, argv, "queue", tests, sizeof tests / sizeof tests[0]);
 }

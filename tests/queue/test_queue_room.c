@@ -71,32 +71,8 @@ static void wait_behind_a_pop(scene *s, tern_context *context) {
     pop_one(s->waiting, s, 13);
 }
 
-/* While the push waits for room: the queue holds what fits, and no more. Then there is room. */
-static size_t count_and_pop(tern_worker *worker, void *argument) {
-    scene *s = argument;
-    uint64_t size = 99;
-    if (worker != s->waiting || s->rounds++ > 0)
-        return 0;
-    EXPECT_OK(tern_queue_size(s->other, s->queue, &size));
-    CU_ASSERT_EQUAL(size, CAPACITY);
-    pop_one(s->other, s, 10);
-    EXPECT_OK(tern_flush(s->other, s->queue->host));
-    return 1;
-}
-
-static void wait_while_counted(scene *s, tern_context *context) {
-    push_one(s->waiting, s, 10);
-    push_one(s->waiting, s, 11);
-    EXPECT_OK(tern_progress_hook_add(context, count_and_pop, s));
-    push_one(s->waiting, s, 12);
-    EXPECT_OK(tern_progress_hook_remove(context, count_and_pop, s));
-    CU_ASSERT(s->rounds > 0);
-    pop_one(s->waiting, s, 11);
-    pop_one(s->waiting, s, 12);
-}
-
 /* Collective: the last rank plays, with two workers and a queue at rank 0. */
-static void stage(void (*play)(scene *s, tern_context *context)) {
+static void a_later_slot_is_no_room(void) {
     fixture f;
     tern_config config;
     scene s = {.there = 99};
@@ -109,21 +85,16 @@ static void stage(void (*play)(scene *s, tern_context *context)) {
     s.waiting = f.worker;
     EXPECT_OK(tern_worker_adopt(f.context, 1, &s.other));
     if (f.rank == f.size - 1)
-        play(&s, f.context);
+        wait_behind_a_pop(&s, f.context);
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_worker_release(s.other));
     EXPECT_OK(tern_queue_destroy(f.worker, s.queue));
     fixture_close(&f);
 }
 
-static void a_later_slot_is_no_room(void) { stage(wait_behind_a_pop); }
-
-static void the_size_leaves_out_who_waits(void) { stage(wait_while_counted); }
-
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"a_later_slot_is_no_room", a_later_slot_is_no_room},
-        {"the_size_leaves_out_who_waits", the_size_leaves_out_who_waits},
     };
     return tern_test_main(argc, argv, "queue_room", tests, sizeof tests / sizeof *tests);
 }

@@ -3,9 +3,8 @@
 /* A rank dies between taking a ticket and using it: who needs that slot is told, by RMA and by
  * call. */
 
+#include "half_done.h"
 #include "survivors.h"
-
-#include "queue/queue.h"
 
 /* Work that a dead rank might have, of which there is no end. */
 static void work_in_vain(fixture *f, tern_distributed_queue *work) {
@@ -15,17 +14,27 @@ static void work_in_vain(fixture *f, tern_distributed_queue *work) {
     EXPECT_DETAIL("has died");
     EXPECT(TERN_ERR_PEER,
            tern_distributed_queue_pop_timed(f->worker, work, &item, 1, 60, 0, &popped));
+    EXPECT(TERN_ERR_EMPTY, tern_distributed_queue_try_pop(f->worker, work, &item, TERN_LOCAL));
+    EXPECT_OK(tern_distributed_queue_hold(f->worker, work));
+    EXPECT_OK(tern_distributed_queue_release(f->worker, work));
 }
 
 /* Room and items that will not come, by way of every wait. */
 static void wait_in_vain(fixture *f, tern_queue *full, tern_queue *empty) {
     uint64_t item = 9;
+    size_t done = 9;
     for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
         EXPECT(TERN_ERR_PEER, tern_queue_pop_timed(f->worker, empty, &item, 60, via));
         EXPECT(TERN_ERR_PEER, tern_queue_push_timed(f->worker, full, &item, 60, via));
         EXPECT(TERN_ERR_PEER, tern_queue_pop(f->worker, empty, &item, via));
         EXPECT_DETAIL("has died");
         EXPECT(TERN_ERR_PEER, tern_queue_push(f->worker, full, &item, via));
+        /* What needs no wait is as before. */
+        EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(f->worker, empty, &item, via));
+        EXPECT(TERN_ERR_FULL, tern_queue_try_push(f->worker, full, &item, via));
+        EXPECT(TERN_ERR_EMPTY, tern_queue_pop_many(f->worker, empty, &item, 1, via, &done));
+        EXPECT(TERN_ERR_FULL, tern_queue_push_many(f->worker, full, &item, 1, via, &done));
+        CU_ASSERT(item == 9 && done == 0);
     }
 }
 
@@ -39,7 +48,7 @@ static void a_rank_dies_holding_tickets(void) {
     EXPECT_OK(tern_queue_create(f.worker, &options, &pushed));
     EXPECT_OK(tern_queue_create(f.worker, &options, &popped));
     tern_queue *full = NULL, *empty = NULL;
-    uint64_t item = 9, seen, size = 99;
+    uint64_t item = 9, size = 99;
     const tern_queue_options one = {.item_bytes = 8, .capacity = 1};
     tern_distributed_queue *work = NULL;
     EXPECT_OK(tern_distributed_queue_create(f.worker, &one, &work));
@@ -49,10 +58,10 @@ static void a_rank_dies_holding_tickets(void) {
         EXPECT_OK(tern_queue_push(f.worker, full, &item, TERN_BY_RMA));
     if (f.rank == f.size - 1) {
         /* A push of which only the ticket is there, and a pop whose turn is not posted. */
-        EXPECT_OK(tern_atomic_cas(f.worker, pushed->tail, 0, 1, &seen));
+        begin_first_push(&f, pushed);
         for (int i = 0; i < CAPACITY; i++)
             EXPECT_OK(tern_queue_try_push(f.worker, popped, &item, TERN_BY_RMA));
-        EXPECT_OK(tern_atomic_cas(f.worker, popped->head, 0, 1, &seen));
+        begin_first_pop(&f, popped);
     }
     lose_later(&f); /* the others are waiting by then */
     work_in_vain(&f, work);

@@ -1,14 +1,11 @@
 // tern-test: transports
 
 /*
- * Queue, every way to use it: against a model, in phases, waiting, with
- * deadlines, in batches; many producers and consumers.
+ * Queue, everybody at once: in phases, waiting for each other, in batches; each item out exactly
+ * once, in its producer's order, whole.
  */
 
-#include "queue/ticket.h"
 #include "queue_tools.h"
-
-#define RW TERN_READ_WRITE
 
 enum { BATCH = 9 };
 
@@ -25,125 +22,12 @@ static tern_queue *shaped(fixture *f, size_t shape) {
                                               .capacity = shapes[shape].capacity});
 }
 
-/* What is in the queue: the numbers from popped up to pushed, of producer 0. */
-typedef struct model {
-    tern_queue *queue;
-    size_t bytes;
-    uint64_t capacity;
-    uint32_t pushed, popped;
-} model;
-
-static void push_one_way(fixture *f, model *m, tern_flags promise, uint64_t *random) {
-    static unsigned char items[BATCH * 1024];
-    uint64_t room = m->capacity - (m->pushed - m->popped);
-    size_t count = 1, wanted = 1, done = 1;
-    const tern_flags flags = promise | any_via(random);
-    tern_status status = TERN_OK, full = TERN_ERR_FULL;
-    for (uint32_t i = 0; i < BATCH; i++)
-        make_item(items + i * m->bytes, m->bytes, 0, m->pushed + i);
-    switch (below(random, 4)) {
-    case 0:
-        status = tern_queue_try_push(f->worker, m->queue, items, flags);
-        break;
-    case 1:
-        if (room == 0 && promise == RW)
-            return; /* it would wait */
-        status = tern_queue_push(f->worker, m->queue, items, flags);
-        break;
-    case 2:
-        status = tern_queue_push_timed(f->worker, m->queue, items, 0, flags);
-        full = promise == RW ? TERN_ERR_TIMEOUT : TERN_ERR_FULL;
-        break;
-    default:
-        wanted = 1 + (size_t)below(random, BATCH);
-        status = tern_queue_push_many(f->worker, m->queue, items, wanted, flags, &done);
-        break;
-    }
-    count = room < wanted ? (size_t)room : wanted;
-    EXPECT(room == 0 ? full : TERN_OK, status);
-    if (room > 0)
-        CU_ASSERT_EQUAL(done, count);
-    m->pushed += (uint32_t)count;
-}
-
-static void pop_one_way(fixture *f, model *m, tern_flags promise, uint64_t *random) {
-    static unsigned char items[BATCH * 1024], wanted[1024];
-    uint32_t there = m->pushed - m->popped;
-    size_t most = 1, done = 1;
-    const tern_flags flags = promise | any_via(random);
-    tern_status status = TERN_OK, empty = TERN_ERR_EMPTY;
-    switch (below(random, 4)) {
-    case 0:
-        status = tern_queue_try_pop(f->worker, m->queue, items, flags);
-        break;
-    case 1:
-        if (there == 0 && promise == RW)
-            return;
-        status = tern_queue_pop(f->worker, m->queue, items, flags);
-        break;
-    case 2:
-        status = tern_queue_pop_timed(f->worker, m->queue, items, 0, flags);
-        empty = promise == RW ? TERN_ERR_TIMEOUT : TERN_ERR_EMPTY;
-        break;
-    default:
-        most = 1 + (size_t)below(random, BATCH);
-        status = tern_queue_pop_many(f->worker, m->queue, items, most, flags, &done);
-        break;
-    }
-    EXPECT(there == 0 ? empty : TERN_OK, status);
-    if (there == 0)
-        return;
-    CU_ASSERT_EQUAL(done, there < most ? there : most);
-    for (size_t i = 0; i < done; i++) {
-        make_item(wanted, m->bytes, 0, m->popped++);
-        CU_ASSERT(memcmp(items + i * m->bytes, wanted, m->bytes) == 0);
-    }
-}
-
-/* One rank acts, in phases of all kinds; then the next does. */
-static void act(fixture *f, model *m, uint32_t turn, int times, uint64_t *random) {
-    static const tern_flags kinds[] = {TERN_READ_WRITE, TERN_WRITE_ONLY, TERN_READ_ONLY,
-                                       TERN_LOCAL};
-    tern_flags promise = kinds[below(random, 4)];
-    if (promise == TERN_LOCAL && turn % f->size != m->capacity % f->size)
-        promise = TERN_READ_WRITE;
-    for (int i = 0; i < times; i++) {
-        bool fill = below(random, 8) < (turn % 3 ? 5 : 3);
-        if (promise == TERN_WRITE_ONLY || (fill && promise != TERN_READ_ONLY))
-            push_one_way(f, m, promise, random);
-        else
-            pop_one_way(f, m, promise, random);
-        uint64_t size = 999;
-        EXPECT_OK(tern_queue_size(f->worker, m->queue, &size));
-        CU_ASSERT_EQUAL(size, m->pushed - m->popped);
-    }
-}
-
-static void against_a_model(void) {
-    fixture f;
-    if (!fixture_open(&f, NULL))
-        return;
-    const int times = fixture_times(&f, 240) / 4;
-    for (size_t s = 0; s < SHAPES; s++) {
-        /* The same numbers everywhere. */
-        uint64_t random = tern_test_seed() * 31 + s;
-        uint64_t capacity = shapes[s].capacity;
-        tern_queue *queue =
-            make_queue(&f, (tern_queue_options){.host = (uint32_t)(capacity % f.size),
-                                                .item_bytes = shapes[s].item_bytes,
-                                                .capacity = capacity});
-        model m = {queue, shapes[s].item_bytes, capacity, 0, 0}, all[64];
-        for (uint32_t turn = 0; turn < 6; turn++) {
-            uint64_t mine = random + turn;
-            if (f.rank == turn % f.size)
-                act(&f, &m, turn, times, &mine);
-            fixture_share(&f, &m, sizeof m, all);
-            m.pushed = all[turn % f.size].pushed;
-            m.popped = all[turn % f.size].popped;
-        }
-        EXPECT_OK(tern_queue_destroy(f.worker, queue));
-    }
-    fixture_close(&f);
+static tern_queue *make(fixture *f, uint32_t host, size_t item_bytes, uint64_t capacity,
+                        int call_only) {
+    return make_queue(f, (tern_queue_options){.host = host,
+                                              .item_bytes = item_bytes,
+                                              .capacity = capacity,
+                                              .call_only = call_only});
 }
 
 /* Everybody fills it, everybody empties it, in phases and not, by tickets, tries and batches. */
@@ -207,8 +91,43 @@ static void meet(fixture *f) {
     EXPECT_OK(tern_mpi_wait(f->worker, &request, MPI_STATUS_IGNORE));
 }
 
-/* The ranks end a phase of pops one after the other, the one with the last ticket first. All slots
- * are free then. */
+/* The ranks end a phase of pops one after the other, the one with the last ticket first: each lets
+ * the next one into tern_barrier once it has gone some rounds in there itself. */
+static struct {
+    int rounds; /* in tern_barrier, before the next rank is let in; 0: it has been */
+    bool in;    /* this rank's turn */
+} turn;
+
+static tern_status take_turn(tern_call_info *call, const void *arguments, size_t bytes) {
+    (void)call, (void)arguments, (void)bytes;
+    turn.in = true;
+    return TERN_OK;
+}
+TERN_FUNCTION(take_turn)
+
+static size_t pass_turn(tern_worker *worker, void *argument) {
+    const fixture *f = argument;
+    if (!turn.in || turn.rounds == 0 || --turn.rounds > 0 || f->rank == 0)
+        return 0;
+    const tern_worker_id next = {.rank = f->rank - 1};
+    if (tern_call_try(worker, next, &take_turn_function, NULL, 0) != TERN_OK)
+        turn.rounds = 1;
+    return 1;
+}
+
+static void end_phase_in_turn(fixture *f) {
+    meet(f);
+    turn.rounds = 200;
+    turn.in = f->rank == f->size - 1;
+    meet(f);
+    while (!turn.in)
+        tern_progress(f->worker);
+    EXPECT_OK(tern_progress_hook_add(f->context, pass_turn, f));
+    EXPECT_OK(tern_barrier(f->worker));
+    EXPECT_OK(tern_progress_hook_remove(f->context, pass_turn, f));
+}
+
+/* All slots are free then. */
 static void end_in_turn(fixture *f, size_t shape) {
     const size_t bytes = shapes[shape].item_bytes;
     const uint64_t capacity = shapes[shape].capacity, last = f->size - 1;
@@ -223,10 +142,7 @@ static void end_in_turn(fixture *f, size_t shape) {
             for (uint64_t i = r * capacity / f->size;
                  f->rank == r && i < (r + 1) * capacity / f->size; i++)
                 EXPECT_OK(tern_queue_pop(f->worker, queue, item, TERN_READ_ONLY | TERN_BY_RMA));
-        for (uint64_t r = 0; r <= last; meet(f), r++)
-            if (f->rank == last - r)
-                EXPECT_OK(tern_queue_settle(f->worker, queue));
-        EXPECT_OK(tern_barrier(f->worker));
+        end_phase_in_turn(f);
         for (uint64_t i = 0; f->rank == last && i < capacity; i++)
             EXPECT_OK(tern_queue_try_push(f->worker, queue, item, TERN_BY_RMA));
         EXPECT_OK(tern_barrier(f->worker));
@@ -304,33 +220,118 @@ static void waiting_for_each_other(void) { producers_and_consumers(false); }
 
 static void in_batches(void) { producers_and_consumers(true); }
 
-/* A rank that gives up leaves no trace: the next one finds the queue as it was. */
-static void deadlines(void) {
+/* Every rank pushes and pops at random. Each pops of one producer in the producer's order; all
+ * together every item once. */
+static void everybody_at_once(uint64_t capacity, size_t bytes, int call_only, int times) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
-        tern_queue *queue = make_queue(&f, (tern_queue_options){.item_bytes = 8, .capacity = 2});
-        uint64_t item = 5, size = 9;
-        double start = MPI_Wtime();
-        EXPECT(TERN_ERR_TIMEOUT, tern_queue_pop_timed(f.worker, queue, &item, 0.02, via));
-        CU_ASSERT(MPI_Wtime() - start >= 0.0199);
-        CU_ASSERT_EQUAL(item, 5);
-        EXPECT_OK(tern_barrier(f.worker));
-        if (f.rank == f.size - 1)
-            for (item = 0; item < 2; item++)
-                EXPECT_OK(tern_queue_push_timed(f.worker, queue, &item, 5, via));
-        EXPECT_OK(tern_barrier(f.worker));
-        EXPECT(TERN_ERR_TIMEOUT, tern_queue_push_timed(f.worker, queue, &item, 0.02, via));
-        EXPECT_DETAIL("tern_queue_push_timed");
-        EXPECT_OK(tern_barrier(f.worker));
-        EXPECT_OK(tern_queue_size(f.worker, queue, &size));
-        CU_ASSERT_EQUAL(size, 2);
-        EXPECT_OK(tern_barrier(f.worker));
-        for (uint64_t i = 0; f.rank == 0 && i < 2; i++) {
-            EXPECT_OK(tern_queue_pop_timed(f.worker, queue, &item, 5, via));
-            CU_ASSERT_EQUAL(item, i);
+    enum { MOST = 1 << 16 };
+    const uint32_t each = (uint32_t)fixture_times(&f, times);
+    tern_queue *queue = make(&f, (uint32_t)(capacity % f.size), bytes, capacity, call_only);
+    uint64_t random = fixture_seed(&f, capacity);
+    unsigned char item[256], *seen = calloc(f.size, MOST);
+    uint32_t next[64] = {0}, pushed = 0;
+    uint64_t popped = 0, disorder = 0, broken = 0;
+    CU_ASSERT_FATAL(each < MOST);
+    EXPECT_OK(tern_barrier(f.worker));
+    /* The last rank also empties the queue in the end: all are told how much is left by counting.
+     */
+    uint64_t total = (uint64_t)each * f.size;
+    tern_ptr counter = TERN_NULL, places[64];
+    EXPECT_OK(tern_alloc(f.worker, 64, 0, TERN_DOMAIN_GLOBAL, &counter));
+    if (f.rank == 0)
+        EXPECT_OK(tern_atomic_store(f.worker, counter, 0));
+    fixture_share(&f, &counter, sizeof counter, places);
+    for (uint64_t done = 0; done < total;) {
+        tern_flags via = call_only ? TERN_BY_CALL : any_via(&random);
+        if (pushed < each && below(&random, 2)) {
+            make_item(item, bytes, f.rank, pushed);
+            tern_status status = tern_queue_try_push(f.worker, queue, item, via);
+            CU_ASSERT(status == TERN_OK || status == TERN_ERR_FULL);
+            pushed += status == TERN_OK;
+            if (status != TERN_ERR_FULL)
+                continue;
         }
+        tern_status status = tern_queue_try_pop(f.worker, queue, item, via);
+        CU_ASSERT(status == TERN_OK || status == TERN_ERR_EMPTY);
+        if (status == TERN_OK) {
+            uint32_t producer = 0, number = 0;
+            bool whole =
+                read_item(item, bytes, &producer, &number) && producer < f.size && number < each;
+            broken += !whole;
+            if (whole) {
+                disorder += number < next[producer];
+                next[producer] = number + 1;
+                seen[(size_t)producer * MOST + number]++;
+            }
+            popped++;
+            EXPECT_OK(tern_atomic_fetch_add(f.worker, places[0], 1, NULL));
+        }
+        if (pushed == each)
+            EXPECT_OK(tern_atomic_load(f.worker, places[0], &done));
+    }
+    CU_ASSERT_EQUAL(broken, 0);
+    CU_ASSERT_EQUAL(disorder, 0);
+    EXPECT_OK(tern_barrier(f.worker));
+    uint64_t wrong = 0;
+    tern_mpi_lock();
+    MPI_Allreduce(MPI_IN_PLACE, seen, (int)(f.size * MOST), MPI_UNSIGNED_CHAR, MPI_SUM,
+                  MPI_COMM_WORLD);
+    tern_mpi_unlock();
+    for (uint32_t r = 0; r < f.size; r++)
+        for (uint32_t i = 0; i < each; i++)
+            wrong += seen[(size_t)r * MOST + i] != 1;
+    CU_ASSERT_EQUAL(wrong, 0);
+    EXPECT(TERN_ERR_EMPTY,
+           tern_queue_try_pop(f.worker, queue, item, TERN_READ_ONLY | TERN_BY_CALL));
+    free(seen);
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_free(f.worker, counter));
+    EXPECT_OK(tern_queue_destroy(f.worker, queue));
+    fixture_close(&f);
+}
+
+static void everybody_through_one_slot(void) { everybody_at_once(1, 8, 0, 600); }
+
+static void everybody_through_a_few_slots(void) { everybody_at_once(3, 40, 0, 1000); }
+
+static void everybody_with_room(void) { everybody_at_once(1000, 200, 0, 1500); }
+
+static void everybody_by_call(void) { everybody_at_once(5, 16, 1, 400); }
+
+/* One producer, one consumer, each by its own way: the consumer sees the exact sequence. */
+static void one_to_one(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    const int count = fixture_times(&f, 800);
+    uint32_t consumer = f.size - 1;
+    for (int way = 0; way < 4; way++) {
+        tern_queue *queue = make(&f, consumer / 2, 16, 10, 0);
+        tern_flags in = way & 1 ? TERN_BY_CALL : TERN_BY_RMA;
+        tern_flags out = way & 2 ? TERN_BY_CALL : TERN_BY_RMA;
+        uint64_t item[2], wrong = 0;
+        int pushed = f.rank == 0 ? 0 : count, popped = f.rank == consumer ? 0 : count;
+        while (pushed < count || popped < count) {
+            tern_progress(f.worker); /* for the other's calls */
+            if (pushed < count) {
+                make_item(item, 16, 0, (uint32_t)pushed);
+                tern_status status = tern_queue_try_push(f.worker, queue, item, in);
+                CU_ASSERT(status == TERN_OK || status == TERN_ERR_FULL);
+                pushed += status == TERN_OK;
+            }
+            if (popped < count) {
+                tern_status status = tern_queue_try_pop(f.worker, queue, item, out);
+                CU_ASSERT(status == TERN_OK || status == TERN_ERR_EMPTY);
+                uint32_t producer, number;
+                if (status == TERN_OK) {
+                    wrong += !read_item(item, 16, &producer, &number) || number != (uint32_t)popped;
+                    popped++;
+                }
+            }
+        }
+        CU_ASSERT_EQUAL(wrong, 0);
         EXPECT_OK(tern_barrier(f.worker));
         EXPECT_OK(tern_queue_destroy(f.worker, queue));
     }
@@ -339,9 +340,15 @@ static void deadlines(void) {
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
-        {"against_a_model", against_a_model}, {"phases", phases},
-        {"ends_of_a_phase", ends_of_a_phase}, {"waiting_for_each_other", waiting_for_each_other},
-        {"in_batches", in_batches},           {"deadlines", deadlines},
+        {"phases", phases},
+        {"ends_of_a_phase", ends_of_a_phase},
+        {"waiting_for_each_other", waiting_for_each_other},
+        {"in_batches", in_batches},
+        {"everybody_through_one_slot", everybody_through_one_slot},
+        {"everybody_through_a_few_slots", everybody_through_a_few_slots},
+        {"everybody_with_room", everybody_with_room},
+        {"everybody_by_call", everybody_by_call},
+        {"one_to_one", one_to_one},
     };
     return tern_test_main(argc, argv, "queue_ways", tests, sizeof tests / sizeof tests[0]);
 }
