@@ -158,41 +158,6 @@ static void sizes_at_the_limits(void) {
 
 enum { KEYS = 60 };
 
-typedef struct tally {
-    fixture *f;
-    const uint64_t *version; /* by number; of one's own keys */
-    uint64_t own, all, wrong;
-} tally;
-
-/* Keys are numbers, and behind them the rank whose they are. */
-static int count_items(const tern_map_item *item, void *argument) {
-    tally *t = argument;
-    uint32_t rank;
-    uint64_t number;
-    t->wrong += ((uintptr_t)item->key | (uintptr_t)item->value) % 8 != 0;
-    if (item->key_bytes < 12) {
-        t->wrong++;
-        return 0;
-    }
-    memcpy(&number, item->key, 8);
-    memcpy(&rank, (const char *)item->key + 8, 4);
-    t->all++;
-    if (rank != t->f->rank) {
-        t->wrong += !is_some_map_value(item->value, item->value_bytes, number);
-        return 0;
-    }
-    t->own++;
-    t->wrong += number >= KEYS || t->version[number] == 0 ||
-                !is_map_value(item->value, item->value_bytes, number, t->version[number]);
-    return 0;
-}
-
-static int stop(const tern_map_item *item, void *argument) {
-    (void)item;
-    ++*(int *)argument;
-    return 1;
-}
-
 static size_t own_key(const fixture *f, uint64_t number) {
     size_t bytes = 12 + make_map_key(key + 12, number);
     memcpy(key, &number, 8);
@@ -213,68 +178,6 @@ static void find_own(fixture *f, tern_map *map, size_t key_bytes, uint64_t numbe
     if (status == TERN_OK)
         CU_ASSERT(copy != NULL && is_map_value(copy, bytes, number, version));
     free(copy);
-}
-
-/* Each rank has keys of its own, which lie everywhere, and does with them whatever it likes. */
-static void random_operations_match_a_model(void) {
-    fixture f;
-    if (!fixture_open(&f, NULL))
-        return;
-    tern_map *map = map_make(&f, (tern_map_options){.capacity = 70ul * f.size});
-    size_t before = heap_at_first(&f);
-    uint64_t random = fixture_seed(&f, 1), version[KEYS] = {0}, next = 1, there = 0, total = 0;
-    for (int i = fixture_times(&f, 2000); i > 0; i--) {
-        uint64_t number = below(&random, KEYS), last = version[number];
-        size_t key_bytes = own_key(&f, number);
-        tern_flags via = any_via(&random);
-        int existed = 77, only_new = below(&random, 4) == 0;
-        switch (below(&random, 4)) {
-        case 0:
-            EXPECT(last == 0 ? TERN_ERR_NOT_FOUND : TERN_OK,
-                   tern_map_erase(f.worker, map, key, key_bytes, any_writer(&random) | via));
-            version[number] = 0;
-            break;
-        case 1:
-            find_own(&f, map, key_bytes, number, last, via);
-            break;
-        default: {
-            size_t bytes = make_map_value(value, number, next);
-            EXPECT_OK((only_new ? tern_map_insert_new : tern_map_insert)(
-                f.worker, map, key, key_bytes, value, bytes, any_writer(&random) | via, &existed));
-            CU_ASSERT_EQUAL(existed, last != 0);
-            version[number] = only_new && last != 0 ? last : next++;
-        }
-        }
-    }
-    EXPECT_OK(tern_barrier(f.worker));
-    for (uint64_t number = 0; number < KEYS; number++) {
-        size_t key_bytes = own_key(&f, number);
-        find_own(&f, map, key_bytes, number, version[number],
-                 any_reader(&random) | any_via(&random));
-        there += version[number] != 0;
-    }
-    uint64_t all[64], sizes[3] = {0};
-    fixture_share(&f, &there, sizeof there, all);
-    for (uint32_t r = 0; r < f.size; r++)
-        total += all[r];
-    EXPECT_OK(tern_map_size(f.worker, map, &sizes[0]));
-    CU_ASSERT_EQUAL(sizes[0], total);
-    tally everywhere = {&f, version, 0, 0, 0}, here = everywhere;
-    for (uint32_t turn = 0; turn < f.size; turn++) {
-        if (turn == f.rank)
-            EXPECT_OK(tern_map_for_each_anywhere(f.worker, map, count_items, &everywhere));
-        EXPECT_OK(tern_map_for_each(f.worker, map, count_items, &here));
-        EXPECT_OK(tern_barrier(f.worker));
-    }
-    CU_ASSERT(everywhere.wrong == 0 && everywhere.own == there && everywhere.all == total);
-    EXPECT_OK(tern_map_local_size(f.worker, map, &sizes[1]));
-    CU_ASSERT(here.wrong == 0 && here.all == f.size * sizes[1]);
-    int visits = 0;
-    EXPECT_OK(tern_map_for_each_anywhere(f.worker, map, stop, &visits));
-    CU_ASSERT_EQUAL(visits, total > 0);
-    clear_and_expect_heap(&f, map, before);
-    map_end(&f, map);
-    fixture_close(&f);
 }
 
 /* Whatever is found was inserted, whole, and inserts and erases tell who was there before. */
@@ -527,7 +430,6 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"arguments_are_checked", arguments_are_checked},
         {"sizes_at_the_limits", sizes_at_the_limits},
-        {"random_operations_match_a_model", random_operations_match_a_model},
         {"everybody_replaces_and_finds", everybody_replaces_and_finds},
         {"blocks_change_while_they_are_read", blocks_change_while_they_are_read},
 #ifndef __SANITIZE_ADDRESS__

@@ -34,15 +34,6 @@ static tern_status halve(tern_map_modify_info *info) {
 }
 TERN_MAP_MODIFIER_ANY_THREAD(halve)
 
-static tern_status spoil_and_refuse(tern_map_modify_info *info) {
-    *(uint64_t *)info->result = 1;
-    info->result_bytes = 8;
-    if (info->value_bytes > 0)
-        memset(info->value, 0xee, info->value_bytes);
-    return tern_map_resize(info, 5) == TERN_OK ? TERN_ERR_EXISTS : TERN_ERR_MEMORY;
-}
-TERN_MAP_MODIFIER(spoil_and_refuse)
-
 static tern_status ask_too_much(tern_map_modify_info *info) {
     if (tern_map_resize(info, TERN_MAP_VALUE_MAX + 1ul) != TERN_ERR_RANGE)
         return TERN_ERR_STATE;
@@ -50,102 +41,6 @@ static tern_status ask_too_much(tern_map_modify_info *info) {
     return TERN_OK;
 }
 TERN_MAP_MODIFIER(ask_too_much)
-
-enum { MODEL_KEYS = 24, MODEL_ROOM = 8192 };
-
-/* What one key should be. */
-typedef struct expected {
-    bool there;
-    size_t bytes;
-    unsigned char value[MODEL_ROOM];
-} expected;
-
-static bool is_as_expected(fixture *f, tern_map *map, size_t key_bytes, const expected *e,
-                           tern_flags way) {
-    size_t bytes = 0;
-    tern_status status =
-        tern_map_find(f->worker, map, key, key_bytes, way, found, sizeof found, &bytes);
-    return e->there ? status == TERN_OK && bytes == e->bytes && memcmp(found, e->value, bytes) == 0
-                    : status == TERN_ERR_NOT_FOUND;
-}
-
-/* One random operation on a key of this rank's own. */
-static void modify_one(fixture *f, tern_map *map, size_t key_bytes, expected *e, uint64_t *random) {
-    static const size_t sizes[] = {0, 1, 8, 20, 100, 1100, 2500};
-    const size_t more = sizes[below(random, sizeof sizes / sizeof sizes[0])];
-    const tern_flags flags = any_writer(random) | any_via(random);
-    const tern_absent absent = below(random, 2) ? TERN_ABSENT_INSERT : TERN_ABSENT_FAIL;
-    tern_worker *w = f->worker;
-    size_t before = 77, got = 77;
-    int existed = 77;
-    fill_bytes(value, more, below(random, 1000));
-    switch (below(random, 8)) {
-    case 0:
-        EXPECT(e->there ? TERN_OK : TERN_ERR_NOT_FOUND,
-               tern_map_erase(w, map, key, key_bytes, flags));
-        e->there = false;
-        return;
-    case 1:
-        EXPECT_OK(tern_map_insert(w, map, key, key_bytes, value, more, flags, NULL));
-        *e = (expected){.there = true, .bytes = more};
-        memcpy(e->value, value, more);
-        return;
-    case 2:
-        EXPECT(e->there ? TERN_OK : TERN_ERR_NOT_FOUND,
-               tern_map_modify(w, map, key, key_bytes, &halve_modifier, NULL, 0, TERN_ABSENT_FAIL,
-                               flags, NULL, 0, NULL, NULL));
-        e->bytes /= 2;
-        return;
-    case 3:
-        EXPECT(e->there || absent == TERN_ABSENT_INSERT ? TERN_ERR_EXISTS : TERN_ERR_NOT_FOUND,
-               tern_map_modify(w, map, key, key_bytes, &spoil_and_refuse_modifier, NULL, 0, absent,
-                               flags, NULL, 0, NULL, NULL));
-        return;
-    default:
-        if (e->there && e->bytes + more > MODEL_ROOM)
-            return;
-        tern_status status = tern_map_modify(w, map, key, key_bytes, &append_modifier, value, more,
-                                             absent, flags, &before, sizeof before, &got, &existed);
-        if (!e->there && absent == TERN_ABSENT_FAIL) {
-            EXPECT(TERN_ERR_NOT_FOUND, status);
-            return;
-        }
-        EXPECT_OK(status);
-        e->bytes = e->there ? e->bytes : 0;
-        CU_ASSERT(got == 8 && before == e->bytes && existed == e->there);
-        memcpy(e->value + e->bytes, value, more);
-        e->bytes += more;
-        e->there = true;
-    }
-}
-
-/* Values of all sizes, in blocks of any rank and in none, are changed by functions. */
-static void modifications_match_a_model(void) {
-    static expected model[MODEL_KEYS];
-    fixture f;
-    if (!fixture_open(&f, NULL))
-        return;
-    tern_map *map = map_make(&f, (tern_map_options){.capacity = 1, .grow = 1});
-    const size_t before = heap_at_first(&f);
-    uint64_t random = fixture_seed(&f, 7), wrong = 0;
-    memset(model, 0, sizeof model);
-    for (int i = fixture_times(&f, 3000); i > 0; i--) {
-        const uint64_t number = below(&random, MODEL_KEYS);
-        const size_t key_bytes = key_of_rank(f.rank, number);
-        modify_one(&f, map, key_bytes, &model[number], &random);
-        wrong +=
-            i % 4 == 0 && !is_as_expected(&f, map, key_bytes, &model[number], any_via(&random));
-    }
-    EXPECT_OK(tern_barrier(f.worker));
-    for (uint64_t number = 0; number < MODEL_KEYS; number++)
-        wrong += !is_as_expected(&f, map, key_of_rank(f.rank, number), &model[number],
-                                 any_reader(&random) | any_via(&random));
-    CU_ASSERT_EQUAL(wrong, 0);
-    EXPECT_OK(tern_barrier(f.worker));
-    clear_and_expect_heap(&f, map, before);
-    map_end(&f, map);
-    fixture_close(&f);
-}
 
 /* All ranks append to the same values, which begin small and end in blocks, and each append is
  * there once. A value that is erased begins anew, and its appends are those that the erase took. */
@@ -432,7 +327,6 @@ static void handlers_work_in_place(void) {
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
-        {"modifications_match_a_model", modifications_match_a_model},
         {"everybody_appends", everybody_appends},
         {"a_lost_race_begins_again", a_lost_race_begins_again},
         {"words_are_counted", words_are_counted},
