@@ -59,6 +59,64 @@ static void batches_are_told(fixture *f, tern_map *map) {
             EXPECT_OK(tern_map_erase(f->worker, map, &keys[i], 8, TERN_BY_CALL));
 }
 
+static tern_status leave(tern_map_modify_info *info) { return tern_map_resize(info, 8); }
+TERN_MAP_MODIFIER(leave)
+
+/* Each operation by call on a key of the dead rank, blocking and started. No output changes. */
+static void operations_are_told(fixture *f, tern_map *map) {
+    const tern_flags by = TERN_BY_CALL;
+    tern_worker *w = f->worker;
+    tern_request request[4] = {0};
+    uint64_t number = 5000 + f->rank * 100, before = 77;
+    size_t bytes = 77;
+    int existed = 77;
+    void *copy = value;
+    while (tern_map_owner(map, &number, 8) != f->size - 1)
+        number++;
+    EXPECT(TERN_ERR_PEER, tern_map_insert(w, map, &number, 8, value, 8, by, &existed));
+    EXPECT_DETAIL("has died");
+    EXPECT(TERN_ERR_PEER, tern_map_insert_new(w, map, &number, 8, value, BYTES, by, &existed));
+    EXPECT(TERN_ERR_PEER, tern_map_erase(w, map, &number, 8, by));
+    EXPECT(TERN_ERR_PEER, tern_map_add(w, map, &number, 8, 1, by, &before));
+    EXPECT(TERN_ERR_PEER, tern_map_compare_swap(w, map, &number, 8, 0, 1, by, &before));
+    EXPECT(TERN_ERR_PEER, tern_map_modify(w, map, &number, 8, &leave_modifier, NULL, 0,
+                                          TERN_ABSENT_INSERT, by, NULL, 0, &bytes, &existed));
+    EXPECT(TERN_ERR_PEER, tern_map_find_alloc(w, map, &number, 8, by, &copy, &bytes));
+    CU_ASSERT(existed == 77 && before == 77 && bytes == 77 && copy == value);
+    const tern_status start[4] = {
+        tern_map_insert_start(w, map, &number, 8, value, 8, by, &request[0]),
+        tern_map_insert_new_start(w, map, &number, 8, value, BYTES, by, &request[1]),
+        tern_map_add_start(w, map, &number, 8, 1, by, &request[2]),
+        tern_map_find_start(w, map, &number, 8, by, found, sizeof found, &request[3])};
+    for (int i = 0; i < 4; i++)
+        EXPECT(TERN_ERR_PEER, start[i] == TERN_OK ? tern_wait(w, &request[i]) : start[i]);
+    /* By RMA where nothing has to be waited for, or told. */
+    for (int i = 0; i < 2; i++) {
+        tern_status status = i == 0 ? tern_map_add(w, map, &number, 8, 1, TERN_BY_RMA, &before)
+                                    : tern_map_erase(w, map, &number, 8, TERN_BY_RMA);
+        CU_ASSERT(status == TERN_OK || status == TERN_ERR_PEER);
+    }
+}
+
+static int visit(const tern_map_item *item, void *argument) {
+    uint64_t number = 0;
+    memcpy(&number, item->key, 8);
+    fill_bytes(value, BYTES, number);
+    *(uint64_t *)argument += item->value_bytes != BYTES || memcmp(item->value, value, BYTES) != 0;
+    return 0;
+}
+
+/* Values that the dead rank keeps are needed, or load/store reaches them. */
+static void walks_are_told(fixture *f, tern_map *map) {
+    uint64_t wrong = 0, count = 0;
+    tern_status status = tern_map_for_each(f->worker, map, visit, &wrong);
+    CU_ASSERT(status == TERN_OK || status == TERN_ERR_PEER);
+    status = tern_map_for_each_anywhere(f->worker, map, visit, &wrong);
+    CU_ASSERT(status == TERN_OK || status == TERN_ERR_PEER);
+    CU_ASSERT_EQUAL(wrong, 0);
+    EXPECT_OK(tern_map_local_size(f->worker, map, &count));
+}
+
 static void a_rank_dies_with_blocks(void) {
     fixture f;
     if (!survivors_open(&f, (uint32_t)tern_test_size() - 1))
@@ -73,7 +131,9 @@ static void a_rank_dies_with_blocks(void) {
     fixture_lose(&f, play.victim);
     finds_are_told(&f, map, TERN_BY_RMA);
     finds_are_told(&f, map, TERN_BY_CALL);
+    walks_are_told(&f, map);
     meet_survivors(&f);
+    operations_are_told(&f, map);
     batches_are_told(&f, map);
     meet_survivors(&f);
     /* Each survivor replaces and erases keys, among them the dead rank's, whose blocks are gone. */

@@ -1,6 +1,6 @@
 // tern-test: transports
 
-/* Map: many keys at once, by batches and by requests. */
+/* Map: many keys at once, by batches and by requests, and keys that find no room. */
 
 #include "map_tools.h"
 #include "nothing.h"
@@ -118,6 +118,195 @@ static void batches_fill_the_memory(void) {
     fixture_close(&f);
 }
 
+/* A map without growth that is full refuses a new key by every form, says how many, keeps what it
+ * has, and takes new values for it. */
+typedef enum refused_form {
+    REFUSED_INSERT,
+    REFUSED_INSERT_NEW,
+    REFUSED_ADD,
+    REFUSED_MODIFY,
+    REFUSED_INSERT_START,
+    REFUSED_INSERT_NEW_START,
+    REFUSED_ADD_START,
+    REFUSED_INSERT_MANY,
+    REFUSED_ADD_MANY,
+    REFUSED_BUFFER_INSERT,
+    REFUSED_BUFFER_ADD,
+    REFUSED_FORMS
+} refused_form;
+
+static tern_status fill_in(tern_map_modify_info *info) {
+    tern_status status = tern_map_resize(info, 8);
+    if (status == TERN_OK)
+        memset(info->value, 7, 8);
+    return status;
+}
+TERN_MAP_MODIFIER(fill_in)
+
+static tern_status insert_by(fixture *f, tern_map *map, tern_map_buffer *buffer, refused_form form,
+                             tern_flags by, const uint64_t *number) {
+    tern_worker *w = f->worker;
+    tern_request request = {0};
+    const tern_map_item item = {number, number, 8, 8};
+    tern_status status = TERN_OK;
+    uint64_t refused = 77;
+    size_t done = 77;
+    switch (form) {
+    case REFUSED_INSERT:
+        return tern_map_insert(w, map, number, 8, number, 8, by, NULL);
+    case REFUSED_INSERT_NEW:
+        return tern_map_insert_new(w, map, number, 8, number, 8, by, NULL);
+    case REFUSED_ADD:
+        return tern_map_add(w, map, number, 8, 1, by, NULL);
+    case REFUSED_MODIFY:
+        return tern_map_modify(w, map, number, 8, &fill_in_modifier, NULL, 0, TERN_ABSENT_INSERT,
+                               by, NULL, 0, NULL, NULL);
+    case REFUSED_INSERT_START:
+        status = tern_map_insert_start(w, map, number, 8, number, 8, by, &request);
+        return status == TERN_OK ? tern_wait(w, &request) : status;
+    case REFUSED_INSERT_NEW_START:
+        status = tern_map_insert_new_start(w, map, number, 8, number, 8, by, &request);
+        return status == TERN_OK ? tern_wait(w, &request) : status;
+    case REFUSED_ADD_START:
+        status = tern_map_add_start(w, map, number, 8, 1, by, &request);
+        return status == TERN_OK ? tern_wait(w, &request) : status;
+    case REFUSED_INSERT_MANY:
+    case REFUSED_ADD_MANY:
+        status = form == REFUSED_INSERT_MANY ? tern_map_insert_many(w, map, &item, 1, by, &done)
+                                             : tern_map_add_many(w, map, &item, 1, 1, by, &done);
+        CU_ASSERT_EQUAL(done, status == TERN_OK);
+        return status;
+    default:
+        EXPECT_OK(form == REFUSED_BUFFER_INSERT
+                      ? tern_map_buffer_insert(w, buffer, number, 8, number, 8)
+                      : tern_map_buffer_add(w, buffer, number, 8, 1));
+        status = tern_map_buffer_flush(w, buffer, &refused);
+        CU_ASSERT_EQUAL(refused, status != TERN_OK);
+        EXPECT_OK(tern_map_buffer_flush(w, buffer, &refused));
+        CU_ASSERT_EQUAL(refused, 0);
+        return status;
+    }
+}
+
+static void full_maps_refuse_by_every_form(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = 1});
+    const size_t before = heap_at_first(&f);
+    uint64_t number = f.rank, first = f.rank, size = 77, after = 78, got = 0;
+    tern_map_buffer *buffer = NULL;
+    EXPECT_OK(tern_map_buffer_create(f.worker, map, 0, &buffer));
+    tern_status status = TERN_OK;
+    for (; status == TERN_OK && number < 100000; number += f.size)
+        status = tern_map_insert(f.worker, map, &number, 8, &number, 8, TERN_BY_RMA, NULL);
+    EXPECT(TERN_ERR_FULL, status);
+    number -= f.size;
+    /* The others have filled it, too, before anything is counted. */
+    EXPECT_OK(tern_map_size(f.worker, map, &size));
+    for (refused_form form = 0; form < REFUSED_FORMS; form++)
+        for (uint64_t way = 0; way < 3; way++) {
+            const tern_flags by = fixture_way(way);
+            EXPECT(TERN_ERR_FULL, insert_by(&f, map, buffer, form, by, &number));
+            EXPECT(TERN_ERR_NOT_FOUND, tern_map_find(f.worker, map, &number, 8, by, &got, 8, NULL));
+        }
+    EXPECT_OK(tern_map_size(f.worker, map, &after));
+    CU_ASSERT_EQUAL(size, after);
+    if (number != first)
+        for (uint64_t way = 0; way < 3; way++) {
+            const uint64_t value_now = 1000 + way;
+            EXPECT_OK(
+                tern_map_insert(f.worker, map, &first, 8, &value_now, 8, fixture_way(way), NULL));
+            EXPECT_OK(tern_map_find(f.worker, map, &first, 8, fixture_way(way + 1), &got, 8, NULL));
+            CU_ASSERT_EQUAL(got, value_now);
+        }
+    EXPECT_OK(tern_map_buffer_destroy(f.worker, buffer, NULL));
+    EXPECT_OK(tern_barrier(f.worker));
+    clear_and_expect_heap(&f, map, before);
+    map_end(&f, map);
+    fixture_close(&f);
+}
+
+/* Finds that are under way while their map grows from a few keys to many end with their values. */
+static void requests_outlive_growth(void) {
+    enum { STARTED = 24 };
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = 1, .grow = 1});
+    const size_t before = heap_at_first(&f);
+    const uint64_t more = (uint64_t)fixture_times(&f, 2000);
+    uint64_t keys[STARTED], wrong = 0;
+    for (uint64_t round = 0; round < 2; round++) {
+        tern_request request[STARTED] = {0};
+        char got[STARTED][800], large[800];
+        for (uint64_t i = 0; i < STARTED; i++) {
+            keys[i] = (round << 32) + i * f.size + f.rank;
+            memset(large, (int)i, sizeof large);
+            if (i % 4 != 3)
+                EXPECT_OK(tern_map_insert(f.worker, map, &keys[i], 8, large, i % 2 ? 800 : 8,
+                                          fixture_way(i), NULL));
+        }
+        for (uint64_t i = 0; i < STARTED; i++)
+            EXPECT_OK(tern_map_find_start(f.worker, map, &keys[i], 8, fixture_way(i / 2), got[i],
+                                          sizeof got[i], &request[i]));
+        for (uint64_t i = 0; i < more; i++) {
+            const uint64_t other = ((round + 9) << 32) + i * f.size + f.rank;
+            EXPECT_OK(tern_map_insert(f.worker, map, &other, 8, &i, 8, TERN_AUTO, NULL));
+        }
+        for (uint64_t i = 0; i < STARTED; i++) {
+            const size_t bytes = i % 2 ? 800 : 8;
+            EXPECT(i % 4 == 3 ? TERN_ERR_NOT_FOUND : TERN_OK, tern_wait(f.worker, &request[i]));
+            for (size_t b = 0; i % 4 != 3 && b < bytes; b++)
+                wrong += got[i][b] != (char)i;
+            CU_ASSERT_EQUAL(tern_request_result(&request[i]), i % 4 == 3 ? 0 : bytes);
+        }
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    EXPECT_OK(tern_barrier(f.worker));
+    clear_and_expect_heap(&f, map, before);
+    map_end(&f, map);
+    fixture_close(&f);
+}
+
+/* Calls of one worker on one key take effect in the order of their starts. */
+static void calls_take_effect_in_order(void) {
+    enum { PAIRS = 10 };
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = 64});
+    const tern_flags by = TERN_BY_CALL;
+    const size_t before = heap_at_first(&f);
+    static unsigned char got[PAIRS][500];
+    for (uint64_t number = f.rank; number < 4ul * f.size; number += f.size) {
+        tern_request request[2 * PAIRS] = {0}, added[2] = {0};
+        for (int i = 0; i < PAIRS; i++) {
+            unsigned char bytes[500];
+            memset(bytes, i, sizeof bytes);
+            EXPECT_OK(tern_map_insert_start(f.worker, map, &number, 8, bytes, i % 2 ? 500 : 8, by,
+                                            &request[2 * i]));
+            EXPECT_OK(tern_map_find_start(f.worker, map, &number, 8, by, got[i], sizeof got[i],
+                                          &request[2 * i + 1]));
+        }
+        EXPECT_OK(tern_map_insert_start(f.worker, map, &number, 8, &number, 8, by, &added[0]));
+        EXPECT_OK(tern_wait_all(f.worker, request, 2 * PAIRS));
+        EXPECT_OK(tern_map_add_start(f.worker, map, &number, 8, 1, by, &added[1]));
+        EXPECT_OK(tern_wait_all(f.worker, added, 2));
+        CU_ASSERT_EQUAL(tern_request_result(&added[1]), number);
+        for (int i = 0; i < PAIRS; i++) {
+            const uint64_t bytes = i % 2 ? 500 : 8;
+            CU_ASSERT_EQUAL(tern_request_result(&request[2 * i]), i > 0);
+            CU_ASSERT_EQUAL(tern_request_result(&request[2 * i + 1]), bytes);
+            CU_ASSERT(got[i][0] == i && got[i][bytes - 1] == i);
+        }
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    clear_and_expect_heap(&f, map, before);
+    map_end(&f, map);
+    fixture_close(&f);
+}
+
 /* Whatever the way: a value that does not fit is no error of the start. */
 static void outcomes_are_told_by_waits(tern_worker *w, tern_map *map, tern_flags way) {
     tern_request request = {0};
@@ -145,21 +334,37 @@ static void items_before_a_wrong_one_are_taken(fixture *f, tern_map *map) {
     CU_ASSERT_EQUAL(stored, SAME);
 }
 
-/* A key that fits no message takes a call, which the program has none left for. */
+/* All calls of the worker are under way: what needs one says so and changes nothing, and a batch
+ * has none for a key that fits no message. AUTO goes by RMA. */
 static void calls_may_all_be_held(fixture *f, tern_map *map) {
     enum { LONG = 40000 };
-    tern_request held[TERN_CALL_REQUESTS] = {0};
+    const tern_flags by = TERN_BY_CALL;
+    tern_worker *w = f->worker;
+    tern_request held[TERN_CALL_REQUESTS] = {0}, request = {0};
     tern_map_slot slot = {.key = key, .key_bytes = LONG, .value = found, .room = sizeof found};
     size_t present = 77;
+    uint64_t before = 77;
+    int existed = 77;
     memset(key, 0, LONG);
     if (f->size == 1)
         return;
     while (tern_map_owner(map, key, LONG) == f->rank)
         key[0]++;
     start_all_calls(f, tern_map_owner(map, key, LONG), held);
-    EXPECT(TERN_ERR_AGAIN, tern_map_find_many(f->worker, map, &slot, 1, TERN_BY_CALL, &present));
+    EXPECT(TERN_ERR_AGAIN, tern_map_find_many(w, map, &slot, 1, by, &present));
+    EXPECT(TERN_ERR_AGAIN, tern_map_insert(w, map, key, LONG, "a", 1, by, &existed));
+    EXPECT(TERN_ERR_AGAIN, tern_map_insert_new(w, map, key, LONG, "a", 1, by, &existed));
+    EXPECT(TERN_ERR_AGAIN, tern_map_erase(w, map, key, LONG, by));
+    EXPECT(TERN_ERR_AGAIN, tern_map_find(w, map, key, LONG, by, found, 1, NULL));
+    EXPECT(TERN_ERR_AGAIN, tern_map_add(w, map, key, LONG, 1, by, &before));
+    EXPECT(TERN_ERR_AGAIN, tern_map_compare_swap(w, map, key, LONG, 0, 1, by, &before));
+    EXPECT(TERN_ERR_AGAIN, tern_map_insert_start(w, map, key, LONG, "a", 1, by, &request));
+    EXPECT(TERN_ERR_AGAIN, tern_map_insert_new_start(w, map, key, LONG, "a", 1, by, &request));
+    EXPECT(TERN_ERR_AGAIN, tern_map_find_start(w, map, key, LONG, by, found, 1, &request));
+    CU_ASSERT(existed == 77 && before == 77 && request.kind == NULL);
+    EXPECT(TERN_ERR_NOT_FOUND, tern_map_find(w, map, key, LONG, TERN_AUTO, found, 1, NULL));
     wait_for_all_calls(f, held);
-    EXPECT_OK(tern_map_find_many(f->worker, map, &slot, 1, TERN_BY_CALL, &present));
+    EXPECT_OK(tern_map_find_many(w, map, &slot, 1, by, &present));
     CU_ASSERT(present == 0 && !slot.found);
 }
 
@@ -231,6 +436,9 @@ int main(int argc, char **argv) {
         {"numbers_are_added_many_at_once", numbers_are_added_many_at_once},
         {"batches_replace_blocks", batches_replace_blocks},
         {"batches_fill_the_memory", batches_fill_the_memory},
+        {"full_maps_refuse_by_every_form", full_maps_refuse_by_every_form},
+        {"requests_outlive_growth", requests_outlive_growth},
+        {"calls_take_effect_in_order", calls_take_effect_in_order},
         {"many_are_checked", many_are_checked},
     };
     return tern_test_main(argc, argv, "map_many", tests, sizeof tests / sizeof tests[0]);

@@ -247,6 +247,43 @@ static void modifications_are_checked(void) {
 static tern_map *map_of_handler;
 static unsigned used, misused; /* how often the handlers ran */
 
+/* In a handler: what may wait, or is collective. */
+static void refuse_to_wait(tern_worker *w, tern_map *map) {
+    const tern_map_item item = {"key", "value", 3, 5};
+    tern_map_slot slot = {.key = "key", .key_bytes = 3, .value = found, .room = 8};
+    const tern_map_options options = {.capacity = 1};
+    tern_map *other = NULL;
+    uint64_t count = 77;
+    size_t done = 77;
+    EXPECT(TERN_ERR_STATE, tern_map_insert_many(w, map, NULL, 0, 0, NULL));
+    EXPECT(TERN_ERR_STATE, tern_map_insert_many(w, map, &item, 1, TERN_BY_RMA, &done));
+    EXPECT(TERN_ERR_STATE, tern_map_add_many(w, map, &item, 1, 1, TERN_BY_RMA, &done));
+    EXPECT(TERN_ERR_STATE, tern_map_find_many(w, map, &slot, 1, TERN_BY_RMA, &done));
+    EXPECT(TERN_ERR_STATE, tern_map_create(w, &options, &other));
+    EXPECT(TERN_ERR_STATE, tern_map_size(w, map, &count));
+    EXPECT(TERN_ERR_STATE, tern_map_clear(w, map));
+    EXPECT(TERN_ERR_STATE, tern_map_destroy(w, map));
+    EXPECT(TERN_ERR_STATE, tern_map_save(w, map, "/no/such/file", NULL, 0));
+    EXPECT(TERN_ERR_STATE, tern_map_load(w, "/no/such/file", NULL, NULL, &other));
+    CU_ASSERT(count == 77 && other == NULL);
+    EXPECT_OK(tern_map_local_size(w, map, &count));
+}
+
+/* In a handler: operations on a key of this rank are over when their starts return. */
+static void use_requests(tern_worker *w, tern_map *map, uint64_t mine, tern_flags by) {
+    tern_request request = {0};
+    EXPECT_OK(tern_map_insert_start(w, map, &mine, 8, "12345678", 8, by, &request));
+    EXPECT_OK(tern_wait(w, &request));
+    CU_ASSERT_EQUAL(tern_request_result(&request), 1);
+    EXPECT_OK(tern_map_insert_new_start(w, map, &mine, 8, "1", 1, by, &request));
+    EXPECT_OK(tern_wait(w, &request));
+    EXPECT_OK(tern_map_add_start(w, map, &mine, 8, 0, by, &request));
+    EXPECT_OK(tern_wait(w, &request));
+    EXPECT_OK(tern_map_find_start(w, map, &mine, 8, by, found, sizeof found, &request));
+    EXPECT_OK(tern_wait(w, &request));
+    CU_ASSERT(tern_request_result(&request) == 8 && memcmp(found, "12345678", 8) == 0);
+}
+
 /* In a handler: the whole life of a key of this rank, small and in a block. */
 static tern_status use_map(tern_call_info *call, const void *arguments, size_t bytes) {
     tern_worker *w = call->worker;
@@ -269,9 +306,17 @@ static tern_status use_map(tern_call_info *call, const void *arguments, size_t b
         EXPECT_OK(tern_map_insert_new(w, map, &mine, 8, value, large, by, &existed));
         EXPECT_OK(tern_map_find(w, map, &mine, 8, by, found, sizeof found, &got));
         CU_ASSERT_EQUAL(got, large + 1);
+        void *copy = NULL;
+        EXPECT_OK(tern_map_find_alloc(w, map, &mine, 8, by, &copy, &got));
+        CU_ASSERT(copy != NULL && got == large + 1);
+        free(copy);
+        EXPECT_OK(tern_map_modify(w, map, &mine, 8, &halve_modifier, NULL, 0, TERN_ABSENT_FAIL, by,
+                                  NULL, 0, NULL, &existed));
+        use_requests(w, map, mine, by);
         EXPECT_OK(tern_map_erase(w, map, &mine, 8, by));
+        EXPECT(TERN_ERR_NOT_FOUND, tern_map_find(w, map, &mine, 8, by, found, 8, NULL));
     }
-    EXPECT(TERN_ERR_STATE, tern_map_insert_many(w, map, NULL, 0, 0, NULL));
+    refuse_to_wait(w, map);
     used++;
     return TERN_OK;
 }
@@ -281,11 +326,23 @@ TERN_FUNCTION(use_map)
 static tern_status misuse_map(tern_call_info *call, const void *arguments, size_t bytes) {
     tern_worker *w = call->worker;
     const uint64_t *keys = arguments;
+    tern_request request = {0};
     size_t got = 0;
     EXPECT(TERN_ERR_STATE,
            tern_map_insert(w, map_of_handler, &keys[1], 8, "a", 1, TERN_BY_CALL, NULL));
     EXPECT(TERN_ERR_STATE, tern_map_erase(w, map_of_handler, &keys[1], 8, TERN_BY_CALL));
     EXPECT(TERN_ERR_STATE, tern_map_add(w, map_of_handler, &keys[1], 8, 1, TERN_BY_CALL, NULL));
+    EXPECT(TERN_ERR_STATE,
+           tern_map_compare_swap(w, map_of_handler, &keys[1], 8, 0, 1, TERN_BY_CALL, NULL));
+    EXPECT(TERN_ERR_STATE,
+           tern_map_find(w, map_of_handler, &keys[1], 8, TERN_BY_CALL, found, 8, NULL));
+    EXPECT(TERN_ERR_STATE, tern_map_modify(w, map_of_handler, &keys[1], 8, &halve_modifier, NULL, 0,
+                                           TERN_ABSENT_INSERT, TERN_BY_CALL, NULL, 0, NULL, NULL));
+    EXPECT(TERN_ERR_STATE,
+           tern_map_insert_start(w, map_of_handler, &keys[1], 8, "a", 1, TERN_BY_CALL, &request));
+    EXPECT(TERN_ERR_STATE,
+           tern_map_find_start(w, map_of_handler, &keys[1], 8, TERN_BY_CALL, found, 8, &request));
+    CU_ASSERT_PTR_NULL(request.kind);
     EXPECT(TERN_ERR_STATE, tern_map_insert(w, map_of_handler, keys, 8, "a", 1, TERN_BY_RMA, NULL));
     EXPECT_DETAIL("segment");
     EXPECT(TERN_ERR_STATE, tern_map_erase(w, map_of_handler, keys, 8, TERN_BY_RMA));
