@@ -8,8 +8,8 @@
 /*
  * Push. Linearization: a push linearizes where it draws its ticket, at the fetch-and-add or the
  * successful CAS of tail. TERN_ERR_FULL linearizes at the load of head; in a phase of pushes, in
- * which head does not change, at any time. tern/queue.h and tests/queue/test_queue_cost.c have the
- * costs.
+ * which head does not change, at any time. tern/queue.h and tests/contract/test_queue_cost.c have
+ * the costs.
  *
  * A ticket is given back only in a phase of pushes, when it has no free slot and no pop can free
  * one. By then every ticket with a free slot is drawn for good. So tail ends at the last of these

@@ -388,6 +388,33 @@ static void a_map_by_call_only(void) {
     fixture_close(&f);
 }
 
+/* Memory for a single ring into each rank: of several ranks that replace its blocks only one can
+ * have the ring by which blocks are given back. */
+static void blocks_go_home_without_a_ring(void) {
+    enum { KEYS = 8, BYTES = 640 };
+    tern_config config;
+    fixture f;
+    EXPECT_OK(tern_config_init(&config));
+    config.segment_size = (size_t)4 << 20;
+    config.ring_size = config.ring_memory = 4096;
+    if (!fixture_open(&f, &config))
+        return;
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = 1000});
+    size_t before = heap_at_first(&f);
+    for (uint64_t turn = 0; turn < f.size; turn++) {
+        for (uint64_t key = 0; key < KEYS; key++) {
+            memset(found, (int)(turn + key), BYTES);
+            if ((key + turn) % f.size == f.rank)
+                EXPECT_OK(tern_map_insert(f.worker, map, &key, sizeof key, found, BYTES,
+                                          TERN_BY_RMA, NULL));
+        }
+        EXPECT_OK(tern_barrier(f.worker));
+    }
+    clear_and_expect_heap(&f, map, before);
+    map_end(&f, map);
+    fixture_close(&f);
+}
+
 static void archives_go_in_and_out(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
@@ -437,6 +464,7 @@ int main(int argc, char **argv) {
 #endif
         {"a_full_segment_changes_nothing", a_full_segment_changes_nothing},
         {"a_map_by_call_only", a_map_by_call_only},
+        {"blocks_go_home_without_a_ring", blocks_go_home_without_a_ring},
         {"archives_go_in_and_out", archives_go_in_and_out},
     };
     return tern_test_main(argc, argv, "map", tests, sizeof tests / sizeof tests[0]);

@@ -1,14 +1,13 @@
 // tern-test: transports
 
 /* Map: what hardly ever happens, brought about by hand: two keys with one fingerprint, a block that
- * was given back and used again, one that was written over. */
+ * was given back and used again, one that was written over, a bucket with a damaged bit. */
 
 #include "map_tools.h"
 
+#include "hashtable/bucket.h"
 #include "map/block.h"
 #include "map/call.h"
-#include "tern/map_batch.h"
-#include "tern/transfer.h"
 
 static const tern_flags ways[] = {TERN_BY_RMA, TERN_BY_CALL};
 static unsigned char found[4096];
@@ -180,32 +179,6 @@ static void a_block_goes_to_another_key(void) {
     end(&f, map);
 }
 
-/* Memory for a single ring into each rank: of several ranks that replace its blocks only one can
- * have the ring by which blocks are given back. */
-static void blocks_go_home_without_a_ring(void) {
-    enum { KEYS = 8, BYTES = 640 };
-    tern_config config;
-    fixture f;
-    EXPECT_OK(tern_config_init(&config));
-    config.segment_size = (size_t)4 << 20;
-    config.ring_size = config.ring_memory = 4096;
-    if (!fixture_open(&f, &config))
-        return;
-    tern_map *map = make(&f);
-    size_t before = heap_at_first(&f);
-    for (uint64_t turn = 0; turn < f.size; turn++) {
-        for (uint64_t key = 0; key < KEYS; key++) {
-            memset(found, (int)(turn + key), BYTES);
-            if ((key + turn) % f.size == f.rank)
-                EXPECT_OK(tern_map_insert(f.worker, map, &key, sizeof key, found, BYTES,
-                                          TERN_BY_RMA, NULL));
-        }
-        EXPECT_OK(tern_barrier(f.worker));
-    }
-    clear_and_expect_heap(&f, map, before);
-    end(&f, map);
-}
-
 /* A message of a wrong rank may name a table of the program's. */
 static void a_table_is_no_map(void) {
     fixture f;
@@ -223,14 +196,106 @@ static void a_table_is_no_map(void) {
     end(&f, map);
 }
 
+/* One damaged bit in a bucket: the state says that the key is erased, and the entry that it is not,
+ * or the other way round. What changes the value has to say so, and not to try again for ever. */
+
+static tern_status leave_it(tern_map_modify_info *info) {
+    memset(info->value, 1, info->value_bytes);
+    return TERN_OK;
+}
+TERN_MAP_MODIFIER(leave_it)
+
+/* Where the state of the key's bucket lies, in a map in which nothing else is. */
+static tern_ptr state_of(const tern_map *map, uint64_t number) {
+    tern_map_key key;
+    tern_map_key_make(map, &number, sizeof number, &key);
+    const tern_hashtable *table = map->table;
+    const uint64_t index = tern_hash_bucket(table, key.hash);
+    return tern_ptr_add(table->part[tern_hash_owner(table, key.hash)].buckets,
+                        (int64_t)(index * table->shape.stride));
+}
+
+static void expect_corrupt(tern_status status, const char *what) {
+    char bucket[64];
+    snprintf(bucket, sizeof bucket, "rank %d's part of a hash table", 0);
+    if (status != TERN_ERR_CORRUPT)
+        fprintf(stderr, "map_mend: %s gave '%s'\n", what, tern_strerror(status));
+    CU_ASSERT_EQUAL(status, TERN_ERR_CORRUPT);
+    EXPECT_DETAIL(bucket);
+    EXPECT_DETAIL("bucket ");
+}
+
+/* What needs the value. erased: what the entry says. */
+static void change(fixture *f, tern_map *map, uint64_t number, tern_flags via, bool erased) {
+    tern_worker *w = f->worker;
+    uint64_t before = 0;
+    tern_request request = {0};
+    expect_corrupt(tern_map_add(w, map, &number, 8, 1, via, &before), "tern_map_add");
+    expect_corrupt(tern_map_modify(w, map, &number, 8, &leave_it_modifier, NULL, 0,
+                                   TERN_ABSENT_INSERT, via, NULL, 0, NULL, NULL),
+                   "tern_map_modify");
+    tern_status status = tern_map_add_start(w, map, &number, 8, 1, via, &request);
+    if (status == TERN_OK)
+        status = tern_wait(w, &request);
+    expect_corrupt(status, "tern_map_add_start");
+    if (!erased)
+        expect_corrupt(tern_map_compare_swap(w, map, &number, 8, 5, 6, via, &before),
+                       "tern_map_compare_swap");
+    if (!erased)
+        expect_corrupt(tern_map_modify(w, map, &number, 8, &leave_it_modifier, NULL, 0,
+                                       TERN_ABSENT_FAIL, via, NULL, 0, NULL, NULL),
+                       "tern_map_modify of what is there");
+}
+
+/* Rank 1 damages rank 0's part. */
+static void a_state_is_wrong(bool erased) {
+    fixture f;
+    if (tern_test_size() < 2) {
+        tern_test_skip("another rank damages the bucket");
+        return;
+    }
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = make(&f);
+    uint64_t number = 0, other = 0, old;
+    while (tern_map_owner(map, &number, sizeof number) != 0)
+        number++;
+    other = number + 1;
+    while (tern_map_owner(map, &other, sizeof other) != 0)
+        other++;
+    EXPECT_OK(tern_barrier(f.worker));
+    for (int way = 0; way < 2 && f.rank == 1; way++) {
+        const tern_ptr state = state_of(map, number);
+        uint64_t five = 5;
+        EXPECT_OK(tern_map_insert(f.worker, map, &number, 8, &five, 8, ways[way], NULL));
+        EXPECT_OK(tern_map_insert(f.worker, map, &number, 8, &five, 8, ways[way], NULL));
+        if (erased)
+            EXPECT_OK(tern_map_erase(f.worker, map, &number, 8, ways[way]));
+        EXPECT_OK(tern_atomic_fetch_xor(f.worker, state, TERN_ERASED, &old));
+        CU_ASSERT_EQUAL(old & TERN_KIND, TERN_TAKEN);
+        CU_ASSERT_EQUAL((old & TERN_ERASED) != 0, erased);
+        change(&f, map, number, ways[way], erased);
+        /* Nothing stays at the head of the ring. */
+        EXPECT_OK(tern_map_insert(f.worker, map, &other, 8, &five, 8, TERN_BY_CALL, NULL));
+        EXPECT_OK(tern_atomic_fetch_xor(f.worker, state, TERN_ERASED, &old));
+        EXPECT_OK(tern_map_add(f.worker, map, &number, 8, 1, ways[way], &old));
+        CU_ASSERT_EQUAL(old, erased ? 0 : 5);
+    }
+    end(&f, map);
+}
+
+static void a_live_key_is_called_erased(void) { a_state_is_wrong(false); }
+static void an_erased_key_is_called_live(void) { a_state_is_wrong(true); }
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"fingerprints_meet", fingerprints_meet},
         {"tags_meet_too", tags_meet_too},
         {"memory_is_written_over", memory_is_written_over},
         {"a_block_goes_to_another_key", a_block_goes_to_another_key},
-        {"blocks_go_home_without_a_ring", blocks_go_home_without_a_ring},
         {"a_table_is_no_map", a_table_is_no_map},
+        {"a_live_key_is_called_erased", a_live_key_is_called_erased},
+        {"an_erased_key_is_called_live", an_erased_key_is_called_live},
     };
     return tern_test_main(argc, argv, "map_hidden", tests, sizeof tests / sizeof tests[0]);
 }
