@@ -499,6 +499,50 @@ static void what_does_not_fit_goes_elsewhere(void) {
     fixture_close(&f);
 }
 
+/* In a handler: what does not wait works on the own part, and the rest is refused. */
+static tern_status use_parts(tern_call_info *call, const void *arguments, size_t bytes) {
+    tern_worker *w = call->worker;
+    const tern_queue_options options = {.item_bytes = 8, .capacity = 1};
+    tern_distributed_queue *other = NULL;
+    uint64_t items[2] = {5, 6};
+    size_t done = 9;
+    (void)arguments, (void)bytes;
+    EXPECT_OK(tern_distributed_queue_hold(w, beneath));
+    EXPECT_OK(tern_distributed_queue_push_many(w, beneath, items, 2, TERN_LOCAL, &done));
+    CU_ASSERT_EQUAL(done, 2);
+    EXPECT(TERN_ERR_STATE, tern_distributed_queue_pop(w, beneath, items, 0));
+    EXPECT(TERN_ERR_STATE, tern_distributed_queue_pop_timed(w, beneath, items, 1, 0, 0, &done));
+    EXPECT_OK(tern_distributed_queue_pop_many(w, beneath, items, 1, TERN_LOCAL, &done));
+    CU_ASSERT(done == 1 && items[0] == 5);
+    EXPECT_OK(tern_distributed_queue_try_pop(w, beneath, items, TERN_LOCAL));
+    EXPECT(TERN_ERR_EMPTY, tern_distributed_queue_try_pop(w, beneath, items, TERN_LOCAL));
+    CU_ASSERT_EQUAL(items[0], 6);
+    EXPECT_OK(tern_distributed_queue_release(w, beneath));
+    EXPECT(TERN_ERR_STATE, tern_distributed_queue_create(w, &options, &other));
+    EXPECT(TERN_ERR_STATE, tern_distributed_queue_destroy(w, beneath));
+    CU_ASSERT_PTR_NULL(other);
+    popped_beneath[0]++;
+    return TERN_OK;
+}
+TERN_FUNCTION(use_parts)
+
+static void handlers_use_the_own_part(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    uint64_t item = 5;
+    beneath = make(&f, 4);
+    popped_beneath[0] = 0;
+    EXPECT_OK(tern_call(f.worker, tern_worker_self(f.worker), &use_parts_function, NULL, 0));
+    EXPECT_OK(tern_quiesce(f.worker));
+    CU_ASSERT_EQUAL(popped_beneath[0], 1);
+    /* A handler's items are nobody's work any more once its worker pops. */
+    EXPECT(TERN_ERR_DONE, tern_distributed_queue_pop(f.worker, beneath, &item, 0));
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_distributed_queue_destroy(f.worker, beneath));
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"arguments_are_checked", arguments_are_checked},
@@ -507,6 +551,7 @@ int main(int argc, char **argv) {
         {"work_ends_when_all_is_done", work_ends_when_all_is_done},
         {"nobody_is_done_before_the_slowest", nobody_is_done_before_the_slowest},
         {"a_handler_pops_while_an_item_is_worked_on", a_handler_pops_while_an_item_is_worked_on},
+        {"handlers_use_the_own_part", handlers_use_the_own_part},
         {"what_is_pushed_after_a_report_counts", what_is_pushed_after_a_report_counts},
         {"the_end_is_told_before_it_is_returned", the_end_is_told_before_it_is_returned},
         {"what_does_not_fit_goes_elsewhere", what_does_not_fit_goes_elsewhere},

@@ -10,6 +10,40 @@
 static unsigned char key[TERN_MAP_KEY_MAX + 1], value[MAP_VALUE_ROOM + 8],
     found[MAP_VALUE_ROOM + 8];
 
+/* A promise excludes what it does, two of a kind exclude each other, and nothing is done. */
+static void flags_are_checked(fixture *f, tern_map *map) {
+    static const tern_flags wrong[] = {TERN_READ_ONLY, TERN_READ_ONLY | TERN_WRITE_ONLY,
+                                       TERN_BY_RMA | TERN_BY_CALL, 1u << 20};
+    tern_worker *w = f->worker;
+    const tern_map_item item = {key, value, 8, 8};
+    tern_map_slot slot = {.key = key, .key_bytes = 8, .value = found, .room = 8};
+    tern_request request = {0};
+    uint64_t before = 77, size = 77;
+    size_t done = 77;
+    int existed = 77;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        const tern_flags flags = wrong[i];
+        EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(w, map, key, 8, value, 8, flags, &existed));
+        EXPECT(TERN_ERR_ARGUMENT, tern_map_insert_new(w, map, key, 8, value, 8, flags, &existed));
+        EXPECT(TERN_ERR_ARGUMENT, tern_map_erase(w, map, key, 8, flags));
+        EXPECT(TERN_ERR_ARGUMENT, tern_map_add(w, map, key, 8, 1, flags, &before));
+        EXPECT(TERN_ERR_ARGUMENT, tern_map_compare_swap(w, map, key, 8, 0, 1, flags, &before));
+        EXPECT(TERN_ERR_ARGUMENT, tern_map_insert_many(w, map, &item, 1, flags, &done));
+        EXPECT(TERN_ERR_ARGUMENT, tern_map_add_many(w, map, &item, 1, 1, flags, &done));
+        EXPECT(TERN_ERR_ARGUMENT, tern_map_insert_start(w, map, key, 8, value, 8, flags, &request));
+        EXPECT(TERN_ERR_ARGUMENT,
+               tern_map_insert_new_start(w, map, key, 8, value, 8, flags, &request));
+        EXPECT(TERN_ERR_ARGUMENT, tern_map_add_start(w, map, key, 8, 1, flags, &request));
+        const tern_flags reads = i == 0 ? TERN_WRITE_ONLY : flags;
+        EXPECT(TERN_ERR_ARGUMENT, tern_map_find(w, map, key, 8, reads, found, 8, &done));
+        EXPECT(TERN_ERR_ARGUMENT, tern_map_find_many(w, map, &slot, 1, reads, &done));
+        EXPECT(TERN_ERR_ARGUMENT, tern_map_find_start(w, map, key, 8, reads, found, 8, &request));
+    }
+    CU_ASSERT(existed == 77 && before == 77 && done == 77 && request.kind == NULL);
+    EXPECT_OK(tern_map_local_size(w, map, &size));
+    CU_ASSERT_EQUAL(size, 0);
+}
+
 static void arguments_are_checked(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
@@ -24,10 +58,13 @@ static void arguments_are_checked(void) {
     EXPECT(TERN_ERR_ARGUMENT,
            tern_map_create(w, &(tern_map_options){.capacity = 1, .inline_bytes = 961}, &map));
     EXPECT_DETAIL("inline_bytes is 961");
+    EXPECT(TERN_ERR_MEMORY, tern_map_create(w, &(tern_map_options){.capacity = 1ul << 40}, &map));
+    EXPECT_DETAIL("TERN_SEGMENT_SIZE");
     if (f.size > 1) {
         EXPECT(TERN_ERR_MISMATCH,
                tern_map_create(w, &(tern_map_options){.capacity = 10 + f.rank}, &map));
     }
+    CU_ASSERT_PTR_NULL(map);
     map = map_make(&f, (tern_map_options){.capacity = 10});
     EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(w, NULL, key, 8, value, 8, TERN_BY_RMA, NULL));
     EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(NULL, map, key, 8, value, 8, TERN_BY_RMA, NULL));
@@ -67,6 +104,7 @@ static void arguments_are_checked(void) {
     CU_ASSERT_EQUAL(tern_map_owner(NULL, key, 1), UINT32_MAX);
     CU_ASSERT_EQUAL(tern_map_owner(map, key, TERN_MAP_KEY_MAX + 1), UINT32_MAX);
     CU_ASSERT(tern_map_owner(map, NULL, 0) < f.size);
+    flags_are_checked(&f, map);
     EXPECT_OK(tern_map_destroy(w, NULL));
     clear_and_expect_heap(&f, map, heap_in_use(&f));
     map_end(&f, map);
