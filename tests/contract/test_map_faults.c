@@ -98,6 +98,25 @@ static void operations_are_told(fixture *f, tern_map *map) {
     }
 }
 
+/* The victim is there and answers no more: what has been started ends with its death. */
+static void requests_are_told(fixture *f, tern_map *map) {
+    tern_worker *w = f->worker;
+    tern_request request[4] = {0};
+    uint64_t number = 6000 + f->rank * 100;
+    if (f->rank == play.victim)
+        return;
+    while (tern_map_owner(map, &number, 8) != play.victim)
+        number++;
+    const tern_status start[4] = {
+        tern_map_insert_start(w, map, &number, 8, value, 8, TERN_BY_CALL, &request[0]),
+        tern_map_insert_start(w, map, &number, 8, value, BYTES, TERN_BY_CALL, &request[1]),
+        tern_map_add_start(w, map, &number, 8, 1, TERN_BY_CALL, &request[2]),
+        tern_map_find_start(w, map, &number, 8, TERN_BY_CALL, found, sizeof found, &request[3])};
+    for (int i = 0; i < 4; i++)
+        EXPECT(TERN_ERR_PEER, start[i] == TERN_OK ? tern_wait(w, &request[i]) : start[i]);
+    EXPECT_DETAIL("has died");
+}
+
 static int visit(const tern_map_item *item, void *argument) {
     uint64_t number = 0;
     memcpy(&number, item->key, 8);
@@ -128,7 +147,8 @@ static void a_rank_dies_with_blocks(void) {
         fill_bytes(value, BYTES, number);
         EXPECT_OK(tern_map_insert(f.worker, map, &number, 8, value, BYTES, TERN_BY_RMA, NULL));
     }
-    fixture_lose(&f, play.victim);
+    lose_later(&f);
+    requests_are_told(&f, map);
     finds_are_told(&f, map, TERN_BY_RMA);
     finds_are_told(&f, map, TERN_BY_CALL);
     walks_are_told(&f, map);

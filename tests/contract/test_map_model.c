@@ -158,7 +158,7 @@ static void insert_one(operation *o, bool only_new) {
     int existed = NEVER;
     const tern_status status = (only_new ? tern_map_insert_new : tern_map_insert)(
         s.f.worker, s.map, o->key, o->key_bytes, o->value, o->bytes, way(), &existed);
-    right(status == TERN_OK && existed == o->e->there, "insert", o, status);
+    right(status == TERN_OK && existed == (o->e->there ? 1 : 0), "insert", o, status);
     if (!only_new || !o->e->there)
         store(o->e, o->value, o->bytes);
 }
@@ -329,7 +329,7 @@ static void modify_one(operation *o, const tern_map_modifier *modifier, tern_abs
         right(status == TERN_ERR_EXISTS, "modify that is refused", o, status);
         return;
     }
-    right(status == TERN_OK && existed == o->e->there, "modify", o, status);
+    right(status == TERN_OK && existed == (o->e->there ? 1 : 0), "modify", o, status);
     if (modifier == &halve_modifier) {
         right(before == NEVER && result == 0, "halve", o, status);
         o->e->bytes = old / 2;
