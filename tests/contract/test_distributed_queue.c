@@ -22,7 +22,7 @@ static tern_queue *part(tern_distributed_queue *queue, uint32_t rank) {
 
 static void arguments_are_checked(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_distributed_queue *queue = NULL;
     tern_queue *none = NULL;
@@ -75,7 +75,7 @@ static void arguments_are_checked(void) {
 /* One rank has all; another takes half of it, the oldest, and so on to the last. */
 static void half_is_stolen(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     enum { ITEMS = 10 };
     for (tern_flags way = TERN_BY_RMA; way <= TERN_BY_CALL; way *= 2) {
@@ -136,7 +136,7 @@ static void grow(forest *t, uint64_t levels) {
 
 static void everybody_steals(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     const int times = fixture_times(&f, 1000);
     uint64_t levels = 1;
@@ -227,7 +227,7 @@ static void work_to_the_end(forest *t) {
 
 static void work_ends_when_all_is_done(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     const int times = fixture_times(&f, 600);
     uint64_t levels = 1, all[64] = {0};
@@ -287,7 +287,7 @@ static uint64_t pop_to_the_end(fixture *f, tern_distributed_queue *queue) {
 /* A rank works on the last item, or holds the queue, while the others wait. */
 static void nobody_is_done_before_the_slowest(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     for (int held = 0; held < 2; held++) {
         tern_ptr counters[64];
@@ -397,7 +397,7 @@ static void a_handler_pops_while_an_item_is_worked_on(void) {
 /* Ranks have reported that they wait, and one of them is given an item only then. */
 static void what_is_pushed_after_a_report_counts(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     const uint32_t last = f.size - 1;
     tern_ptr counters[64];
@@ -460,7 +460,7 @@ static void the_end_is_told_before_it_is_returned(void) {
 
 static void what_does_not_fit_goes_elsewhere(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     enum { EACH = 3 };
     tern_distributed_queue *queue = make(&f, EACH);
@@ -528,7 +528,7 @@ TERN_FUNCTION(use_parts)
 
 static void handlers_use_the_own_part(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     uint64_t item = 5;
     beneath = make(&f, 4);

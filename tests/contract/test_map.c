@@ -46,7 +46,7 @@ static void flags_are_checked(fixture *f, tern_map *map) {
 
 static void arguments_are_checked(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = NULL;
     tern_worker *w = f.worker;
@@ -175,7 +175,7 @@ static void sizes_at_the_limits(void) {
                  {8, 17},    {24, 0},  {25, 0},    {60, 40},   {60, 41},
                  {512, 480}, {8, 983}, {65536, 0}, {65536, 9}, {8, 100 << 10}};
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     const size_t most = fixture_all_near(&f) ? 100 : 0;
     for (size_t inline_bytes = 0; inline_bytes <= most; inline_bytes += 100) {
@@ -222,7 +222,7 @@ static void find_own(fixture *f, tern_map *map, size_t key_bytes, uint64_t numbe
 static void everybody_replaces_and_finds(void) {
     enum { SHARED = 4 };
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = map_make(&f, (tern_map_options){.capacity = SHARED});
     size_t before = heap_at_first(&f);
@@ -272,7 +272,7 @@ static void everybody_replaces_and_finds(void) {
 static void blocks_change_while_they_are_read(void) {
     enum { LARGE = 100 << 10 };
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = map_make(&f, (tern_map_options){.capacity = 1});
     size_t before = heap_at_first(&f), bytes = 0;
@@ -327,7 +327,7 @@ static void a_find_without_memory(void) {
     enum { HUGE = 4 << 20 };
     static unsigned char huge[HUGE];
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = map_make(&f, (tern_map_options){.capacity = 10});
     if (f.rank == 0) {
@@ -404,7 +404,7 @@ static void a_full_segment_changes_nothing(void) {
 
 static void a_map_by_call_only(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = map_make(&f, (tern_map_options){.capacity = 1000, .call_only = 1});
     size_t before = heap_at_first(&f);
@@ -455,7 +455,7 @@ static void blocks_go_home_without_a_ring(void) {
 
 static void archives_go_in_and_out(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = map_make(&f, (tern_map_options){.capacity = 100ul * f.size});
     char name[32];

@@ -183,7 +183,7 @@ static void started(fixture *f, tern_map *map, uint32_t owner, size_t bytes, uin
 
 static void over_a_network(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = NULL;
     EXPECT_OK(tern_map_create(f.worker, &(tern_map_options){.capacity = CAPACITY}, &map));
@@ -207,7 +207,7 @@ static void over_a_network(void) {
  * back. */
 static void by_load_and_store(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = NULL;
     EXPECT_OK(tern_map_create(f.worker, &(tern_map_options){.capacity = CAPACITY}, &map));
@@ -278,7 +278,7 @@ static void many_at_once(void) {
     static uint64_t keys[MANY];
     static tern_map_item same[MANY];
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = NULL;
     const tern_map_options options = {.capacity = CAPACITY};

@@ -44,7 +44,7 @@ static size_t make_edge(const fixture *f, uint64_t number) {
 static void keys_lie_with_their_source(void) {
     enum { EDGES = 40 };
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     if (f.size > 1) {
         const tern_map_options placed = {.capacity = 10, .key_owner = f.rank ? source_of : NULL};
@@ -186,7 +186,7 @@ static uint64_t one_step(fixture *f, tern_map *map, uint64_t number, uint64_t *v
  * ranks look for each other's keys. Every block is given back once: nothing is left at the end. */
 static void blocks_stay_while_keys_move(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     const uint64_t keys = fixture_all_near(&f) ? MOST_KEYS : MOST_KEYS / 10;
     tern_map *map = map_make(&f, (tern_map_options){.capacity = 1, .grow = 1});
@@ -302,7 +302,7 @@ static uint64_t spelled_step(fixture *f, tern_map *map, spelling *s, uint64_t ne
 /* The program says which keys are the same. The map keeps the bytes of the last insert. */
 static void spellings_are_one_key(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = NULL;
     int called = 0;
@@ -363,7 +363,7 @@ static void no_memory_to_grow(void) {
 
 static void growth_is_0_or_1(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = NULL;
     EXPECT(TERN_ERR_ARGUMENT,

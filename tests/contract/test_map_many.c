@@ -14,7 +14,7 @@ static void numbers_are_added_many_at_once(void) {
     enum { WORDS = 70, TURNS = 3 };
     static char word[WORDS][64];
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map_item items[WORDS];
     tern_request request[WORDS] = {0};
@@ -68,7 +68,7 @@ static void own_items(const fixture *f, tern_map_item *items, uint64_t *keys, si
 static void batches_replace_blocks(void) {
     enum { COUNT = 80 };
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = map_make(&f, (tern_map_options){.capacity = 64 * COUNT});
     const size_t before = heap_at_first(&f);
@@ -190,7 +190,7 @@ static tern_status insert_by(fixture *f, tern_map *map, tern_map_buffer *buffer,
 
 static void full_maps_refuse_by_every_form(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = map_make(&f, (tern_map_options){.capacity = 1});
     const size_t before = heap_at_first(&f);
@@ -231,7 +231,7 @@ static void full_maps_refuse_by_every_form(void) {
 static void requests_outlive_growth(void) {
     enum { STARTED = 24 };
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = map_make(&f, (tern_map_options){.capacity = 1, .grow = 1});
     const size_t before = heap_at_first(&f);
@@ -273,7 +273,7 @@ static void requests_outlive_growth(void) {
 static void calls_take_effect_in_order(void) {
     enum { PAIRS = 10 };
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = map_make(&f, (tern_map_options){.capacity = 64});
     const tern_flags by = TERN_BY_CALL;
@@ -370,7 +370,7 @@ static void calls_may_all_be_held(fixture *f, tern_map *map) {
 
 static void many_are_checked(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = map_make(&f, (tern_map_options){.capacity = 1});
     tern_worker *w = f.worker;

@@ -537,7 +537,7 @@ static void audit(void) {
  */
 static void every_form_answers_alike(void) {
     static const size_t inline_sizes[] = {0, 100, TERN_MAP_INLINE_MAX};
-    if (!fixture_open(&s.f, NULL))
+    if (!fixture_enter(&s.f))
         return;
     const int steps = fixture_times(&s.f, 600);
     make_keys();

@@ -47,7 +47,7 @@ TERN_MAP_MODIFIER(ask_too_much)
 static void everybody_appends(void) {
     enum { SHARED = 3, PIECE = 12 };
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = map_make(&f, (tern_map_options){.capacity = SHARED});
     const size_t before = heap_at_first(&f);
@@ -115,7 +115,7 @@ static void a_lost_race_begins_again(void) {
     fixture f;
     meddling m = {0};
     append_late_modifier.call->user = &m;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     m.map = map_make(&f, (tern_map_options){.capacity = 100ul * f.size});
     const size_t heap = heap_at_first(&f), key_bytes = key_of_rank(f.rank, 2);
@@ -159,7 +159,7 @@ static const char text[] =
 /* Words are counted by a map alone: nobody inserts them first. */
 static void words_are_counted(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = map_make(&f, (tern_map_options){.capacity = 8, .grow = 1});
     const size_t heap = heap_at_first(&f);
@@ -203,7 +203,7 @@ static void words_are_counted(void) {
 
 static void modifications_are_checked(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = map_make(&f, (tern_map_options){.capacity = 100});
     tern_worker *w = f.worker;
@@ -355,7 +355,7 @@ TERN_FUNCTION(misuse_map)
 
 static void handlers_work_in_place(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     map_of_handler = map_make(&f, (tern_map_options){.capacity = 1000});
     const size_t before = heap_at_first(&f);

@@ -117,7 +117,7 @@ static bool atomics_by_mpi(fixture *f, tern_queue *queue) {
 /* Each row on a fresh queue: within the first lap, everything is free. */
 static void every_row(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tern_queue_options options = {.item_bytes = 8, .capacity = CAPACITY};
@@ -141,7 +141,7 @@ static void every_row(void) {
 /* The host alone, whatever lies between the others and it. */
 static void alone(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     const tern_flags local = TERN_LOCAL;
     tern_queue *queue = NULL;
@@ -217,7 +217,7 @@ static void at_limits(fixture *f, tern_queue *queue, uint64_t each) {
 
 static void at_home_and_away(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     for (uint32_t actor = 0; actor < f.size; actor++) {
         tern_queue *queue = NULL;
@@ -249,7 +249,7 @@ static uint64_t push_apart(fixture *f, tern_distributed_queue *queue, uint64_t c
 /* One rank fills its own part, and then pushes to the others' parts, none of which gets full. */
 static void distributed(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_distributed_queue *queue = NULL;
     tern_queue *own = NULL;

@@ -75,7 +75,7 @@ static void fill_and_empty(fixture *f, size_t shape) {
 
 static void phases(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     for (size_t s = 0; s < SHAPES; s++)
         fill_and_empty(&f, s);
@@ -155,7 +155,7 @@ static void end_in_turn(fixture *f, size_t shape) {
 
 static void ends_of_a_phase(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     for (size_t s = 0; s < SHAPES; s++)
         end_in_turn(&f, s);
@@ -209,7 +209,7 @@ static void produce_and_consume(fixture *f, size_t shape, bool batches) {
 
 static void producers_and_consumers(bool batches) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     for (size_t s = 0; s < SHAPES; s++)
         produce_and_consume(&f, s, batches);
@@ -224,7 +224,7 @@ static void in_batches(void) { producers_and_consumers(true); }
  * together every item once. */
 static void everybody_at_once(uint64_t capacity, size_t bytes, int call_only, int times) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     enum { MOST = 1 << 16 };
     const uint32_t each = (uint32_t)fixture_times(&f, times);
@@ -301,7 +301,7 @@ static void everybody_by_call(void) { everybody_at_once(5, 16, 1, 400); }
 /* One producer, one consumer, each by its own way: the consumer sees the exact sequence. */
 static void one_to_one(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     const int count = fixture_times(&f, 800);
     uint32_t consumer = f.size - 1;

@@ -63,7 +63,11 @@ typedef struct fixture {
     tern_worker *worker;
     MPI_Comm comm;
     uint32_t rank, size;
+    bool stays; /* until all tests are over */
 } fixture;
+
+/* The context that tests of the program share (fixture_enter). */
+static fixture fixture_shared;
 
 /* Collective over comm. config NULL: small segments, all else by default. */
 static inline bool fixture_open_on(fixture *f, MPI_Comm comm, const tern_config *config) {
@@ -83,11 +87,38 @@ static inline bool fixture_open_on(fixture *f, MPI_Comm comm, const tern_config 
     return EXPECT_OK(tern_worker_adopt(f->context, 0, &f->worker));
 }
 
+static inline void fixture_end_shared(void) {
+    if (fixture_shared.context == NULL)
+        return;
+    EXPECT_OK(tern_worker_release(fixture_shared.worker));
+    EXPECT_OK(tern_context_destroy(fixture_shared.context));
+    fixture_shared.context = NULL;
+}
+
+/* Collective: a context of the test's own. */
 static inline bool fixture_open(fixture *f, const tern_config *config) {
+    fixture_end_shared();
     return fixture_open_on(f, MPI_COMM_WORLD, config);
 }
 
+/* Collective: a context with small segments, all else by default, that the program's tests have in
+ * common: over a network it takes longer to make one than what most tests do in it. */
+static inline bool fixture_enter(fixture *f) {
+    if (fixture_shared.context == NULL) {
+        if (!fixture_open_on(&fixture_shared, MPI_COMM_WORLD, NULL))
+            return false;
+        fixture_shared.stays = true;
+        tern_test_after(fixture_end_shared);
+    }
+    *f = fixture_shared;
+    return true;
+}
+
 static inline void fixture_close(fixture *f) {
+    if (f->stays) {
+        EXPECT_OK(tern_barrier(f->worker));
+        return;
+    }
     EXPECT_OK(tern_worker_release(f->worker));
     EXPECT_OK(tern_context_destroy(f->context));
 }

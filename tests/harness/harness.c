@@ -35,6 +35,7 @@ static struct {
     char hang_report[256];
     const char *skip_reason;
     bool lacks; /* something that a test needs; then skipping all is no mistake */
+    void (*after)(void);
 } harness = {.thread_level = MPI_THREAD_SERIALIZED, .seed = 1};
 
 int tern_test_rank(void) { return harness.rank; }
@@ -52,6 +53,8 @@ double tern_test_seconds(double usual) {
 uint64_t tern_test_seed(void) { return harness.seed; }
 
 void tern_test_draw_seed(void) { harness.draws = true; }
+
+void tern_test_after(void (*end)(void)) { harness.after = end; }
 
 uint64_t tern_test_random(uint64_t *state) {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -274,6 +277,10 @@ static tally run_suite(const tern_test_case *tests, size_t count) {
         sum.run += t.run;
         sum.failed += t.failed;
         sum.skipped += t.skipped;
+    }
+    if (harness.after != NULL) {
+        CU_pTest after = CU_add_test(suite, "after all", harness.after);
+        sum.failed += after == NULL || run_test(suite, after).failed;
     }
     CU_cleanup_registry();
     return sum;

@@ -54,7 +54,7 @@ static uint64_t number_of(const fixture *f, const tern_map *map, uint64_t start)
 /* Another key lies under this one's fingerprint, small or large. */
 static void fingerprints_meet(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = make(&f);
     size_t before = heap_at_first(&f);
@@ -94,7 +94,7 @@ static void fingerprints_meet(void) {
 /* Tag and check of a key do not tell it from another one: a find compares the keys. */
 static void tags_meet_too(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = make(&f);
     uint64_t number = number_of(&f, map, 0), other = ~number;
@@ -119,7 +119,7 @@ static void tags_meet_too(void) {
  * nothing changes. */
 static void memory_is_written_over(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = make(&f);
     uint64_t number = number_of(&f, map, 0), spoilt = 12345, right = 0;
@@ -147,7 +147,7 @@ static void memory_is_written_over(void) {
 /* A block that was read behind a descriptor that is not the key's any more. */
 static void a_block_goes_to_another_key(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = make(&f);
     uint64_t first = number_of(&f, map, 0), second = number_of(&f, map, first + 1);
@@ -182,7 +182,7 @@ static void a_block_goes_to_another_key(void) {
 /* A message of a wrong rank may name a table of the program's. */
 static void a_table_is_no_map(void) {
     fixture f;
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = make(&f);
     tern_hashtable *table = NULL;
@@ -254,7 +254,7 @@ static void a_state_is_wrong(bool erased) {
         tern_test_skip("another rank damages the bucket");
         return;
     }
-    if (!fixture_open(&f, NULL))
+    if (!fixture_enter(&f))
         return;
     tern_map *map = make(&f);
     uint64_t number = 0, other = 0, old;
