@@ -499,7 +499,8 @@ static void what_does_not_fit_goes_elsewhere(void) {
     fixture_close(&f);
 }
 
-/* In a handler: what does not wait works on the own part, and the rest is refused. */
+/* Runs in a handler: operations that do not wait work on the own part, and the others are refused.
+ */
 static tern_status use_parts(tern_call_info *call, const void *arguments, size_t bytes) {
     tern_worker *w = call->worker;
     const tern_queue_options options = {.item_bytes = 8, .capacity = 1};

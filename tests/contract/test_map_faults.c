@@ -90,7 +90,7 @@ static void operations_are_told(fixture *f, tern_map *map) {
         tern_map_find_start(w, map, &number, 8, by, found, sizeof found, &request[3])};
     for (int i = 0; i < 4; i++)
         EXPECT(TERN_ERR_PEER, start[i] == TERN_OK ? tern_wait(w, &request[i]) : start[i]);
-    /* By RMA where nothing has to be waited for, or told. */
+    /* By RMA an operation succeeds where it needs no wait for the dead. */
     for (int i = 0; i < 2; i++) {
         tern_status status = i == 0 ? tern_map_add(w, map, &number, 8, 1, TERN_BY_RMA, &before)
                                     : tern_map_erase(w, map, &number, 8, TERN_BY_RMA);
@@ -98,7 +98,7 @@ static void operations_are_told(fixture *f, tern_map *map) {
     }
 }
 
-/* The victim is there and answers no more: what has been started ends with its death. */
+/* The victim lives and answers no more, so requests to it end with its death. */
 static void requests_are_told(fixture *f, tern_map *map) {
     tern_worker *w = f->worker;
     tern_request request[4] = {0};

@@ -334,8 +334,8 @@ static void items_before_a_wrong_one_are_taken(fixture *f, tern_map *map) {
     CU_ASSERT_EQUAL(stored, SAME);
 }
 
-/* All calls of the worker are under way: what needs one says so and changes nothing, and a batch
- * has none for a key that fits no message. AUTO goes by RMA. */
+/* All calls of the worker are under way: an operation by call says so and changes nothing, and so
+ * does a batch with a key that fits no message. AUTO goes by RMA. */
 static void calls_may_all_be_held(fixture *f, tern_map *map) {
     enum { LONG = 40000 };
     const tern_flags by = TERN_BY_CALL;

@@ -17,10 +17,10 @@ enum {
     STEP_MOST = 40, /* operations that one step does at once */
     KEY_ROOM = 20000,
     MARGIN = 16,
-    NEVER = 77 /* what an output holds that is not written */
+    NEVER = 77 /* the value of an output that no call has written */
 };
 
-/* What a key should hold. */
+/* The value that a key should have. */
 typedef struct entry {
     bool there;
     size_t bytes;
@@ -62,8 +62,8 @@ static bool right(bool is, const char *what, const operation *o, tern_status sta
 static uint64_t draw(uint64_t limit) { return below(&s.script, limit); }
 static tern_flags way(void) { return fixture_way(below(&s.ways, 3)); }
 
-/* Sizes at every limit: nothing, a word, what lies in a table of any inline size, what a stack and
- * a message hold. The first byte is the rank's, the second the key's. */
+/* Sizes at every limit: nothing, a word, the inline sizes of the maps below, the room on a stack,
+ * a message. The first byte is the rank's, the second the key's. */
 static void make_keys(void) {
     static const size_t sizes[] = {0, 1, 2, 8, 20, 23, 24, 25, 103, 104, 105, 300, 3000, KEY_ROOM};
     enum { SIZES = sizeof sizes / sizeof sizes[0] };
@@ -124,7 +124,7 @@ static void flush(void) {
     right(status == TERN_OK && refused == 0, "flush", s.o, status);
 }
 
-/* A start may do the whole operation; what is not begun is told by the start. */
+/* A start that fails has begun nothing, and its status is the outcome. */
 static tern_status outcome(tern_status start, tern_request *request) {
     return start == TERN_OK ? tern_wait(s.f.worker, request) : start;
 }
@@ -365,8 +365,8 @@ static void give_rooms(void) {
     }
 }
 
-/* What a find of the key gives, and that it writes nothing behind its room, nor where the key is
- * absent. */
+/* Compares the answer of a find with the model. A find writes nothing behind its room, and nothing
+ * at all if the key is absent. */
 static void found(const operation *o, tern_status status, size_t bytes, const char *what) {
     const entry *e = o->e;
     static unsigned char blank[MAP_VALUE_ROOM + MARGIN];
@@ -508,7 +508,7 @@ static int visit(const tern_map_item *item, void *argument) {
     return 0;
 }
 
-/* Collective: what is there in the end, in a phase of reads. */
+/* Collective: compares all keys and sizes with the model, in a phase of reads. */
 static void audit(void) {
     uint64_t mine[2] = {0, 0}, all[64][2], there = 0, here = 0, size = NEVER;
     tally own = {0, 0}, any = {0, 0};

@@ -247,7 +247,7 @@ static void modifications_are_checked(void) {
 static tern_map *map_of_handler;
 static unsigned used, misused; /* how often the handlers ran */
 
-/* In a handler: what may wait, or is collective. */
+/* Runs in a handler: operations that may wait, and collective ones, are refused. */
 static void refuse_to_wait(tern_worker *w, tern_map *map) {
     const tern_map_item item = {"key", "value", 3, 5};
     tern_map_slot slot = {.key = "key", .key_bytes = 3, .value = found, .room = 8};
@@ -269,7 +269,7 @@ static void refuse_to_wait(tern_worker *w, tern_map *map) {
     EXPECT_OK(tern_map_local_size(w, map, &count));
 }
 
-/* In a handler: operations on a key of this rank are over when their starts return. */
+/* Runs in a handler: operations on a key of this rank are over when their starts return. */
 static void use_requests(tern_worker *w, tern_map *map, uint64_t mine, tern_flags by) {
     tern_request request = {0};
     EXPECT_OK(tern_map_insert_start(w, map, &mine, 8, "12345678", 8, by, &request));

@@ -2,8 +2,8 @@
 
 /*
  * Queue, one rank at a time: options and arguments, every operation against a model, limits, time
- * limits, handlers. What many ranks do at once is in test_queue_ways.c, what it costs in
- * test_queue_cost.c.
+ * limits, handlers. test_queue_ways.c lets many ranks work at once, and
+ * test_queue_cost.c counts the costs.
  */
 
 #include "nothing.h"
@@ -119,7 +119,7 @@ static void arguments_are_checked(void) {
     fixture_close(&f);
 }
 
-/* What is in the queue: the numbers from popped up to pushed, of producer 0. */
+/* The queue holds the items from popped up to pushed, of producer 0. */
 typedef struct model {
     tern_queue *queue;
     size_t bytes;
@@ -316,7 +316,7 @@ static void batches_stay_together(void) {
     fixture_close(&f);
 }
 
-/* With all calls of the worker under way, what needs one says so and changes nothing. */
+/* All calls of the worker are under way: an operation by call says so and changes nothing. */
 static void calls_may_all_be_held(void) {
     fixture f;
     if (!fixture_enter(&f))

@@ -29,7 +29,7 @@ static void wait_in_vain(fixture *f, tern_queue *full, tern_queue *empty) {
         EXPECT(TERN_ERR_PEER, tern_queue_pop(f->worker, empty, &item, via));
         EXPECT_DETAIL("has died");
         EXPECT(TERN_ERR_PEER, tern_queue_push(f->worker, full, &item, via));
-        /* What needs no wait is as before. */
+        /* Operations that need no wait answer as before. */
         EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(f->worker, empty, &item, via));
         EXPECT(TERN_ERR_FULL, tern_queue_try_push(f->worker, full, &item, via));
         EXPECT(TERN_ERR_EMPTY, tern_queue_pop_many(f->worker, empty, &item, 1, via, &done));

@@ -62,7 +62,8 @@ uint64_t tern_test_seed(void);
 /* Before tern_test_main: without --seed the seed is another one each time. It is printed. */
 void tern_test_draw_seed(void);
 
-/* What is done once behind all tests, on every rank. It may fail as a test does. */
+/* Registers a function that runs once after all tests, on every rank. It may fail as a test does.
+ */
 void tern_test_after(void (*end)(void));
 
 /* The next number of the splitmix64 sequence that *state stands in. */

@@ -1,7 +1,7 @@
 // tern-test: unit
 
-/* What the bytes of a map's file say: each byte that is another one is noticed, by the header's
- * check or by that of its block, and so is what blocks say beside their checks. */
+/* The format of a map's file: a load notices each byte that was changed, by the check of the header
+ * or of a block, and refuses blocks whose checks are right and whose lengths are wrong. */
 
 #include "file_tools.h"
 #include "map_tools.h"
