@@ -59,6 +59,139 @@ length)
     sample src/a.c "$(yes 'int x;' | head -600)"
     expect_success "$here/length.sh" "$work/tree"
     ;;
+size)
+    # plant PATH TEXT: one more file in the tree.
+    plant() {
+        mkdir -p "$work/tree/$(dirname "$1")"
+        printf '%s\n' "$2" >"$work/tree/$1"
+    }
+    # fails WORDS: for this reason, which the guard names.
+    fails() {
+        expect_failure "$here/size.sh" "$work/tree"
+        grep -q "$1" "$work/output" || {
+            echo "does not say '$1':"
+            cat "$work/output"
+            exit 1
+        }
+    }
+    sound() {
+        sample scripts/size.list 'limit names.twice 0 none
+limit functions.long 0 none
+limit handlers 1 one
+handler on_a hashtable/a.c a
+selector tern_path_take path/selector.h a
+chooser choose hashtable/a.c a
+enum a_kind hashtable/a.c a
+struct a hashtable/a.c a
+access change hashtable/b.c a
+body change hashtable/b.c a
+end tern_call path/selector.h a
+executor tern_map_far hashtable/a.c a
+executor tern_map_near hashtable/b.c a
+dispatcher tern_map_find hashtable/a.c a'
+        plant include/tern/a.h 'int tern_map_find(int x);'
+        plant path/selector.h 'static inline int tern_path_take(void) { return 1; }
+int tern_call(int x);'
+        plant hashtable/a.c 'static int on_a(void) { return 1; }
+TERN_FUNCTION(on_a)
+int choose(void) { return tern_path_take(); }
+enum a_kind { A };
+struct a { int key, value; };
+int tern_map_far(int x) { return tern_call(x); }
+int tern_map_find(int x) { return x ? tern_map_far(x) : tern_map_near(x); }'
+        plant hashtable/b.c 'void change(void) {}
+int tern_map_near(int x) { change(); return x; }'
+    }
+    sound
+    expect_success "$here/size.sh" "$work/tree"
+    plant rma/a.h 'typedef struct a { int x; } a;'
+    fails 'a has two definitions: hashtable/a.c:5, rma/a.h:1'
+    sound
+    plant rma/a.c '#if A
+typedef int b;
+#else
+typedef long b;
+#endif
+struct c;
+typedef struct c c;
+enum { A };'
+    plant rma/b.c 'typedef struct c c;
+enum { A };
+/* struct a { */ char text[] = "struct a {";'
+    expect_success "$here/size.sh" "$work/tree"
+    plant rma/c.c 'typedef struct { int x; } b;'
+    fails 'b has two definitions'
+    sound
+    plant rma/a.c "int a(void) {
+$(yes '    a();' | head -79)
+}"
+    fails 'functions.long is 1, and its limit is 0'
+    sound
+    plant rma/a.c "int a(void) {
+$(yes '    a();' | head -78)
+}"
+    expect_success "$here/size.sh" "$work/tree"
+    # One of each kind that the list lacks.
+    while read -r words text; do
+        sound
+        plant map/a.c "$text"
+        fails "map/a.c:1: $words"
+    done <<-END
+	on_b TERN_MAP_MODIFIER(on_b)
+	other int other(int only[]) { return only[0]; }
+	b_kind typedef enum { B } b_kind;
+	b typedef struct { int key; int kind; } b;
+	other void other(void) { change(); }
+	other int other(int x) { return tern_map_far(x) + tern_map_near(x); }
+	END
+    # A way to do an operation that the list lacks.
+    sound
+    plant map/a.c 'int tern_map_add(int x) { return through(x); }
+int through(int x) { return other(x); }
+int other(int x) { return tern_call(x); }'
+    expect_success "$here/size.sh" "$work/tree"
+    plant include/tern/b.h 'int tern_map_add(int x);'
+    fails 'map/a.c:3: other, which through calls'
+    # The same in the file of a body.
+    sound
+    plant hashtable/b.c 'void change(void) {}
+int tern_map_near(int x) { change(); return x; }
+int inner(int x) { return tern_call(x); }
+int other(int x) { return inner(x); }'
+    plant map/a.c 'int tern_map_add(int x) { return other(x); }'
+    plant include/tern/b.h 'int tern_map_add(int x);'
+    fails 'hashtable/b.c:4: other, which tern_map_add calls'
+    # A symbol of the list that the tree lacks.
+    for symbol in on_a tern_path_take choose a_kind 'struct a' 'void change' tern_call tern_map_far tern_map_find; do
+        sound
+        sed "s/$symbol\\>/removed/" "$work/tree/path/selector.h" >"$work/selector.h"
+        sed "s/$symbol\\>/removed/" "$work/tree/hashtable/a.c" >"$work/a.c"
+        sed "s/$symbol\\>/removed/" "$work/tree/hashtable/b.c" >"$work/b.c"
+        cp "$work/selector.h" "$work/tree/path"
+        cp "$work/a.c" "$work/b.c" "$work/tree/hashtable"
+        fails 'size.list:.*any more'
+    done
+    sound
+    echo 'aside tern_gone map/a.c a' >>"$work/tree/scripts/size.list"
+    fails 'size.list:15: there is no tern_gone in map/a.c any more'
+    sound
+    echo 'limit heads 1 a' >>"$work/tree/scripts/size.list"
+    fails 'a limit of heads, which is no measure'
+    # A library without debug information says nothing.
+    sound
+    echo 'int a;' | cc -x c -shared -o "$work/a.so" -
+    expect_failure "$here/size.sh" "$work/tree" "$work/a.so"
+    # The compiler knows two definitions of one file's macros.
+    plant rma/a.c '#define NAME d
+struct NAME { int x; };'
+    plant rma/b.c 'struct d { int x, y; };'
+    for file in a b; do
+        printf '#include "%s"\nstruct d %s;\n' "$work/tree/rma/$file.c" $file >"$work/$file.c"
+    done
+    cc -g -shared -o "$work/a.so" "$work/a.c" "$work/b.c"
+    expect_success "$here/size.sh" "$work/tree"
+    expect_failure "$here/size.sh" "$work/tree" "$work/a.so"
+    ;;
 links)
     sample docs/a.md 'See [b](b.md#part) and [the web](https://example.org/c.md).'
     expect_failure "$here/links.sh" "$work/tree"
