@@ -38,17 +38,17 @@ static tern_status modify_bucket(tern_hashtable *table, uint64_t hash, tern_abse
 }
 
 /* A message: this, the key's padded words, the argument. */
-typedef struct modify_head {
+typedef struct table_modify_head {
     tern_table_head head;
     uint64_t absent;
     uint64_t bytes; /* of the argument */
-} modify_head;
+} table_modify_head;
 
 /* A reply: whether the key was there, and the result. */
 
 tern_status tern_hashtable_run_modifier(tern_call_info *call, const void *message, size_t bytes,
                                         tern_modify_function function) {
-    modify_head head;
+    table_modify_head head;
     tern_hashtable *table = tern_table_of_call(call->worker, message, bytes, sizeof head);
     if (table == NULL)
         return tern_callee_missing(call->worker->context, "hash table");
@@ -110,7 +110,8 @@ static tern_status modify_by_call(tern_worker *worker, const tern_hashtable *tab
                                   const void *argument, size_t bytes, tern_absent absent,
                                   uint64_t *reply, size_t *got) {
     size_t key_bytes = 8 * (size_t)table->shape.key_words;
-    size_t size = sizeof(modify_head) + key_bytes + bytes, most = tern_call_room(table->context);
+    size_t size = sizeof(table_modify_head) + key_bytes + bytes,
+           most = tern_call_room(table->context);
     if (bytes > most || size > most)
         return tern_fail(TERN_ERR_RANGE,
                          "key and argument have %zu bytes and a ring takes %zu at a time; raise "
@@ -120,7 +121,7 @@ static tern_status modify_by_call(tern_worker *worker, const tern_hashtable *tab
     char *message = (char *)tern_scratch_take(&room, size);
     if (message == NULL)
         return TERN_ERR_MEMORY;
-    modify_head head = {tern_table_head_to(table), absent == TERN_ABSENT_INSERT, bytes};
+    table_modify_head head = {tern_table_head_to(table), absent == TERN_ABSENT_INSERT, bytes};
     memcpy(message, &head, sizeof head);
     memcpy(message + sizeof head, key->words, key_bytes);
     if (bytes > 0)

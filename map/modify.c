@@ -150,11 +150,11 @@ static tern_status modification_once(modification *m) {
 }
 
 /* A message: this, the key in whole words, the argument. */
-typedef struct modify_head {
+typedef struct map_modify_head {
     tern_map_head head;
     uint64_t absent;
     uint64_t bytes; /* of the argument */
-} modify_head;
+} map_modify_head;
 
 /* An answer: this, and the result. */
 typedef struct modify_reply {
@@ -171,7 +171,7 @@ static size_t modify_key_bytes(size_t key_bytes) { return (key_bytes + 7) & ~(si
 
 tern_status tern_map_run_modifier(tern_call_info *call, const void *message, size_t bytes,
                                   tern_map_modify_function function) {
-    modify_head m;
+    map_modify_head m;
     tern_map *map = NULL;
     tern_map_key key;
     if (bytes < sizeof m)
@@ -184,7 +184,7 @@ tern_status tern_map_run_modifier(tern_call_info *call, const void *message, siz
     const size_t argument_bytes = bytes - sizeof m - key_bytes;
     if (bytes < sizeof m + key_bytes || m.bytes != argument_bytes)
         return tern_fail(TERN_ERR_ARGUMENT, "a message of %zu bytes modifies nothing here", bytes);
-    key.bytes = (const modify_head *)message + 1;
+    key.bytes = (const map_modify_head *)message + 1;
     modify_reply *reply = call->result;
     modification work;
     modification_begin(&work, call->worker, map, &key, function,
@@ -256,19 +256,19 @@ tern_status tern_map_modify_here(tern_map_modify_request *r, bool by_call) {
 bool tern_map_modify_fits(const tern_map *map, size_t key_bytes, size_t argument_bytes) {
     const size_t most = tern_call_room(map->context);
     return argument_bytes <= most &&
-           sizeof(modify_head) + modify_key_bytes(key_bytes) + argument_bytes <= most;
+           sizeof(map_modify_head) + modify_key_bytes(key_bytes) + argument_bytes <= most;
 }
 
 tern_status tern_map_modify_send(const tern_map_modify_request *r, tern_map_call *call,
                                  bool starts) {
-    const size_t before = sizeof(modify_head) + modify_key_bytes(r->key->size),
+    const size_t before = sizeof(map_modify_head) + modify_key_bytes(r->key->size),
                  bytes = before + r->argument_bytes;
     tern_scratch room;
     char *message = (char *)tern_scratch_take(&room, bytes);
     if (message == NULL)
         return TERN_ERR_MEMORY;
-    const modify_head head = {tern_map_head_to(r->map, r->key, 0, 0),
-                              r->absent == TERN_ABSENT_INSERT, r->argument_bytes};
+    const map_modify_head head = {tern_map_head_to(r->map, r->key, 0, 0),
+                                  r->absent == TERN_ABSENT_INSERT, r->argument_bytes};
     memset(message, 0, before);
     memcpy(message, &head, sizeof head);
     memcpy(message + sizeof head, r->key->bytes, r->key->size);

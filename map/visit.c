@@ -5,12 +5,12 @@
 /* Walks over the keys of one part or of all parts: over the table's entries, with a look at the
  * block of each descriptor. */
 
-typedef int visitor(const tern_map_item *item, void *argument);
+typedef int map_visitor(const tern_map_item *item, void *argument);
 
 typedef struct map_walk {
     tern_worker *worker;
     const tern_map *map;
-    visitor *visit;
+    map_visitor *visit;
     void *argument;
     tern_status status;
     char *copy; /* copy of a key and value that cannot be read in place */
@@ -88,7 +88,7 @@ typedef tern_status walker(tern_worker *worker, tern_hashtable *table,
                            void *argument);
 
 static tern_status map_visit_run(tern_worker *worker, const tern_map *map, walker *walker_of_table,
-                                 visitor *visit, void *argument) {
+                                 map_visitor *visit, void *argument) {
     map_walk w = {worker, map, visit, argument, TERN_OK, NULL, 0};
     tern_status status = walker_of_table(worker, map->table, visit_one, &w);
     free(w.copy);

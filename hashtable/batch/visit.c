@@ -17,13 +17,13 @@
 
 enum { PIECE = 64 << 10 }; /* bytes of a get */
 
-typedef int visitor(const void *key, const void *value, void *argument);
+typedef int table_visitor(const void *key, const void *value, void *argument);
 
 typedef struct table_walk {
     const tern_hashtable *table;
     const tern_table_part *part;
     uint64_t *entry; /* room for one */
-    visitor *visit;
+    table_visitor *visit;
     void *argument;
     bool marked; /* the owner may be marking words of what is visited */
     bool ended;  /* by visit */
@@ -88,7 +88,7 @@ static tern_status visit_far(tern_worker *worker, table_walk *w) {
 
 /* Visits the parts of ranks from first to last. */
 static tern_status visit_parts(tern_worker *worker, tern_hashtable *table, uint32_t first,
-                               uint32_t last, visitor *visit, void *argument) {
+                               uint32_t last, table_visitor *visit, void *argument) {
     tern_scratch room;
     table_walk w = {.table = table,
                     .entry = tern_scratch_take(&room, 8 * tern_entry_words(table->shape)),

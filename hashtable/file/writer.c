@@ -30,10 +30,10 @@ void tern_file_writer_add(tern_file_writer *w, uint64_t records) {
 }
 
 /* What every rank tells the others. */
-typedef struct share {
+typedef struct writer_share {
     tern_file_part part;
     uint64_t random;
-} share;
+} writer_share;
 
 static tern_status save_check_arguments(const tern_file_content *content, const void *note,
                                         size_t note_bytes) {
@@ -59,11 +59,11 @@ static tern_status take_note(tern_worker *worker, const void *note, size_t bytes
 }
 
 /* Collective: what all ranks' parts are in blocks, and which are this rank's. */
-static tern_status save_plan(tern_worker *worker, const tern_file_content *content, share *all,
-                             tern_file_writer *w) {
+static tern_status save_plan(tern_worker *worker, const tern_file_content *content,
+                             writer_share *all, tern_file_writer *w) {
     tern_context *context = worker->context;
     tern_file_header *h = &w->header;
-    share mine = {0};
+    writer_share mine = {0};
     tern_status status = all != NULL
                              ? content->measure(worker, content->object, h, &mine.part)
                              : tern_fail(TERN_ERR_MEMORY, "no memory to save a %s", content->thing);
@@ -168,7 +168,7 @@ tern_status tern_file_save(tern_worker *worker, const tern_file_content *content
         return status;
     tern_context *context = worker->context;
     tern_file_writer w = {.file = -1};
-    share *all = NULL;
+    writer_share *all = NULL;
     char *target = NULL, *part = NULL;
     status = take_note(worker, note, note_bytes, &w.header, content->function);
     if (status == TERN_OK)

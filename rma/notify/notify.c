@@ -133,7 +133,7 @@ static tern_status notify_post(tern_worker *worker, const tern_operation *o) {
 }
 
 /* What both operations are asked with. */
-typedef struct question {
+typedef struct notify_question {
     const char *function;
     tern_worker_id other;
     tern_ptr place;
@@ -144,9 +144,9 @@ typedef struct question {
     size_t cid_bytes;
     unsigned flags;
     bool is_get;
-} question;
+} notify_question;
 
-static tern_status notify_check(tern_worker *worker, const question *q) {
+static tern_status notify_check(tern_worker *worker, const notify_question *q) {
     if (worker == NULL || (q->cid == NULL && q->cid_bytes > 0) ||
         (q->memory == NULL && q->bytes > 0))
         return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", q->function);
@@ -175,7 +175,7 @@ static tern_status notify_check(tern_worker *worker, const question *q) {
     return status;
 }
 
-static tern_status notify_ask_plainly(tern_worker *worker, const question *q) {
+static tern_status notify_ask_plainly(tern_worker *worker, const notify_question *q) {
     tern_status status = notify_check(worker, q);
     if (status != TERN_OK)
         return status;
@@ -201,7 +201,7 @@ static tern_status notify_ask_plainly(tern_worker *worker, const question *q) {
     return notify_post(worker, &o);
 }
 
-static tern_status notify_ask(tern_worker *worker, const question *q) {
+static tern_status notify_ask(tern_worker *worker, const notify_question *q) {
     if (__builtin_expect(worker == NULL || worker->profile == NULL, 1))
         return notify_ask_plainly(worker, q);
     const tern_span span = tern_span_begin(
@@ -221,7 +221,7 @@ static inline __attribute__((always_inline)) void copy_words(char *to, const voi
 
 /* The short way of ledger mode over shm: the data straight to its place, then the record. false: it
  * is shut, or something is to be refused; nothing was done. */
-static bool move_and_tell(tern_worker *worker, const question *q) {
+static bool move_and_tell(tern_worker *worker, const notify_question *q) {
     tern_notify *n = worker != NULL ? tern_notify_of(worker) : NULL;
     if (n == NULL || q->bytes == 0 || q->memory == NULL || q->cid_bytes > TERN_CID_MAX ||
         (q->cid == NULL && q->cid_bytes > 0) || (q->flags & ~TERN_NOTIFY_NO_LOCAL) != 0 ||
@@ -258,7 +258,8 @@ static bool move_and_tell(tern_worker *worker, const question *q) {
     return true;
 }
 
-static __attribute__((noinline)) tern_status put_slowly(tern_worker *worker, const question *q) {
+static __attribute__((noinline)) tern_status put_slowly(tern_worker *worker,
+                                                        const notify_question *q) {
     return move_and_tell(worker, q) ? TERN_OK : notify_ask(worker, q);
 }
 
@@ -298,15 +299,15 @@ tern_status tern_put_notify(tern_worker *worker, tern_worker_id target, tern_ptr
     worker->stats.notices_packed++;
     return TERN_OK;
 slowly:;
-    question q = {"tern_put_notify", target, to,        from,  bytes,
-                  local_cid,         cid,    cid_bytes, flags, false};
+    notify_question q = {"tern_put_notify", target, to,        from,  bytes,
+                         local_cid,         cid,    cid_bytes, flags, false};
     return put_slowly(worker, &q);
 }
 
 tern_status tern_get_notify(tern_worker *worker, tern_worker_id owner, void *to, tern_ptr from,
                             size_t bytes, uint64_t local_cid, const void *cid, size_t cid_bytes,
                             unsigned flags) {
-    question q = {"tern_get_notify", owner, from,      to,    bytes,
-                  local_cid,         cid,   cid_bytes, flags, true};
+    notify_question q = {"tern_get_notify", owner, from,      to,    bytes,
+                         local_cid,         cid,   cid_bytes, flags, true};
     return move_and_tell(worker, &q) ? TERN_OK : notify_ask(worker, &q);
 }
