@@ -393,8 +393,7 @@ static tern_status move_keys(tern_growth *growth, tern_key_search *p, uint64_t s
             if (growth->held) /* by this move, so another rank has written over the entry */
                 return move_give_up(growth, p);
             p->key = entry + 1;
-            return is_orphan(p, state) ? move_orphan(growth, p, state, entry)
-                                       : TERN_ERR_AGAIN;
+            return is_orphan(p, state) ? move_orphan(growth, p, state, entry) : TERN_ERR_AGAIN;
         }
         p->key = entry + 1;
         p->hash = tern_key_hash(growth->table, p->key);

@@ -96,7 +96,11 @@ static void arguments_are_checked(void) {
     EXPECT_DETAIL("TERN_BY_RMA");
     EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(f.worker, queue, &item, rma));
     EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(f.worker, queue, &item, call));
-    size_t done = 9;
+    char text[512];
+    size_t done = 9, bytes = 0;
+    EXPECT_OK(tern_queue_explain(f.worker, queue, text, sizeof text, &bytes));
+    CU_ASSERT(bytes == strlen(text) && strstr(text, "push: ") != NULL);
+    EXPECT(TERN_ERR_ARGUMENT, tern_queue_explain(f.worker, queue, NULL, 1, NULL));
     EXPECT(TERN_ERR_EMPTY, tern_queue_pop_many(f.worker, queue, &item, 1, rma, &done));
     CU_ASSERT_EQUAL(item, 77);
     CU_ASSERT_EQUAL(done, 0);
