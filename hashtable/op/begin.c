@@ -9,12 +9,12 @@ static const struct needs {
     needs_of of;         /* what the table must have */
     bool given, taken, numbers;
 } needs[] = {
-    [TERN_OP_FIND] = {TERN_WRITE_ONLY, ANY, .taken = true},
-    [TERN_OP_INSERT] = {TERN_READ_ONLY, VALUES, .given = true},
-    [TERN_OP_INSERT_NEW] = {TERN_READ_ONLY, VALUES, .given = true},
-    [TERN_OP_ERASE] = {TERN_READ_ONLY, ANY},
-    [TERN_OP_ADD] = {TERN_READ_ONLY, COUNTERS},
-    [TERN_OP_COMPARE_SWAP] = {TERN_READ_ONLY, COUNTERS, .numbers = true},
+    [TERN_OP_FIND] = {.excluded = TERN_WRITE_ONLY, .taken = true},
+    [TERN_OP_INSERT] = {.excluded = TERN_READ_ONLY, .of = VALUES, .given = true},
+    [TERN_OP_INSERT_NEW] = {.excluded = TERN_READ_ONLY, .of = VALUES, .given = true},
+    [TERN_OP_ERASE] = {.excluded = TERN_READ_ONLY},
+    [TERN_OP_ADD] = {.excluded = TERN_READ_ONLY, .of = COUNTERS},
+    [TERN_OP_COMPARE_SWAP] = {.excluded = TERN_READ_ONLY, .of = COUNTERS, .numbers = true},
 };
 
 static tern_status check_number(const char *name, uint64_t number) {
