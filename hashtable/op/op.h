@@ -163,6 +163,7 @@ static inline void tern_op_init(tern_op *op, tern_op_kind kind, tern_worker *wor
     op->probe.key = key;
     op->probe.hash = hash;
     op->hook = NULL;
+    op->result = 0;
 }
 
 /* Does it, and waits for it. The outcome. */
