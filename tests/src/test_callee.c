@@ -55,7 +55,7 @@ static void kinds_are_told_apart(void) {
     if (!EXPECT_OK(tern_hashtable_create(f.worker, &wanted, &table)) ||
         !EXPECT_OK(tern_queue_create(f.worker, &options, &queue)))
         return;
-    const tern_function find = function_of(f.context, "tern_hashtable_on_find"),
+    const tern_function one = function_of(f.context, "tern_hashtable_on_op"),
                         pop = function_of(f.context, "tern_queue_on_pop");
     const uint64_t nonces[] = {queue->nonce, table->nonce};
     struct {
@@ -66,7 +66,7 @@ static void kinds_are_told_apart(void) {
         message.nonce = nonces[i];
         message.key = UINT64_C(1) << 32; /* of a queue: one item, no promise */
         EXPECT(TERN_ERR_STATE,
-               tern_call_return(f.worker, (tern_worker_id){0, 0}, i == 0 ? &find : &pop, &message,
+               tern_call_return(f.worker, (tern_worker_id){0, 0}, i == 0 ? &one : &pop, &message,
                                 sizeof message, result, sizeof result, NULL));
     }
     EXPECT_OK(tern_queue_destroy(f.worker, queue));
