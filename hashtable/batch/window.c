@@ -18,7 +18,7 @@ static tern_status window_add(tern_op_window *w, tern_op *op, const tern_items *
     const char *key = items->keys + i * items->key_step;
     const uint64_t hash = tern_hash_of_bytes(w->table, key);
     tern_status status = TERN_OK;
-    while (!tern_op_window_takes(w, hash) && status == TERN_OK)
+    while (!tern_op_window_takes(w, op, hash) && status == TERN_OK)
         status = window_end_one(w, ended, batch);
     if (status != TERN_OK)
         return status;
@@ -58,7 +58,10 @@ tern_status tern_window_insert(tern_worker *worker, tern_hashtable *table, const
                                size_t *stored) {
     inserts batch = {items, stored};
     tern_op_window w;
+    size_t done;
     *stored = 0;
+    if (!table->owners_put) /* an op locks its bucket, and so is brought to its end at once */
+        return tern_run_insert(worker, table, items, &done, stored);
     tern_status status = tern_op_window_open(&w, worker, table);
     if (status != TERN_OK)
         return status;

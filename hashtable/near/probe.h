@@ -2,12 +2,10 @@
 #define TERN_HASHTABLE_NEAR_PROBE_H
 
 /*
- * Probing: the one algorithm behind every operation, walking from a key's first bucket to its own
- * or to the first free one: linear probing of cache lines, each seen whole before the next,
- * wrapping inside the owner's part. It is compiled twice: near (load/store and the processor's
- * atomics reach the bucket) and far (gets, puts and tern's atomics). Near, a bucket's state is
- * looked at first, since it shares the entry's cache line; far, the entry is, since it says all in
- * one get.
+ * Probing: a search walks from a key's first bucket to its own or to the first free one: linear
+ * probing of cache lines, each seen whole before the next, wrapping inside the owner's part. Here
+ * are its steps and the accesses to the words of a bucket; op/op.h has what searches. near: load,
+ * store and the processor's atomics reach the bucket; else gets, puts and tern's atomics do.
  *
  * Linearization. Whatever writes an entry: when the whole of it has arrived in its bucket. Counters
  * that are there: the atomic that adds, swaps, erases, or finds. What leaves a key as it is: the

@@ -55,15 +55,23 @@ static void follow_wait(tern_op *op) {
 }
 
 static void follow_wish(tern_op *op, unsigned char wish) {
+    tern_worker *worker = op->probe.worker;
     const tern_ptr place =
         tern_anchor_place(op->probe.table, follow_owner(op), offsetof(tern_anchor, wish));
+    unsigned char *near = (unsigned char *)tern_reach_address(worker, place, 1);
     op->wish = wish;
+    if (near != NULL) {
+        /* R4 */
+        __atomic_store_n(near, wish, __ATOMIC_RELAXED);
+        op->stage = TERN_OP_WISH;
+        return;
+    }
     tern_op_started(op, TERN_OP_WISH,
-                    tern_transfer_put(op->probe.worker, place, &op->wish, 1, &op->transfer));
+                    tern_transfer_put(worker, place, &op->wish, 1, &op->transfer));
 }
 
 void tern_op_report(tern_op *op) {
-    if (!tern_probe_is_crowded(&op->probe)) {
+    if (op->kind == TERN_OP_COPY || !tern_probe_is_crowded(&op->probe)) {
         tern_op_finish(op, TERN_OK);
         return;
     }
@@ -148,13 +156,16 @@ static void step_reserve(tern_op *op) {
         follow_wait(op);
 }
 
-/* Of a part that is full: whether its owner will not make room. */
-static bool follow_is_refused(tern_op *op, const tern_news *news) {
-    if (op->once)
-        return tern_growth_is_refused(&op->probe, news);
+/* The part is full. An op that cannot wait for what the owner will do asks for room all the same:
+ * the next one may find it. */
+static void hear_of_full(tern_op *op, const tern_news *news) {
     op->refused = op->refused == UINT64_MAX ? news->refused : op->refused;
-    return news->refused > op->refused ||
-           tern_growth_is_between(op->probe.worker, op->probe.table, news);
+    op->over = op->once ? tern_growth_is_refused(&op->probe, news)
+                        : tern_growth_is_between(op->probe.worker, op->probe.table, news);
+    if (!op->once && news->refused > op->refused)
+        tern_op_finish(op, TERN_ERR_FULL);
+    else
+        follow_wish(op, TERN_WISH_NOW);
 }
 
 static void hear_of_next(tern_op *op, const tern_news *news, bool known) {
@@ -166,11 +177,10 @@ static void hear_of_next(tern_op *op, const tern_news *news, bool known) {
         follow_into(op, next,
                     met == TERN_MOVED || !tern_op_creates(op) ||
                         (known && news->generation >= next->generation));
-    } else if (known && (met == TERN_ERR_NOT_FOUND ||
-                         (met == TERN_ERR_FULL && follow_is_refused(op, news)))) {
+    } else if (known && met == TERN_ERR_NOT_FOUND) {
         tern_op_finish(op, met);
     } else if (known && met == TERN_ERR_FULL) {
-        follow_wish(op, TERN_WISH_NOW);
+        hear_of_full(op, news);
     } else if (known && news->generation == part->generation && news->next_buckets == 0) {
         tern_op_finish(op, tern_bucket_left(&op->probe)); /* news are told before */
     } else {
@@ -247,6 +257,8 @@ void tern_op_step_follow(tern_op *op) {
     default: /* WISH */
         if (op->wish == TERN_WISH_SOON)
             tern_op_finish(op, TERN_OK);
+        else if (op->over)
+            tern_op_finish(op, TERN_ERR_FULL);
         else
             follow_wait(op);
     }

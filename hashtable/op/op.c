@@ -173,6 +173,10 @@ void tern_op_counted(tern_op *op, uint64_t word) {
 /* A wish that hints at growth comes when the op is done, and may get lost. */
 static void op_fail(tern_op *op, tern_status status) {
     const bool hint = op->stage == TERN_OP_WISH && op->wish == TERN_WISH_SOON;
+    if (op->stage == TERN_OP_READ && !op->transfer.under_way) {
+        tern_remote_give_up(op, status);
+        return;
+    }
     if (hint)
         tern_error_clear();
     tern_op_finish(op, hint ? TERN_OK : status);
@@ -240,7 +244,7 @@ size_t tern_op_step(tern_op *op) {
 void tern_op_set_out(tern_op *op) {
     op->result = 0;
     op->waits = op->outside = false;
-    op->doubted = 0;
+    op->doubted = op->doubts = 0;
     op->run = 0;
     op->stage = TERN_OP_LOOK;
     if (op->remote)
@@ -283,6 +287,15 @@ static tern_status op_turn(const tern_op *op, tern_wait_state *wait) {
     return status;
 }
 
+/* A transfer tells an error once. One that is still under way tells it to the next step. */
+void tern_op_await(tern_op *op) {
+    if (!op->transfer.under_way)
+        return;
+    const tern_status status = tern_transfer_wait(op->probe.worker, &op->transfer);
+    if (status != TERN_OK && !op->transfer.under_way)
+        op_fail(op, status);
+}
+
 static tern_status op_drive(tern_op *op) {
     tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
     for (;;) {
@@ -292,8 +305,7 @@ static tern_status op_drive(tern_op *op) {
         const tern_status status = op->waits ? op_turn(op, &wait) : TERN_OK;
         if (status != TERN_OK)
             return status;
-        if (op->transfer.under_way) /* the next step tells of an error */
-            tern_ignore(tern_transfer_wait(op->probe.worker, &op->transfer));
+        tern_op_await(op);
     }
 }
 
@@ -328,11 +340,12 @@ static __attribute__((noinline)) tern_status run_remote(tern_op *op, const tern_
 tern_status tern_op_run_in(tern_op *op, const tern_table_part *part) {
     tern_worker *worker = op->probe.worker;
     const tern_hashtable *table = op->probe.table;
+    const bool remote = part != NULL
+                            ? part->near == NULL
+                            : tern_op_is_remote(table, tern_hash_owner(table, op->probe.hash));
     op->once = worker->in_handler || worker->in_progress;
     tern_table_enter(worker, table);
-    const tern_status status = tern_op_is_remote(table, tern_hash_owner(table, op->probe.hash))
-                                   ? run_remote(op, part)
-                                   : op_run(op, part, NULL);
+    const tern_status status = remote ? run_remote(op, part) : op_run(op, part, NULL);
     tern_table_exit(worker, table);
     return status;
 }

@@ -138,6 +138,7 @@ typedef struct tern_op {
     bool permitted; /* to take a free bucket */
     bool asked;     /* for room, in this array */
     bool moving;    /* whether keys were, when a moved counter was looked at */
+    bool over;      /* the owner is asked for room, and will not make any */
     unsigned char wish;
     int16_t met;          /* how the array ended that the op leaves */
     uint64_t refused;     /* what the news said at first; UINT64_MAX: not looked yet */
@@ -184,6 +185,9 @@ void tern_op_start(tern_op *op, uint64_t *room);
 /* Takes the steps whose time has come. Returns how many. If an error is the outcome, the transfer
  * may be under way for ever, and the room is the network's. */
 size_t tern_op_step(tern_op *op);
+
+/* Waits for the transfer that is under way, if there is one. */
+void tern_op_await(tern_op *op);
 
 static inline bool tern_op_is_lost(const tern_op *op) { return op->transfer.under_way; }
 
@@ -249,6 +253,8 @@ void tern_remote_look(tern_op *op);
 void tern_remote_create(tern_op *op);
 void tern_remote_replace(tern_op *op, bool erased);
 void tern_remote_count(tern_op *op);
+/* Unlocks the bucket, whose entry could not be read, and ends with outcome. */
+void tern_remote_give_up(tern_op *op, tern_status outcome);
 void tern_remote_step(tern_op *op);
 
 /* follow.c */

@@ -15,7 +15,7 @@ typedef struct tern_op_pool {
     uint64_t under_way; /* places of ops */
     uint64_t lost;      /* places whose rooms MPI may still write into, for good */
     tern_request *request[TERN_HASHTABLE_REQUESTS];
-    uint64_t *room[TERN_HASHTABLE_REQUESTS]; /* of remote ops; kept */
+    uint64_t *room[TERN_HASHTABLE_REQUESTS]; /* kept */
     char places[];
 } tern_op_pool;
 
@@ -82,7 +82,7 @@ static tern_op *pool_put(tern_op_pool *pool, unsigned place, const tern_op *op) 
     return to;
 }
 
-/* Where a worker may have nothing under way. */
+/* Where an op may not be under way when the start returns. */
 static tern_status start_at_once(tern_op *op, uint32_t owner, tern_request *request) {
     const tern_status status = tern_op_run(op);
     if (!tern_op_is_answer(status)) /* which a wait would tell */
@@ -96,8 +96,9 @@ tern_status tern_pool_start(tern_op *op, tern_request *request) {
     tern_worker *worker = op->probe.worker;
     tern_hashtable *table = (tern_hashtable *)(uintptr_t)op->probe.table;
     const uint32_t owner = tern_hash_owner(table, op->probe.hash);
-    const bool remote = tern_op_is_remote(table, owner);
-    if (worker->in_handler || worker->in_progress)
+    /* Under the lock of a bucket an op stays in tern: its worker may be outside for long. */
+    const bool locks = !table->owners_put && op->kind != TERN_OP_FIND;
+    if (!tern_op_is_remote(table, owner) || locks || worker->in_handler || worker->in_progress)
         return start_at_once(op, owner, request);
     tern_op_pool *pool = pool_of(worker, table);
     if (pool == NULL)
@@ -109,12 +110,11 @@ tern_status tern_pool_start(tern_op *op, tern_request *request) {
                          "all %u requests of this worker on the table are under way; wait for one",
                          TERN_HASHTABLE_REQUESTS);
     const unsigned place = (unsigned)__builtin_ctzll(vacant);
-    if (remote && pool->room[place] == NULL &&
-        (pool->room[place] = malloc(tern_op_room(table))) == NULL)
+    if (pool->room[place] == NULL && (pool->room[place] = malloc(tern_op_room(table))) == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a request under way");
     tern_op *mine = pool_put(pool, place, op);
     tern_table_enter(worker, table);
-    tern_op_start(mine, remote ? pool->room[place] : NULL);
+    tern_op_start(mine, pool->room[place]);
     (void)tern_op_step(mine);
     const bool done = mine->stage == TERN_OP_DONE;
     if (!done) {

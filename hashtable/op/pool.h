@@ -39,7 +39,7 @@ bool tern_ops_hold(const tern_hashtable *table, uint32_t worker, uint32_t owner,
 
 /*
  * window.c: several ops of one batch under way at once. They are begun and ended in order, and no
- * two of one key are under way together, so of several values the last stays.
+ * two changes of one key are under way together, so of several values the last stays.
  */
 
 enum { TERN_WINDOW_OPS = 16 };
@@ -60,8 +60,8 @@ tern_status tern_op_window_open(tern_op_window *window, tern_worker *worker, ter
 /* Nothing is under way, unless MPI may still write to it. */
 void tern_op_window_close(tern_op_window *window);
 
-/* Whether an op can be begun on a key with this hash. */
-bool tern_op_window_takes(const tern_op_window *window, uint64_t hash);
+/* Whether an op of this kind can be begun on a key with this hash. */
+bool tern_op_window_takes(const tern_op_window *window, const tern_op *op, uint64_t hash);
 static inline bool tern_op_window_is_empty(const tern_op_window *window) {
     return window->ended == window->begun;
 }

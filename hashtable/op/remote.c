@@ -24,7 +24,7 @@
  *     insert, new key     CLAIM, put; one CLAIM in vain or GET more if the last one met its key
  *     insert, known key   GET LOCK, put, UNLOCK; a CLAIM more if the last one met a new key
  *     erase               GET LOCK, put, UNLOCK
- *     add, new key        CLAIM START, put
+ *     add, new key        GET CLAIM BEGIN, put; known key: GET COUNT
  *
  * A value that is compared, or made by a hook, is written under the lock on any network:
  *
@@ -118,6 +118,24 @@ static void remote_meet_nothing(tern_op *op, uint64_t state) {
         tern_op_atomic(op, TERN_OP_STATE, TERN_ATOMIC_LOAD, 0, 0, 0);
 }
 
+/* What an op that creates has met decides what the next one tries first. */
+static void remote_remember(const tern_op *op, bool meets) {
+    tern_hashtable *table = (tern_hashtable *)(uintptr_t)op->probe.table;
+    if (tern_op_creates(op) && op->kind != TERN_OP_COPY)
+        /* R4 */
+        atomic_store_explicit(&table->meets_keys, meets, memory_order_relaxed);
+}
+
+/* The entry is the key's. state: as it came with the entry. */
+static void remote_meet_entry(tern_op *op, uint64_t state, tern_verdict verdict) {
+    op->state = remote_sees_words(op) ? state : tern_state_of_check(op->seen[0], op->probe.hash);
+    if (!op->probe.table->owners_put)
+        remote_remember(op, true);
+    tern_op_meet(op, verdict == TERN_ENTRY_MOVED    ? TERN_SIGHT_MOVED
+                     : verdict == TERN_ENTRY_ERASED ? TERN_SIGHT_ERASED
+                                                    : TERN_SIGHT_LIVE);
+}
+
 /* Goes through the buckets that are here. */
 static void remote_walk(tern_op *op) {
     tern_key_search *p = &op->probe;
@@ -131,13 +149,10 @@ static void remote_walk(tern_op *op) {
         if (verdict != TERN_ENTRY_OTHER)
             break;
     }
-    op->state = remote_sees_words(op) ? bucket[0] : tern_state_of_check(op->seen[0], p->hash);
     if (verdict == TERN_ENTRY_INVALID)
         remote_meet_nothing(op, bucket[0]);
     else if (verdict != TERN_ENTRY_OTHER)
-        tern_op_meet(op, verdict == TERN_ENTRY_MOVED    ? TERN_SIGHT_MOVED
-                         : verdict == TERN_ENTRY_ERASED ? TERN_SIGHT_ERASED
-                                                        : TERN_SIGHT_LIVE);
+        remote_meet_entry(op, bucket[0], verdict);
     else if (p->left == 0)
         tern_op_meet(op, TERN_SIGHT_END);
     else
@@ -245,13 +260,6 @@ void tern_remote_create(tern_op *op) {
                        TERN_FREE);
 }
 
-/* What an op that creates has met decides what the next one tries first. */
-static void remote_remember(const tern_op *op, bool meets) {
-    tern_hashtable *table = (tern_hashtable *)(uintptr_t)op->probe.table;
-    /* R4 */
-    atomic_store_explicit(&table->meets_keys, meets, memory_order_relaxed);
-}
-
 /* The bucket is this op's, and a counter has its number. */
 static void remote_fill(tern_op *op) {
     const tern_hashtable *table = op->probe.table;
@@ -295,6 +303,12 @@ static void step_claim(tern_op *op) {
 
 /* ---- Keys that are there ---- */
 
+static void remote_lock(tern_op *op, uint64_t expected) {
+    op->expected = expected;
+    tern_op_atomic(op, TERN_OP_LOCK, TERN_ATOMIC_CAS, 0,
+                   tern_state_locked(op->probe.hash, op->probe.table->rank), expected);
+}
+
 void tern_remote_replace(tern_op *op, bool erased) {
     enum { LOOKS = 64 };
 
@@ -318,11 +332,8 @@ void tern_remote_replace(tern_op *op, bool erased) {
         remote_store(op, expected, tern_state_locked(hash, table->rank),
                      tern_state_unlocked(hash, erases),
                      erases ? TERN_STAMP_ERASED : TERN_STAMP_UPDATED);
-    else {
-        op->expected = expected;
-        tern_op_atomic(op, TERN_OP_LOCK, TERN_ATOMIC_CAS, 0, tern_state_locked(hash, table->rank),
-                       expected);
-    }
+    else
+        remote_lock(op, expected);
 }
 
 /* The bucket is locked. shown: its value, or NULL. */
@@ -336,20 +347,35 @@ static void remote_replace(tern_op *op, const uint64_t *shown) {
         remote_unlock(op, op->expected);
 }
 
+/* The state is another one than was expected. Where a look does not show the state, what was seen
+ * now is expected next, as long as it agrees with the entry on whether the key is erased. */
+static void remote_lock_again(tern_op *op) {
+    enum { LOOKS = 64 };
+
+    const uint64_t state = op->word;
+    const bool agrees = ((state ^ op->expected) & TERN_ERASED) == 0;
+    op->state = state;
+    op->run = 0;
+    op->stage = TERN_OP_LOOK;
+    if ((state & TERN_KIND) == TERN_LOCKED)
+        tern_op_wait_for(op, state);
+    else if (remote_sees_words(op) || (state & TERN_KIND) != TERN_TAKEN)
+        return;
+    else if (!tern_state_is_possible(state))
+        tern_op_finish(op, tern_bucket_check(&op->probe, state));
+    else if (agrees)
+        remote_lock(op, state);
+    else if (tern_op_doubts(op, state, LOOKS))
+        tern_op_finish(op, tern_bucket_contradictory(&op->probe, state));
+}
+
 static void step_lock(tern_op *op) {
     const tern_key_search *p = &op->probe;
     const tern_shape s = p->table->shape;
     if (op->word != op->expected) {
-        op->state = op->word;
-        op->run = 0;
-        if ((op->word & TERN_KIND) == TERN_LOCKED)
-            tern_op_wait_for(op, op->word);
-        else
-            op->stage = TERN_OP_LOOK;
+        remote_lock_again(op);
         return;
     }
-    if (tern_op_creates(op))
-        remote_remember(op, true);
     op->outcome = TERN_OK;
     if (op->hook != NULL && (op->expected & TERN_ERASED) == 0)
         tern_op_started(op, TERN_OP_READ,
@@ -364,9 +390,13 @@ static void step_read(tern_op *op) {
     if (tern_probe_judge(&op->probe, s, op->room) == TERN_ENTRY_MINE) {
         remote_replace(op, op->room + 1 + s.key_words);
     } else {
-        op->outcome = tern_bucket_torn(&op->probe);
-        remote_unlock(op, op->expected);
+        tern_remote_give_up(op, tern_bucket_torn(&op->probe));
     }
+}
+
+void tern_remote_give_up(tern_op *op, tern_status outcome) {
+    op->outcome = outcome;
+    remote_unlock(op, op->expected);
 }
 
 /* ---- Counters ---- */
@@ -386,8 +416,6 @@ void tern_remote_count(tern_op *op) {
     const bool seen = remote_sees_words(op);
     switch ((tern_op_kind)op->kind) {
     case TERN_OP_ADD:
-        if (!op->probe.table->owners_put)
-            remote_remember(op, true);
         remote_add(op);
         break;
     case TERN_OP_ERASE:
@@ -465,10 +493,11 @@ void tern_remote_step(tern_op *op) {
 void tern_remote_set_out(tern_op *op) {
     const tern_hashtable *table = op->probe.table;
     /* R4 */
+    const bool meets = atomic_load_explicit(&table->meets_keys, memory_order_relaxed);
     const bool looks =
-        !table->owners_put && atomic_load_explicit(&table->meets_keys, memory_order_relaxed);
+        table->owners_put ? table->shape.stride > GUESS : meets || op->kind == TERN_OP_ADD;
     op->seen = NULL;
-    if (tern_op_creates(op) && op->permitted && !looks && table->shape.stride <= GUESS)
+    if (tern_op_creates(op) && op->permitted && !looks)
         tern_remote_create(op);
     else
         op->stage = TERN_OP_LOOK;

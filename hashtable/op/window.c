@@ -35,8 +35,9 @@ void tern_op_window_close(tern_op_window *window) {
     window->table->inside[window->worker->index].windows = window->outer;
 }
 
-bool tern_op_window_takes(const tern_op_window *window, uint64_t hash) {
-    for (size_t i = window->ended; i < window->begun; i++)
+bool tern_op_window_takes(const tern_op_window *window, const tern_op *op, uint64_t hash) {
+    const bool changes = op->kind != TERN_OP_FIND;
+    for (size_t i = window->ended; i < window->begun && changes; i++)
         if (window_op(window, i)->probe.hash == hash)
             return false;
     return window->begun - window->ended < TERN_WINDOW_OPS;
@@ -72,15 +73,14 @@ void tern_op_window_begin(tern_op_window *window, const tern_op *op, const void 
     tern_table_exit(window->worker, table);
 }
 
-/* What is complete at once makes no progress, and others may wait for this worker. A wait that
- * fails the next step tells. */
+/* What is complete at once makes no progress, and others may wait for this worker. */
 const tern_op *tern_op_window_end(tern_op_window *window, size_t *number) {
     tern_worker *worker = window->worker;
     tern_op *op = window_op(window, window->ended);
     tern_wait_state wait = TERN_WAIT_IN("a batch on a hash table");
     while (op->stage != TERN_OP_DONE) {
-        if (op->transfer.under_way)
-            tern_ignore(tern_transfer_wait(worker, &op->transfer));
+        tern_op_await(op);
+        window_note(window, op);
         for (size_t i = window->ended; i < window->begun; i++) {
             tern_op *each = window_op(window, i);
             if (each->stage == TERN_OP_DONE)

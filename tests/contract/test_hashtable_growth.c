@@ -438,6 +438,41 @@ static void modifiers_lose_nothing(void) {
     fixture_close(&f);
 }
 
+/* A part of fixed size was full, so an insert by call was refused. Once keys are erased there,
+ * inserts by call find room without any other operation's help. */
+static void calls_find_room_again(void) {
+    enum { MOST = 4096 };
+    const tern_hashtable_options options = {.key_bytes = 8, .value_bytes = 8, .capacity = 32};
+
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *table = NULL;
+    EXPECT_OK(tern_hashtable_create(f.worker, &options, &table));
+    const uint32_t owner = f.size - 1;
+    if (f.rank == 0) {
+        static uint64_t keys[MOST];
+        size_t count = 0;
+        uint64_t key = 0;
+        tern_status status = TERN_OK;
+        while (status == TERN_OK && count < MOST) {
+            key = number_owned_by(table, owner, key + 1);
+            status = tern_hashtable_insert(f.worker, table, &key, &key, TERN_BY_CALL, NULL);
+            keys[count] = key;
+            count += status == TERN_OK;
+        }
+        CU_ASSERT_EQUAL(status, TERN_ERR_FULL);
+        for (size_t i = 0; i < count; i++)
+            EXPECT_OK(tern_hashtable_erase(f.worker, table, &keys[i], TERN_BY_CALL));
+        const double end = MPI_Wtime() + TERN_TEST_PATIENCE;
+        while (status == TERN_ERR_FULL && MPI_Wtime() < end)
+            status = tern_hashtable_insert(f.worker, table, &key, &key, TERN_BY_CALL, NULL);
+        CU_ASSERT_EQUAL(status, TERN_OK);
+    }
+    end(&f, table);
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"options_are_checked", options_are_checked},
@@ -451,6 +486,7 @@ int main(int argc, char **argv) {
         {"a_segment_is_full_by_call", a_segment_is_full_by_call},
         {"memory_is_given_back", memory_is_given_back},
         {"modifiers_lose_nothing", modifiers_lose_nothing},
+        {"calls_find_room_again", calls_find_room_again},
     };
     return tern_test_main(argc, argv, "hashtable_growth", tests, sizeof tests / sizeof tests[0]);
 }
