@@ -7,7 +7,7 @@ string(RANDOM LENGTH 12 random)
 set(file bench-${SUBJECT}-${ONLY}-${random}.json)
 string(REPLACE "*" "" file ${file})
 execute_process(COMMAND ${LAUNCHER} -n ${RANKS} ${BENCH} ${SUBJECT} --quick --pairs 2 --block 0.2
-                        --messages 3000 --runs 2 --only ${ONLY} --json ${file}
+                        --messages 3000 --runs 2 --seconds 100 --only ${ONLY} --json ${file}
                 RESULT_VARIABLE status OUTPUT_VARIABLE said ERROR_VARIABLE said)
 if(NOT status EQUAL 0)
     message(FATAL_ERROR "tern-bench: exit status ${status}\n${said}")
