@@ -77,7 +77,7 @@ tern_status tern_hashtable_outcome(const tern_hashtable *table, uint32_t owner,
 
 /* An operation that is waited for. */
 typedef struct operation {
-    tern_op op; /* kind, given, taken, number and desired are set */
+    tern_op_arguments op;
     const char *name;
     tern_worker *worker;
     tern_hashtable *table;
@@ -91,38 +91,36 @@ typedef struct operation {
 static tern_near run_short(const operation *o, const tern_table_key *k, bool *existed,
                            uint64_t *before) {
     const tern_hashtable *t = o->table;
-    const tern_op *op = &o->op;
     tern_near met = TERN_NEAR_LEFT;
     if (!t->plain)
         return met;
     const tern_key_search p = tern_probe_start(o->worker, o->table, k->words, k->hash);
     if (p.part->near == NULL)
         return met;
-    if (op->kind == TERN_OP_FIND)
-        met = tern_near_find(p, tern_shape_counts(t->shape), op->taken);
-    else if (op->kind == TERN_OP_INSERT || op->kind == TERN_OP_INSERT_NEW)
-        met = tern_near_insert(p, op->given, op->kind == TERN_OP_INSERT_NEW,
+    if (o->op.kind == TERN_OP_FIND)
+        met = tern_near_find(p, tern_shape_counts(t->shape), o->op.taken);
+    else if (o->op.kind == TERN_OP_INSERT || o->op.kind == TERN_OP_INSERT_NEW)
+        met = tern_near_insert(p, o->op.given, o->op.kind == TERN_OP_INSERT_NEW,
                                tern_flags_promise(o->flags));
-    else if (op->kind == TERN_OP_ADD)
-        met = tern_near_add(p, op->number, tern_flags_promise(o->flags), before);
+    else if (o->op.kind == TERN_OP_ADD)
+        met = tern_near_add(p, o->op.number, tern_flags_promise(o->flags), before);
     *existed = met == TERN_NEAR_MINE;
     return met;
 }
 
 /* In place, or by a call to the owner. */
-static tern_status run_at_length(operation *o, const tern_table_key *k, bool here, bool *existed,
-                                 uint64_t *before) {
-    tern_op *op = &o->op;
-    tern_op_init(op, (tern_op_kind)op->kind, o->worker, o->table, k->words, k->hash,
-                 tern_flags_promise(o->flags));
-    const tern_status status = here ? tern_op_run(op) : tern_op_call(op, NULL);
-    *existed = op->result != 0;
-    *before = op->result;
+static tern_status run_at_length(const operation *o, const tern_table_key *k, bool here,
+                                 bool *existed, uint64_t *before) {
+    tern_op op;
+    tern_op_begin(&op, &o->op, o->worker, o->table, k, o->flags);
+    const tern_status status = here ? tern_op_run(&op) : tern_op_call(&op, NULL);
+    *existed = op.result != 0;
+    *before = op.result;
     return status;
 }
 
 /* Any operation. One by TERN_AUTO takes the short way here too; by RMA that was tried. */
-static __attribute__((noinline)) tern_status table_operate(operation *o) {
+static __attribute__((noinline)) tern_status table_operate(const operation *o) {
     tern_status status = tern_op_check(&o->op, o->worker, o->table, o->key, o->flags, o->name);
     if (status != TERN_OK)
         return status;
@@ -131,7 +129,7 @@ static __attribute__((noinline)) tern_status table_operate(operation *o) {
     const uint32_t owner = tern_hash_owner(o->table, k.hash);
     bool existed = false;
     uint64_t before = 0;
-    const tern_path_kind kind = tern_op_path(&o->op, o->table);
+    const tern_path_kind kind = tern_op_path(o->op.kind, o->table);
     const tern_path_target target = tern_table_target(o->table, owner);
     const tern_flags via = tern_flags_way(o->flags);
     const tern_pick pick = tern_path_take(o->worker, kind, &target, via, o->table->only[kind]);

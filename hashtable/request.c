@@ -6,22 +6,21 @@
 
 /* The public operations that start and return: an op in the worker's pool, or a call. */
 
-static tern_flags way_of(tern_worker *worker, const tern_hashtable *table, const tern_op *op,
+static tern_flags way_of(tern_worker *worker, const tern_hashtable *table, tern_op_kind kind,
                          uint32_t owner, tern_flags flags) {
-    const tern_path_kind kind = tern_op_path(op, table);
+    const tern_path_kind path = tern_op_path(kind, table);
     const tern_flags wish = tern_flags_way(flags),
-                     via = wish == TERN_AUTO ? table->only[kind] : wish;
+                     via = wish == TERN_AUTO ? table->only[path] : wish;
     if (via != TERN_AUTO)
         return via;
     const tern_path_target target = tern_table_target(table, owner);
-    return tern_selector_way(worker, kind, &target, false);
+    return tern_selector_way(worker, path, &target, false);
 }
 
-/* op: kind, given, taken and number are set. */
-static tern_status op_request_start(tern_op *op, tern_worker *worker, tern_hashtable *table,
-                                    const void *key, tern_flags flags, tern_request *request,
-                                    const char *name) {
-    tern_status status = tern_op_check(op, worker, table, key, flags, name);
+static tern_status op_request_start(const tern_op_arguments *arguments, tern_worker *worker,
+                                    tern_hashtable *table, const void *key, tern_flags flags,
+                                    tern_request *request, const char *name) {
+    tern_status status = tern_op_check(arguments, worker, table, key, flags, name);
     if (status == TERN_OK)
         status = tern_request_check(request, name);
     if (status != TERN_OK)
@@ -29,9 +28,9 @@ static tern_status op_request_start(tern_op *op, tern_worker *worker, tern_hasht
     tern_table_key k;
     tern_key_load(table, key, &k);
     const uint32_t owner = tern_hash_owner(table, k.hash);
-    tern_op_init(op, (tern_op_kind)op->kind, worker, table, k.words, k.hash,
-                 tern_flags_promise(flags));
-    const bool calls = way_of(worker, table, op, owner, flags) == TERN_BY_CALL;
+    tern_op op;
+    tern_op_begin(&op, arguments, worker, table, &k, flags);
+    const bool calls = way_of(worker, table, arguments->kind, owner, flags) == TERN_BY_CALL;
     if (calls && owner == table->rank)
         (void)tern_progress_round(worker);
     else if (calls || tern_op_is_remote(table, owner))
@@ -39,8 +38,8 @@ static tern_status op_request_start(tern_op *op, tern_worker *worker, tern_hasht
     if (status != TERN_OK)
         return status;
     if (!calls || owner == table->rank)
-        return tern_pool_start(op, request);
-    status = tern_op_call(op, request);
+        return tern_pool_start(&op, request);
+    status = tern_op_call(&op, request);
     if (status == TERN_OK)
         request->kind = &tern_table_call_request;
     return status;
@@ -48,26 +47,26 @@ static tern_status op_request_start(tern_op *op, tern_worker *worker, tern_hasht
 
 tern_status tern_hashtable_find_start(tern_worker *worker, tern_hashtable *table, const void *key,
                                       tern_flags flags, void *value, tern_request *request) {
-    tern_op op = {.kind = TERN_OP_FIND, .taken = value};
+    const tern_op_arguments op = {.kind = TERN_OP_FIND, .taken = value};
     return op_request_start(&op, worker, table, key, flags, request, __func__);
 }
 
 tern_status tern_hashtable_insert_start(tern_worker *worker, tern_hashtable *table, const void *key,
                                         const void *value, tern_flags flags,
                                         tern_request *request) {
-    tern_op op = {.kind = TERN_OP_INSERT, .given = value};
+    const tern_op_arguments op = {.kind = TERN_OP_INSERT, .given = value};
     return op_request_start(&op, worker, table, key, flags, request, __func__);
 }
 
 tern_status tern_hashtable_insert_new_start(tern_worker *worker, tern_hashtable *table,
                                             const void *key, const void *value, tern_flags flags,
                                             tern_request *request) {
-    tern_op op = {.kind = TERN_OP_INSERT_NEW, .given = value};
+    const tern_op_arguments op = {.kind = TERN_OP_INSERT_NEW, .given = value};
     return op_request_start(&op, worker, table, key, flags, request, __func__);
 }
 
 tern_status tern_hashtable_add_start(tern_worker *worker, tern_hashtable *table, const void *key,
                                      uint64_t delta, tern_flags flags, tern_request *request) {
-    tern_op op = {.kind = TERN_OP_ADD, .number = delta};
+    const tern_op_arguments op = {.kind = TERN_OP_ADD, .number = delta};
     return op_request_start(&op, worker, table, key, flags, request, __func__);
 }

@@ -113,7 +113,8 @@ void tern_growth_pay(tern_worker *worker, const tern_hashtable *table);
 /* Back behind a wait that held no array: makes no progress, which could overwrite an error. */
 static inline void tern_table_reenter(const tern_worker *worker, const tern_hashtable *table) {
     tern_table_inside *inside = &table->inside[worker->index];
-    inside->begun += inside->operations++ == 0;
+    if (inside->operations++ == 0)
+        inside->begun++;
 }
 
 static inline void tern_table_enter(tern_worker *worker, const tern_hashtable *table) {

@@ -59,21 +59,28 @@ typedef struct tern_key_search {
     uint64_t left;  /* buckets to look at, this one included */
 } tern_key_search;
 
+/* Begins anew, in the array where probes of the owner start. */
+TERN_ALWAYS_INLINE void tern_probe_restart(tern_key_search *p) {
+    /* tern_table_part_of, but predicted, so that the bucket of a part that has not grown does not
+     * wait for the owner. */
+    const tern_table_part *part = &p->table->part[tern_hash_owner(p->table, p->hash)];
+    /* R1: growth_apply */
+    const tern_table_part *start = atomic_load_explicit(&part->start, memory_order_acquire);
+    p->part = part;
+    p->left = p->table->buckets;
+    if (__builtin_expect(start != NULL, 0)) {
+        p->part = start;
+        p->left = start->count;
+    }
+    p->index = tern_multiply_high(p->hash << 32 | p->hash >> 32, p->left);
+}
+
 TERN_ALWAYS_INLINE tern_key_search tern_probe_start(tern_worker *worker,
                                                     const tern_hashtable *table,
                                                     const uint64_t *key, uint64_t hash) {
-    /* tern_table_part_of, but predicted, so that the bucket of a part that has not grown does not
-     * wait for the owner. */
-    const tern_table_part *part = &table->part[tern_hash_owner(table, hash)];
-    /* R1: growth_apply */
-    const tern_table_part *start = atomic_load_explicit(&part->start, memory_order_acquire);
-    uint64_t count = table->buckets;
-    if (__builtin_expect(start != NULL, 0)) {
-        part = start;
-        count = start->count;
-    }
-    const uint64_t index = tern_multiply_high(hash << 32 | hash >> 32, count);
-    return (tern_key_search){worker, table, part, key, hash, index, count};
+    tern_key_search p = {.worker = worker, .table = table, .key = key, .hash = hash};
+    tern_probe_restart(&p);
+    return p;
 }
 
 /* Whether an insert passes by an entry that is on its way: a defect that the tests turn on. */

@@ -24,22 +24,23 @@ static tern_status check_number(const char *name, uint64_t number) {
                      name, (long long)number);
 }
 
-tern_status tern_op_check(const tern_op *op, const tern_worker *worker, const tern_hashtable *table,
-                          const void *key, tern_flags flags, const char *name) {
-    const struct needs *n = &needs[op->kind];
+tern_status tern_op_check(const tern_op_arguments *arguments, const tern_worker *worker,
+                          const tern_hashtable *table, const void *key, tern_flags flags,
+                          const char *name) {
+    const struct needs *n = &needs[arguments->kind];
     tern_status status = tern_hashtable_check(worker, table, key, flags, n->excluded, name);
     if (status == TERN_OK && n->of != ANY)
         status = tern_hashtable_check_kind(table, n->of == COUNTERS, name);
     if (status != TERN_OK)
         return status;
     const bool counts = tern_shape_counts(table->shape);
-    if ((n->given && op->given == NULL && table->value_bytes > 0) ||
-        (n->taken && op->taken == NULL && (counts || table->value_bytes > 0)))
+    if ((n->given && arguments->given == NULL && table->value_bytes > 0) ||
+        (n->taken && arguments->taken == NULL && (counts || table->value_bytes > 0)))
         return tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", name);
     if (n->numbers)
-        status = check_number(name, op->number);
+        status = check_number(name, arguments->number);
     if (status == TERN_OK && n->numbers)
-        status = check_number(name, op->desired);
+        status = check_number(name, arguments->desired);
     if (status == TERN_OK && (tern_flags_way(flags) == TERN_BY_CALL || table->call_only))
         status = n->taken   ? tern_call_check_find(table)
                  : n->given ? tern_call_check_insert(table)
@@ -47,8 +48,8 @@ tern_status tern_op_check(const tern_op *op, const tern_worker *worker, const te
     return status;
 }
 
-tern_path_kind tern_op_path(const tern_op *op, const tern_hashtable *table) {
-    return op->kind == TERN_OP_FIND          ? TERN_PATH_FIND
+tern_path_kind tern_op_path(tern_op_kind kind, const tern_hashtable *table) {
+    return kind == TERN_OP_FIND              ? TERN_PATH_FIND
            : tern_shape_counts(table->shape) ? TERN_PATH_ADD
                                              : TERN_PATH_INSERT;
 }

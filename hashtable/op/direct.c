@@ -124,21 +124,21 @@ void tern_direct_create(tern_op *op) {
     tern_scratch_free(&scratch);
 }
 
-/* The bucket is locked, and the state was op->state before. */
+/* The bucket is locked, and the state was op->state before. entry: has the value, unless there is a
+ * hook. */
 static void direct_replace(tern_op *op, uint64_t *entry) {
     const tern_key_search *p = &op->probe;
     const tern_shape s = p->table->shape;
     uint64_t *value = entry + 1 + s.key_words;
     const bool live = (op->state & TERN_ERASED) == 0;
-    const uint64_t *shown = op->hook != NULL && live ? value : NULL;
     tern_status status = TERN_OK;
-    if (shown != NULL) {
+    if (op->hook != NULL && live) {
         (void)tern_entry_get(p, s, true, entry);
         if (tern_probe_judge(p, s, entry) != TERN_ENTRY_MINE)
             status = tern_bucket_torn(p);
     }
-    if (status == TERN_OK)
-        status = tern_op_fill(op, shown, value);
+    if (status == TERN_OK && op->hook != NULL)
+        status = tern_op_fill(op, live ? value : NULL, value);
     if (status != TERN_OK) {
         tern_state_unlock(p, s, op->state);
         tern_op_finish(op, status);
@@ -154,27 +154,26 @@ void tern_direct_replace(tern_op *op, bool erased) {
 
     const tern_key_search *p = &op->probe;
     const tern_shape s = p->table->shape;
-    const bool fits = ((op->state & TERN_ERASED) != 0) == erased;
-    if (!fits && tern_op_doubts(op, op->state, LOOKS)) {
-        tern_op_finish(op, tern_bucket_contradictory(p, op->state));
-        return;
-    }
-    uint64_t seen = 0;
-    if (fits)
-        (void)tern_state_cas(p, s, true, op->state, tern_state_locked(p->hash, p->table->rank),
-                             &seen);
-    if (!fits || seen != op->state) {
-        direct_look_again(op);
+    if (((op->state & TERN_ERASED) != 0) != erased) {
+        if (tern_op_doubts(op, op->state, LOOKS))
+            tern_op_finish(op, tern_bucket_contradictory(p, op->state));
+        else
+            direct_look_again(op);
         return;
     }
     tern_scratch scratch;
-    uint64_t *entry = tern_scratch_take(&scratch, 8 * tern_entry_words(s));
-    if (entry != NULL) {
-        direct_replace(op, entry);
-    } else {
-        tern_state_unlock(p, s, op->state);
+    uint64_t *entry = tern_scratch_take(&scratch, 8 * tern_entry_words(s)), seen;
+    if (entry == NULL) {
         tern_op_finish(op, TERN_ERR_MEMORY);
+        return;
     }
+    if (op->hook == NULL)
+        tern_ignore(tern_op_fill(op, NULL, entry + 1 + s.key_words)); /* nothing is shown */
+    (void)tern_state_cas(p, s, true, op->state, tern_state_locked(p->hash, p->table->rank), &seen);
+    if (seen == op->state)
+        direct_replace(op, entry);
+    else
+        direct_look_again(op);
     tern_scratch_free(&scratch);
 }
 

@@ -263,8 +263,7 @@ static void op_start(tern_op *op, uint64_t *room) {
 }
 
 void tern_op_start(tern_op *op, uint64_t *room) {
-    const tern_key_search p = op->probe;
-    op->probe = tern_probe_start(p.worker, p.table, p.key, p.hash);
+    tern_probe_restart(&op->probe);
     op_start(op, room);
 }
 
@@ -296,7 +295,7 @@ void tern_op_await(tern_op *op) {
         op_fail(op, status);
 }
 
-static tern_status op_drive(tern_op *op) {
+static __attribute__((noinline)) tern_status op_drive(tern_op *op) {
     tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
     for (;;) {
         (void)tern_op_step(op);
@@ -320,7 +319,10 @@ static tern_status op_run(tern_op *op, const tern_table_part *part, uint64_t *ro
         op->probe.left = part->count;
         op_start(op, room);
     }
-    return op_drive(op);
+    /* One look is all that most direct ops take. */
+    if (!op->remote)
+        tern_direct_look(op);
+    return op->stage == TERN_OP_DONE ? op->outcome : op_drive(op);
 }
 
 static __attribute__((noinline)) tern_status run_remote(tern_op *op, const tern_table_part *part) {
