@@ -75,44 +75,32 @@ tern_status tern_hashtable_outcome(const tern_hashtable *table, uint32_t owner,
     return status;
 }
 
-/* An operation that is waited for. */
-typedef struct operation {
-    tern_op_arguments op;
-    const char *name;
-    tern_worker *worker;
-    tern_hashtable *table;
-    const void *key;
-    tern_flags flags;
-    int *existed;     /* [out], or NULL: of an insert */
-    uint64_t *before; /* [out], or NULL: of a counter */
-} operation;
-
 /* The short way of an operation in place whose arguments are right. */
-static tern_near run_short(const operation *o, const tern_table_key *k, bool *existed,
+static tern_near run_short(const tern_asked *asked, const tern_table_key *k, bool *existed,
                            uint64_t *before) {
-    const tern_hashtable *t = o->table;
+    const tern_hashtable *t = asked->table;
     tern_near met = TERN_NEAR_LEFT;
     if (!t->plain)
         return met;
-    const tern_key_search p = tern_probe_start(o->worker, o->table, k->words, k->hash);
+    const tern_key_search p = tern_probe_start(asked->worker, asked->table, k->words, k->hash);
     if (p.part->near == NULL)
         return met;
-    if (o->op.kind == TERN_OP_FIND)
-        met = tern_near_find(p, tern_shape_counts(t->shape), o->op.taken);
-    else if (o->op.kind == TERN_OP_INSERT || o->op.kind == TERN_OP_INSERT_NEW)
-        met = tern_near_insert(p, o->op.given, o->op.kind == TERN_OP_INSERT_NEW,
-                               tern_flags_promise(o->flags));
-    else if (o->op.kind == TERN_OP_ADD)
-        met = tern_near_add(p, o->op.number, tern_flags_promise(o->flags), before);
+    if (asked->kind == TERN_OP_FIND)
+        met = tern_near_find(p, tern_shape_counts(t->shape), asked->taken);
+    else if (asked->kind == TERN_OP_INSERT || asked->kind == TERN_OP_INSERT_NEW)
+        met = tern_near_insert(p, asked->given, asked->kind == TERN_OP_INSERT_NEW,
+                               tern_flags_promise(asked->flags));
+    else if (asked->kind == TERN_OP_ADD)
+        met = tern_near_add(p, asked->number, tern_flags_promise(asked->flags), before);
     *existed = met == TERN_NEAR_MINE;
     return met;
 }
 
 /* In place, or by a call to the owner. */
-static tern_status run_at_length(const operation *o, const tern_table_key *k, bool here,
+static tern_status run_at_length(const tern_asked *asked, const tern_table_key *k, bool here,
                                  bool *existed, uint64_t *before) {
     tern_op op;
-    tern_op_begin(&op, &o->op, o->worker, o->table, k, o->flags);
+    tern_asked_begin(asked, k, &op);
     const tern_status status = here ? tern_op_run(&op) : tern_op_call(&op, NULL);
     *existed = op.result != 0;
     *before = op.result;
@@ -120,32 +108,33 @@ static tern_status run_at_length(const operation *o, const tern_table_key *k, bo
 }
 
 /* Any operation. One by TERN_AUTO takes the short way here too; by RMA that was tried. */
-static __attribute__((noinline)) tern_status table_operate(const operation *o) {
-    tern_status status = tern_op_check(&o->op, o->worker, o->table, o->key, o->flags, o->name);
+static __attribute__((noinline)) tern_status table_operate(const tern_asked *asked) {
+    tern_status status = tern_asked_check(asked);
     if (status != TERN_OK)
         return status;
     tern_table_key k;
-    tern_key_load(o->table, o->key, &k);
-    const uint32_t owner = tern_hash_owner(o->table, k.hash);
+    tern_key_load(asked->table, asked->key, &k);
+    const uint32_t owner = tern_hash_owner(asked->table, k.hash);
     bool existed = false;
     uint64_t before = 0;
-    const tern_path_kind kind = tern_op_path(o->op.kind, o->table);
-    const tern_path_target target = tern_table_target(o->table, owner);
-    const tern_flags via = tern_flags_way(o->flags);
-    const tern_pick pick = tern_path_take(o->worker, kind, &target, via, o->table->only[kind]);
-    const bool here = table_in_place(o->worker, o->table, owner, pick.via);
+    const tern_path_kind kind = tern_op_path(asked->kind, asked->table);
+    const tern_path_target target = tern_table_target(asked->table, owner);
+    const tern_flags via = tern_flags_way(asked->flags);
+    const tern_pick pick =
+        tern_path_take(asked->worker, kind, &target, via, asked->table->only[kind]);
+    const bool here = table_in_place(asked->worker, asked->table, owner, pick.via);
     tern_near met =
-        here && via != TERN_BY_RMA ? run_short(o, &k, &existed, &before) : TERN_NEAR_LEFT;
+        here && via != TERN_BY_RMA ? run_short(asked, &k, &existed, &before) : TERN_NEAR_LEFT;
     if (met == TERN_NEAR_LEFT)
-        status = run_at_length(o, &k, here, &existed, &before);
-    else if (o->op.kind == TERN_OP_FIND && met == TERN_NEAR_FREE)
+        status = run_at_length(asked, &k, here, &existed, &before);
+    else if (asked->kind == TERN_OP_FIND && met == TERN_NEAR_FREE)
         status = TERN_ERR_NOT_FOUND;
-    tern_selector_done(o->worker, &pick, &target, status);
-    if (status == TERN_OK && o->existed != NULL)
-        *o->existed = existed;
-    if (status == TERN_OK && o->before != NULL)
-        *o->before = before;
-    return tern_hashtable_outcome(o->table, owner, status);
+    tern_selector_done(asked->worker, &pick, &target, status);
+    if (status == TERN_OK && asked->existed != NULL)
+        *asked->existed = existed;
+    if (status == TERN_OK && asked->before != NULL)
+        *asked->before = before;
+    return tern_hashtable_outcome(asked->table, owner, status);
 }
 
 /* True: the operation goes the short way (near.h). [out] word, p: key and search. */
@@ -168,8 +157,8 @@ TERN_ALWAYS_INLINE bool table_begin(tern_worker *worker, tern_hashtable *table, 
 }
 
 #define AT_LENGTH(...)                                                                             \
-    table_operate(                                                                                 \
-        &(operation){__VA_ARGS__, .worker = worker, .table = table, .key = key, .flags = flags})
+    table_operate(&(const tern_asked){__VA_ARGS__, .worker = worker, .table = table, .key = key,   \
+                                      .flags = flags})
 
 TERN_ALWAYS_INLINE tern_status table_insert(tern_worker *worker, tern_hashtable *table,
                                             const void *key, const void *value, bool only_new,
@@ -185,7 +174,7 @@ TERN_ALWAYS_INLINE tern_status table_insert(tern_worker *worker, tern_hashtable 
             return TERN_OK;
         }
     }
-    return AT_LENGTH(.op.kind = only_new ? TERN_OP_INSERT_NEW : TERN_OP_INSERT, .op.given = value,
+    return AT_LENGTH(.kind = only_new ? TERN_OP_INSERT_NEW : TERN_OP_INSERT, .given = value,
                      .name = name, .existed = existed);
 }
 
@@ -201,7 +190,7 @@ tern_status tern_hashtable_insert_new(tern_worker *worker, tern_hashtable *table
 
 tern_status tern_hashtable_erase(tern_worker *worker, tern_hashtable *table, const void *key,
                                  tern_flags flags) {
-    return AT_LENGTH(.op.kind = TERN_OP_ERASE, .name = __func__);
+    return AT_LENGTH(.kind = TERN_OP_ERASE, .name = __func__);
 }
 
 tern_status tern_hashtable_add(tern_worker *worker, tern_hashtable *table, const void *key,
@@ -217,14 +206,13 @@ tern_status tern_hashtable_add(tern_worker *worker, tern_hashtable *table, const
             return TERN_OK;
         }
     }
-    return AT_LENGTH(.op.kind = TERN_OP_ADD, .op.number = delta, .name = __func__,
-                     .before = before);
+    return AT_LENGTH(.kind = TERN_OP_ADD, .number = delta, .name = __func__, .before = before);
 }
 
 tern_status tern_hashtable_compare_swap(tern_worker *worker, tern_hashtable *table, const void *key,
                                         uint64_t expected, uint64_t desired, tern_flags flags,
                                         uint64_t *before) {
-    return AT_LENGTH(.op.kind = TERN_OP_COMPARE_SWAP, .op.number = expected, .op.desired = desired,
+    return AT_LENGTH(.kind = TERN_OP_COMPARE_SWAP, .number = expected, .desired = desired,
                      .name = __func__, .before = before);
 }
 
@@ -233,7 +221,7 @@ tern_status tern_hashtable_compare_swap(tern_worker *worker, tern_hashtable *tab
 static __attribute__((noinline)) tern_status find_at_length(tern_worker *worker,
                                                             tern_hashtable *table, const void *key,
                                                             tern_flags flags, void *value) {
-    return AT_LENGTH(.op.kind = TERN_OP_FIND, .op.taken = value, .name = "tern_hashtable_find");
+    return AT_LENGTH(.kind = TERN_OP_FIND, .taken = value, .name = "tern_hashtable_find");
 }
 
 tern_status tern_hashtable_find(tern_worker *worker, tern_hashtable *table, const void *key,

@@ -6,35 +6,33 @@
 
 /* The public operations that start and return: an op in the worker's pool, or a call. */
 
-static tern_flags way_of(tern_worker *worker, const tern_hashtable *table, tern_op_kind kind,
-                         uint32_t owner, tern_flags flags) {
-    const tern_path_kind path = tern_op_path(kind, table);
-    const tern_flags wish = tern_flags_way(flags),
-                     via = wish == TERN_AUTO ? table->only[path] : wish;
+static tern_flags way_of(const tern_asked *asked, uint32_t owner) {
+    const tern_path_kind kind = tern_op_path(asked->kind, asked->table);
+    const tern_flags wish = tern_flags_way(asked->flags),
+                     via = wish == TERN_AUTO ? asked->table->only[kind] : wish;
     if (via != TERN_AUTO)
         return via;
-    const tern_path_target target = tern_table_target(table, owner);
-    return tern_selector_way(worker, path, &target, false);
+    const tern_path_target target = tern_table_target(asked->table, owner);
+    return tern_selector_way(asked->worker, kind, &target, false);
 }
 
-static tern_status op_request_start(const tern_op_arguments *arguments, tern_worker *worker,
-                                    tern_hashtable *table, const void *key, tern_flags flags,
-                                    tern_request *request, const char *name) {
-    tern_status status = tern_op_check(arguments, worker, table, key, flags, name);
+static tern_status request_start(const tern_asked *asked, tern_request *request) {
+    const tern_hashtable *table = asked->table;
+    tern_status status = tern_asked_check(asked);
     if (status == TERN_OK)
-        status = tern_request_check(request, name);
+        status = tern_request_check(request, asked->name);
     if (status != TERN_OK)
         return status;
     tern_table_key k;
-    tern_key_load(table, key, &k);
+    tern_key_load(table, asked->key, &k);
     const uint32_t owner = tern_hash_owner(table, k.hash);
     tern_op op;
-    tern_op_begin(&op, arguments, worker, table, &k, flags);
-    const bool calls = way_of(worker, table, arguments->kind, owner, flags) == TERN_BY_CALL;
+    tern_asked_begin(asked, &k, &op);
+    const bool calls = way_of(asked, owner) == TERN_BY_CALL;
     if (calls && owner == table->rank)
-        (void)tern_progress_round(worker);
+        (void)tern_progress_round(asked->worker);
     else if (calls || tern_op_is_remote(table, owner))
-        status = tern_worker_may_wait(worker, name);
+        status = tern_worker_may_wait(asked->worker, asked->name);
     if (status != TERN_OK)
         return status;
     if (!calls || owner == table->rank)
@@ -45,28 +43,29 @@ static tern_status op_request_start(const tern_op_arguments *arguments, tern_wor
     return status;
 }
 
+#define START(...)                                                                                 \
+    request_start(&(const tern_asked){__VA_ARGS__, .worker = worker, .table = table, .key = key,   \
+                                      .flags = flags, .name = __func__},                           \
+                  request)
+
 tern_status tern_hashtable_find_start(tern_worker *worker, tern_hashtable *table, const void *key,
                                       tern_flags flags, void *value, tern_request *request) {
-    const tern_op_arguments op = {.kind = TERN_OP_FIND, .taken = value};
-    return op_request_start(&op, worker, table, key, flags, request, __func__);
+    return START(.kind = TERN_OP_FIND, .taken = value);
 }
 
 tern_status tern_hashtable_insert_start(tern_worker *worker, tern_hashtable *table, const void *key,
                                         const void *value, tern_flags flags,
                                         tern_request *request) {
-    const tern_op_arguments op = {.kind = TERN_OP_INSERT, .given = value};
-    return op_request_start(&op, worker, table, key, flags, request, __func__);
+    return START(.kind = TERN_OP_INSERT, .given = value);
 }
 
 tern_status tern_hashtable_insert_new_start(tern_worker *worker, tern_hashtable *table,
                                             const void *key, const void *value, tern_flags flags,
                                             tern_request *request) {
-    const tern_op_arguments op = {.kind = TERN_OP_INSERT_NEW, .given = value};
-    return op_request_start(&op, worker, table, key, flags, request, __func__);
+    return START(.kind = TERN_OP_INSERT_NEW, .given = value);
 }
 
 tern_status tern_hashtable_add_start(tern_worker *worker, tern_hashtable *table, const void *key,
                                      uint64_t delta, tern_flags flags, tern_request *request) {
-    const tern_op_arguments op = {.kind = TERN_OP_ADD, .number = delta};
-    return op_request_start(&op, worker, table, key, flags, request, __func__);
+    return START(.kind = TERN_OP_ADD, .number = delta);
 }

@@ -24,24 +24,24 @@ static tern_status check_number(const char *name, uint64_t number) {
                      name, (long long)number);
 }
 
-tern_status tern_op_check(const tern_op_arguments *arguments, const tern_worker *worker,
-                          const tern_hashtable *table, const void *key, tern_flags flags,
-                          const char *name) {
-    const struct needs *n = &needs[arguments->kind];
-    tern_status status = tern_hashtable_check(worker, table, key, flags, n->excluded, name);
+tern_status tern_asked_check(const tern_asked *asked) {
+    const struct needs *n = &needs[asked->kind];
+    const tern_hashtable *table = asked->table;
+    tern_status status = tern_hashtable_check(asked->worker, table, asked->key, asked->flags,
+                                              n->excluded, asked->name);
     if (status == TERN_OK && n->of != ANY)
-        status = tern_hashtable_check_kind(table, n->of == COUNTERS, name);
+        status = tern_hashtable_check_kind(table, n->of == COUNTERS, asked->name);
     if (status != TERN_OK)
         return status;
     const bool counts = tern_shape_counts(table->shape);
-    if ((n->given && arguments->given == NULL && table->value_bytes > 0) ||
-        (n->taken && arguments->taken == NULL && (counts || table->value_bytes > 0)))
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", name);
+    if ((n->given && asked->given == NULL && table->value_bytes > 0) ||
+        (n->taken && asked->taken == NULL && (counts || table->value_bytes > 0)))
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", asked->name);
     if (n->numbers)
-        status = check_number(name, arguments->number);
+        status = check_number(asked->name, asked->number);
     if (status == TERN_OK && n->numbers)
-        status = check_number(name, arguments->desired);
-    if (status == TERN_OK && (tern_flags_way(flags) == TERN_BY_CALL || table->call_only))
+        status = check_number(asked->name, asked->desired);
+    if (status == TERN_OK && (tern_flags_way(asked->flags) == TERN_BY_CALL || table->call_only))
         status = n->taken   ? tern_call_check_find(table)
                  : n->given ? tern_call_check_insert(table)
                             : TERN_OK;

@@ -6,31 +6,34 @@
 
 #include "hashtable/op/op.h"
 
-/* What the program gives besides the key: members of an op. */
-typedef struct tern_op_arguments {
+/* What a program asks for, as it is given to a public function. */
+typedef struct tern_asked {
     tern_op_kind kind;
-    const void *given;
+    tern_worker *worker;
+    tern_hashtable *table;
+    const void *key;
+    tern_flags flags;
+    const char *name;  /* of the function, for messages */
+    const void *given; /* the rest as in an op */
     void *taken;
     uint64_t number, desired;
-} tern_op_arguments;
+    int *existed;     /* [out], or NULL: of an insert */
+    uint64_t *before; /* [out], or NULL: of a counter */
+} tern_asked;
 
-/* name: of the function, for messages. */
-tern_status tern_op_check(const tern_op_arguments *arguments, const tern_worker *worker,
-                          const tern_hashtable *table, const void *key, tern_flags flags,
-                          const char *name);
+tern_status tern_asked_check(const tern_asked *asked);
 
 tern_path_kind tern_op_path(tern_op_kind kind, const tern_hashtable *table);
 
-/* Initializes an op that has these arguments. key: stays until the op is done. */
-static inline void tern_op_begin(tern_op *op, const tern_op_arguments *arguments,
-                                 tern_worker *worker, const tern_hashtable *table,
-                                 const tern_table_key *key, tern_flags flags) {
-    tern_op_init(op, arguments->kind, worker, table, key->words, key->hash,
-                 tern_flags_promise(flags));
-    op->given = arguments->given;
-    op->taken = arguments->taken;
-    op->number = arguments->number;
-    op->desired = arguments->desired;
+/* Initializes the op that was asked for. key: that key, which stays until the op is done. */
+static inline void tern_asked_begin(const tern_asked *asked, const tern_table_key *key,
+                                    tern_op *op) {
+    tern_op_init(op, asked->kind, asked->worker, asked->table, key->words, key->hash,
+                 tern_flags_promise(asked->flags));
+    op->given = asked->given;
+    op->taken = asked->taken;
+    op->number = asked->number;
+    op->desired = asked->desired;
 }
 
 #endif
