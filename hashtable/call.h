@@ -3,9 +3,25 @@
 
 /*
  * Operations by call: what the origin sends and how the owner finds its table. Every message starts
- * with a head; keys and values follow as padded words.
+ * with a head.
+ *
+ * Operations on keys of a table are items of one kind. A call is one item, a batch many. Layout of
+ * their message, in words of 8 bytes:
+ *
+ *     nonce
+ *     kind 1 byte, form 1, count 2, number 4
+ *     [numbers of all items: of adds what each key adds; of swaps what is expected, and desired]
+ *     count items: the key, padded
+ *                  [of an insert: the value, padded]
+ *                  [NUMBERED: what the item adds, and then there are no numbers of all]
+ *                  [COUNTED: how many keys the item is for (hashtable/batch/combine.h)]
+ *
+ * The owner does the items in their order (hashtable/batch/serve.c). The reply to one that is alone
+ * is the result of its op, and its outcome is the status of the call. The reply to others is a
+ * tern_piece_reply, and what follows it.
  */
 
+#include "hashtable/op/op.h"
 #include "hashtable/table.h"
 #include "tern/call.h"
 
@@ -13,8 +29,77 @@ typedef struct tern_table_head {
     uint64_t nonce; /* of the table */
 } tern_table_head;
 
+/* Of the form of a message. */
+enum {
+    TERN_PIECE_ALONE = 1, /* one item whose outcome and result are those of the call */
+    TERN_PIECE_NUMBERED = 2,
+    TERN_PIECE_COUNTED = 4,
+    TERN_PIECE_FORMS = 8
+};
+
+/* Items and bytes of a message, at most; an item that is larger goes alone. */
+enum { TERN_PIECE_ITEMS = 512, TERN_PIECE_BYTES = 16384 };
+
+/* What a message of items starts with. */
+typedef struct tern_piece_head {
+    tern_table_head head;
+    uint8_t kind;    /* of tern_op_kind */
+    uint8_t form;    /* of the above */
+    uint16_t count;  /* of items */
+    uint32_t number; /* of this sending in its process */
+} tern_piece_head;
+
+/* What the reply to items that are not alone starts with. */
+typedef struct tern_piece_reply {
+    uint32_t done;   /* items gone through: all but of finds, unless status is an error */
+    uint32_t stored; /* keys of these that were stored, counted or found */
+    uint16_t status; /* an error ended the items here: its text follows */
+    uint16_t
+        late; /* 1: what was found comes in a call of its own (tern_found_late). Else a byte
+                 for each item follows, 1: found, and the values found, each behind the other */
+    char rest[TERN_RESULT_MAX - 12];
+} tern_piece_reply;
+
+enum { TERN_PIECE_REPLY = 12 };
+_Static_assert(offsetof(tern_piece_reply, rest) == TERN_PIECE_REPLY, "no more than it says");
+
+/* What was found, where no reply takes it: a call of the owner's, made before its reply. */
+typedef struct tern_found_late {
+    uint32_t number; /* of the sending */
+    uint32_t done;
+    unsigned char found[TERN_PIECE_ITEMS];
+    unsigned char values[]; /* one behind the other */
+} tern_found_late;
+
 static inline tern_table_head tern_table_head_to(const tern_hashtable *table) {
     return (tern_table_head){table->nonce};
+}
+
+/* Whether an op takes a value that travels. */
+static inline bool tern_op_inserts(uint64_t kind) {
+    return kind == TERN_OP_INSERT || kind == TERN_OP_INSERT_NEW;
+}
+
+/* Numbers of all items of a message. */
+static inline size_t tern_piece_numbers(uint64_t kind, uint64_t form) {
+    return kind == TERN_OP_COMPARE_SWAP ? 2 : kind == TERN_OP_ADD && !(form & TERN_PIECE_NUMBERED);
+}
+
+/* Words of an item. */
+static inline size_t tern_item_words(const tern_hashtable *table, uint64_t kind, uint64_t form) {
+    return table->shape.key_words + (tern_op_inserts(kind) ? table->shape.value_words : 0) +
+           ((form & TERN_PIECE_NUMBERED) != 0) + ((form & TERN_PIECE_COUNTED) != 0);
+}
+
+static inline size_t tern_piece_bytes(const tern_hashtable *table, uint64_t kind, uint64_t form,
+                                      size_t count) {
+    return sizeof(tern_piece_head) +
+           8 * (tern_piece_numbers(kind, form) + count * tern_item_words(table, kind, form));
+}
+
+/* Bytes of an op's result. */
+static inline size_t tern_op_result_bytes(const tern_hashtable *table, uint64_t kind) {
+    return kind == TERN_OP_FIND && !tern_shape_counts(table->shape) ? table->value_bytes : 8;
 }
 
 static inline tern_worker_id tern_table_worker(const tern_hashtable *table, uint32_t owner) {
@@ -37,9 +122,9 @@ tern_hashtable *tern_table_of_call(const tern_worker *worker, const void *messag
 tern_status tern_call_check_insert(const tern_hashtable *table);
 tern_status tern_call_check_find(const tern_hashtable *table);
 
-/* Has the owner do an op with all its arguments. request: NULL, and the outcome is waited for; else
- * it returns with the call under way, whose result is the op's. */
-struct tern_op;
-tern_status tern_op_call(struct tern_op *op, tern_request *request);
+/* serve.c: the owner does what a message asks for. */
+tern_status tern_hashtable_on_ops(tern_call_info *call, const void *message, size_t bytes);
+/* batch/ask.c: the origin takes a tern_found_late. */
+tern_status tern_hashtable_on_values(tern_call_info *call, const void *message, size_t bytes);
 
 #endif

@@ -1,8 +1,7 @@
 #include <sys/random.h>
 
-#include "hashtable/call.h"
+#include "hashtable/batch/ask.h"
 #include "hashtable/growth/growth.h"
-#include "hashtable/batch/batch.h"
 #include "hashtable/batch/deferred.h"
 #include "hashtable/op/pool.h"
 #include "src/collective/collective.h"
@@ -116,7 +115,7 @@ void tern_table_clear(const tern_hashtable *t, char *buckets, uint64_t count) {
 static void table_choose_ways(tern_hashtable *t) {
     const tern_flags find = tern_call_check_find(t) == TERN_OK ? TERN_AUTO : TERN_BY_RMA,
                      insert = tern_call_check_insert(t) == TERN_OK ? TERN_AUTO : TERN_BY_RMA,
-                     batch = tern_insert_batch_fits(t) ? TERN_AUTO : TERN_BY_RMA;
+                     batch = tern_item_batch_fits(t, TERN_OP_INSERT, 0) ? TERN_AUTO : TERN_BY_RMA;
     for (tern_path_kind kind = 0; kind < TERN_PATH_KINDS; kind++)
         t->only[kind] = t->call_only ? TERN_BY_CALL : TERN_AUTO;
     if (!t->call_only) {

@@ -1,6 +1,6 @@
 #include "tern/hashtable.h"
 
-#include "hashtable/call.h"
+#include "hashtable/batch/ask.h"
 #include "hashtable/near/near.h"
 #include "hashtable/op/begin.h"
 

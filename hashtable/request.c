@@ -1,6 +1,6 @@
 #include "tern/hashtable_request.h"
 
-#include "hashtable/call.h"
+#include "hashtable/batch/ask.h"
 #include "hashtable/op/begin.h"
 #include "hashtable/op/pool.h"
 

@@ -95,24 +95,26 @@ TERN_ALWAYS_INLINE tern_status add_near8_one(tern_worker *worker, const tern_has
 
 TERN_ALWAYS_INLINE tern_status count_near8(tern_worker *worker, const tern_hashtable *table,
                                            const char *keys, size_t count, uint64_t delta,
-                                           near_key *group, size_t *done, size_t *added) {
-    for (size_t i = 0; i < count; i++) {
+                                           near_key *group, tern_outcomes *out) {
+    tern_status status = TERN_OK;
+    size_t i = 0, added = 0;
+    for (; i < count; i++) {
         bool alone = false;
-        const tern_status status =
-            add_near8_one(worker, table, keys + 8 * i, &group[i], delta, &alone);
+        status = add_near8_one(worker, table, keys + 8 * i, &group[i], delta, &alone);
         if (__builtin_expect(status != TERN_OK && status != TERN_ERR_FULL, 0))
-            return status;
+            break;
         if (__builtin_expect(alone, 0))
             look_near8(worker, table, keys + 8 * (i + 1), count - i - 1, group + i + 1);
-        *added += status == TERN_OK;
-        ++*done;
+        added += status == TERN_OK;
     }
-    return TERN_OK;
+    out->done += i;
+    out->stored += added;
+    return i < count ? status : TERN_OK;
 }
 
 /* Every key's part must be near; the caller knows, except of what came in a message. */
 static tern_status add_near8(tern_worker *worker, const tern_hashtable *table, const char *keys,
-                             size_t count, uint64_t delta, size_t *done, size_t *added) {
+                             size_t count, uint64_t delta, tern_outcomes *out) {
     near_key groups[2][GROUP];
     bool right = stage_near8(worker, table, keys, count < GROUP ? count : GROUP, groups[0]);
     for (size_t at = 0; at < count && right; at += GROUP) {
@@ -122,8 +124,7 @@ static tern_status add_near8(tern_worker *worker, const tern_hashtable *table, c
         right =
             stage_near8(worker, table, keys + 8 * (at + here), left < GROUP ? left : GROUP, next);
         look_near8(worker, table, keys + 8 * at, here, group);
-        tern_status status =
-            count_near8(worker, table, keys + 8 * at, here, delta, group, done, added);
+        tern_status status = count_near8(worker, table, keys + 8 * at, here, delta, group, out);
         if (status != TERN_OK)
             return status;
         batch_make_progress(worker, table, at);
@@ -134,16 +135,16 @@ static tern_status add_near8(tern_worker *worker, const tern_hashtable *table, c
 /* Where there is no memory to put keys in order, in theirs. done counts keys then, and says nothing
  * of which. */
 static tern_status add_by_region(tern_worker *worker, const tern_hashtable *table, const char *keys,
-                                 size_t count, uint64_t delta, size_t *done, size_t *added) {
+                                 size_t count, uint64_t delta, tern_outcomes *out) {
     const size_t together = tern_regions_together(table, count);
     uint64_t *sorted = malloc(8 * together);
     tern_status status = TERN_OK;
     if (sorted == NULL)
-        return add_near8(worker, table, keys, count, delta, done, added);
+        return add_near8(worker, table, keys, count, delta, out);
     while (count > 0 && status == TERN_OK) {
         const size_t here = count < together ? count : together;
         tern_regions_sort(table, keys, here, sorted);
-        status = add_near8(worker, table, (const char *)sorted, here, delta, done, added);
+        status = add_near8(worker, table, (const char *)sorted, here, delta, out);
         keys += 8 * here;
         count -= here;
     }
@@ -151,66 +152,33 @@ static tern_status add_by_region(tern_worker *worker, const tern_hashtable *tabl
     return status;
 }
 
-/* Near keys of 8 bytes. */
+/* Whether this is the hot path's case: near keys of 8 bytes, which all add the same. */
+static bool adds_are_near8(const tern_hashtable *table, const tern_items *items, bool near) {
+    return near && items->kind == TERN_OP_ADD && items->values == NULL && items->counts == NULL &&
+           items->key_step == 8 && table->key_bytes == 8 && !table->users_hash;
+}
+
 static tern_status add_many_near8(tern_worker *worker, const tern_hashtable *table,
-                                  const char *keys, size_t count, uint64_t delta, size_t *done,
-                                  size_t *added) {
+                                  const tern_items *items, tern_outcomes *out) {
+    /* In a message the items that are done are the first ones. */
+    const bool regions = items->owner == TERN_NOBODY && tern_regions_pay(table, items->count);
+    out->done = out->stored = 0;
     tern_table_enter(worker, table);
-    const tern_status status = table->all_near && tern_regions_pay(table, count)
-                                   ? add_by_region(worker, table, keys, count, delta, done, added)
-                                   : add_near8(worker, table, keys, count, delta, done, added);
+    const tern_status status =
+        regions ? add_by_region(worker, table, items->keys, items->count, items->number, out)
+                : add_near8(worker, table, items->keys, items->count, items->number, out);
     tern_table_exit(worker, table);
     tern_entries_take_effect();
     return status;
 }
 
-tern_status tern_batch_add_many(tern_worker *worker, tern_hashtable *table, const void *keys,
-                                size_t step, size_t count, uint64_t delta, uint32_t owner,
-                                size_t *done, size_t *added, bool *far_put) {
-    const tern_items items = {.keys = keys,
-                              .values = (const char *)&delta,
-                              .key_step = step,
-                              .count = count,
-                              .own = owner == table->rank};
-    const bool near = table->all_near || (owner != TERN_NOBODY && table->part[owner].near != NULL);
-    *done = *added = 0;
-    *far_put = *far_put || !near;
-    if (near && table->key_bytes == 8 && !table->users_hash)
-        return add_many_near8(worker, table, keys, count, delta, done, added);
-    if (near || items.own)
-        return tern_run_insert(worker, table, &items, done, added);
-    const tern_status status = tern_window_insert(worker, table, &items, added);
-    *done = status == TERN_OK ? count : 0;
-    return status;
-}
-
-tern_status tern_hashtable_add_many(tern_worker *worker, tern_hashtable *table, const void *keys,
-                                    size_t count, uint64_t delta, tern_flags flags, size_t *added) {
-    static const char name[] = "tern_hashtable_add_many";
-    tern_status status =
-        tern_hashtable_check(worker, table, count > 0 ? keys : name, flags, TERN_READ_ONLY, name);
-    if (status == TERN_OK)
-        status = tern_hashtable_check_kind(table, 1, name);
-    if (status == TERN_OK)
-        status = tern_worker_may_wait(worker, name);
-    if (status != TERN_OK)
-        return status;
-    const tern_flags via = tern_table_batch_way(worker, table, TERN_PATH_ADD_MANY, flags, keys,
-                                                table->key_bytes, count);
-    size_t done, counted = 0;
-    bool far_put = false;
-    if (via == TERN_BY_RMA)
-        status = tern_batch_add_many(worker, table, keys, table->key_bytes, count, delta,
-                                     TERN_NOBODY, &done, &counted, &far_put);
-    else
-        status = tern_call_add_many(worker, table, keys, count, delta,
-                                    tern_flags_way(flags) == TERN_AUTO, &counted, &far_put);
-    if (far_put && status == TERN_OK && tern_growth_flushes(table, tern_flags_promise(flags)))
-        status = tern_puts_flush_all(worker);
-    if (status == TERN_OK && counted < count)
-        status = tern_fail(TERN_ERR_FULL, "%zu of %zu keys found no room in the table; %s",
-                           count - counted, count, tern_table_room_remedy(table));
-    if (added != NULL)
-        *added = counted;
-    return status;
+tern_status tern_items_here(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                            tern_outcomes *out) {
+    const bool near =
+        table->all_near || (items->owner != TERN_NOBODY && table->part[items->owner].near != NULL);
+    if (adds_are_near8(table, items, near))
+        return add_many_near8(worker, table, items, out);
+    if (near || items->owner == table->rank)
+        return tern_items_run(worker, table, items, out);
+    return tern_items_window(worker, table, items, out);
 }

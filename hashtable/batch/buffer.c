@@ -2,12 +2,12 @@
 
 #include <stdlib.h>
 
-#include "hashtable/batch/batch.h"
+#include "hashtable/batch/ask.h"
 #include "hashtable/batch/buffered.h"
 #include "src/broken.h"
 
 struct tern_hashtable_buffer {
-    tern_insert_batch batch;
+    tern_item_batch batch;
     uint64_t taken; /* since the last report */
 };
 
@@ -30,8 +30,11 @@ tern_status tern_hashtable_buffer_create(tern_worker *worker, tern_hashtable *ta
     tern_hashtable_buffer *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a buffer");
-    status = tern_insert_batch_begin(&fresh->batch, worker, table, 0,
-                                     keys > 0 ? keys : TERN_BUFFER_KEYS, TERN_BUFFERED_UNDER_WAY);
+    const bool counts = tern_shape_counts(table->shape);
+    status =
+        tern_item_batch_begin(&fresh->batch, worker, table, counts ? TERN_OP_ADD : TERN_OP_INSERT,
+                              counts ? TERN_PIECE_NUMBERED : 0, NULL,
+                              keys > 0 ? keys : TERN_BUFFER_KEYS, TERN_BUFFERED_UNDER_WAY);
     if (status != TERN_OK) {
         free(fresh);
         return status;
@@ -44,7 +47,7 @@ static tern_status insert_buffer_give(tern_hashtable_buffer *buffer, const void 
                                       const void *value) {
     tern_scatter *scatter = &buffer->batch.scatter;
     uint32_t owner;
-    tern_status status = tern_insert_batch_gather(&buffer->batch, key, value, 1, &owner);
+    tern_status status = tern_item_batch_gather(&buffer->batch, key, value, 1, &owner);
     if (status != TERN_OK)
         return status;
     buffer->taken++;
@@ -79,7 +82,7 @@ tern_status tern_hashtable_buffer_add(tern_worker *worker, tern_hashtable_buffer
 }
 
 static tern_status insert_buffer_report(tern_hashtable_buffer *buffer, uint64_t *refused) {
-    tern_insert_batch *b = &buffer->batch;
+    tern_item_batch *b = &buffer->batch;
     return tern_buffered_report(&b->scatter, &buffer->taken, &b->stored, &b->refused, "table",
                                 refused);
 }

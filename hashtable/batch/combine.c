@@ -1,6 +1,6 @@
 #include "hashtable/batch/combine.h"
 
-#include "hashtable/batch/batch.h"
+#include "hashtable/batch/ask.h"
 
 /* A batch of fewer keys is one message or two whatever is combined. More are not looked at, since a
  * look at a key takes 10 ns, a third of what its add takes. */
@@ -35,6 +35,7 @@ bool tern_batch_repeats(const char *keys, size_t step, size_t key_bytes, size_t 
 }
 
 bool tern_batch_combines(const tern_hashtable *table, const tern_items *items) {
-    return tern_combined_fits(table) &&
+    return (items->kind == TERN_OP_INSERT || items->kind == TERN_OP_ADD) &&
+           tern_item_batch_fits(table, items->kind, TERN_PIECE_COUNTED) &&
            tern_batch_repeats(items->keys, items->key_step, table->key_bytes, items->count);
 }

@@ -2,11 +2,11 @@
 #define TERN_HASHTABLE_BATCH_DEFERRED_H
 
 /*
- * Deferred: how far batches of changes got here that met a bucket that another rank is just
- * writing. Such a call is left at the head of its ring (TERN_ERR_AGAIN), so that the batches behind
- * it wait and changes of one key keep their order; when it runs again it goes on from there, and
- * changes nothing twice. One origin has one at most, and its calls come to one worker, which has a
- * list of its own.
+ * Deferred: how far changes got that came in one message, one of which meets a bucket that another
+ * rank is just writing, or a part that has to be moved first. Such a call is left at the head of
+ * its ring (TERN_ERR_AGAIN), so that the calls behind it wait and changes of one key keep their
+ * order; when it runs again it goes on from there, and changes nothing twice. One origin has one at
+ * most, and its calls come to one worker, which has a list of its own (docs/decisions/0140).
  */
 
 #include "hashtable/table.h"

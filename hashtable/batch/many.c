@@ -1,17 +1,11 @@
 #include "tern/hashtable_batch.h"
 
-#include <stdlib.h>
-
-#include "hashtable/batch/batch.h"
-#include "hashtable/batch/combine.h"
+#include "hashtable/batch/ask.h"
 #include "hashtable/growth/growth.h"
-#include "hashtable/batch/run.h"
 
 /* The public operations on many keys: arguments are checked here, then keys are gone through by
  * load/store where that reaches all of them, through a window of operations under way, or by call.
  */
-enum { IN_FLIGHT = 32 };
-
 /* Bytes of count things; TERN_ERR_ARGUMENT where no memory holds them. */
 static tern_status many_extent(const char *name, size_t count, size_t each, size_t *bytes) {
     if (each > 0 && count > PTRDIFF_MAX / each)
@@ -41,52 +35,36 @@ tern_flags tern_table_batch_way(tern_worker *worker, const tern_hashtable *table
     return via == TERN_AUTO ? TERN_BY_RMA : via;
 }
 
-static tern_status insert_by_call(tern_worker *worker, tern_hashtable *table,
-                                  const tern_items *items, tern_flags promise, bool local_in_place,
-                                  size_t *stored) {
-    /* Those of a counter table add different numbers. */
-    const uint64_t each = !tern_shape_counts(table->shape) && tern_batch_combines(table, items);
-    tern_insert_batch batch;
-    tern_status status =
-        tern_insert_batch_begin(&batch, worker, table, each, items->count, IN_FLIGHT);
-    if (status != TERN_OK)
-        return status;
-    batch.scatter.local_in_place = local_in_place;
-    status = tern_insert_batch_run(&batch, items);
-    tern_scatter_end(&batch.scatter);
-    *stored = batch.stored;
-    if (local_in_place && tern_growth_flushes(table, promise)) {
-        const tern_status flushed = tern_puts_flush_all(worker);
-        status = status == TERN_OK ? flushed : status;
-    }
-    return status;
+/* Which operation they are to the selector. */
+static tern_path_kind many_path(const tern_hashtable *table, const tern_items *items) {
+    return items->kind == TERN_OP_FIND       ? TERN_PATH_FIND_MANY
+           : tern_shape_counts(table->shape) ? TERN_PATH_ADD_MANY
+                                             : TERN_PATH_INSERT_MANY;
 }
 
-static tern_status insert_by_rma(tern_worker *worker, tern_hashtable *table,
-                                 const tern_items *items, tern_flags promise, size_t *stored) {
-    size_t done;
-    if (table->all_near)
-        return tern_run_insert(worker, table, items, &done, stored);
-    tern_status status = tern_window_insert(worker, table, items, stored);
-    tern_status flushed =
-        tern_growth_flushes(table, promise) ? tern_puts_flush_all(worker) : TERN_OK;
-    return status == TERN_OK ? flushed : status;
+/* Where load and store reached all, nothing is to be flushed. */
+static tern_status many_flush(tern_worker *worker, const tern_hashtable *table,
+                              const tern_items *items, tern_flags flags, bool here) {
+    if (items->kind == TERN_OP_FIND || !here || table->all_near ||
+        !tern_growth_flushes(table, tern_flags_promise(flags)))
+        return TERN_OK;
+    return tern_puts_flush_all(worker);
 }
 
-tern_status tern_items_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                              tern_flags flags, size_t *stored) {
-    const tern_flags promise = tern_flags_promise(flags);
-    *stored = 0;
-    tern_status status;
-    if (tern_table_batch_way(worker, table, TERN_PATH_INSERT_MANY, flags, items->keys,
-                             items->key_step, items->count) == TERN_BY_CALL)
-        status = insert_by_call(worker, table, items, promise, tern_flags_way(flags) == TERN_AUTO,
-                                stored);
-    else
-        status = insert_by_rma(worker, table, items, promise, stored);
-    if (status == TERN_OK && *stored < items->count)
+tern_status tern_items_do(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                          tern_flags flags, tern_outcomes *out) {
+    const bool local_in_place = tern_flags_way(flags) == TERN_AUTO;
+    const bool calls =
+        tern_table_batch_way(worker, table, many_path(table, items), flags, items->keys,
+                             items->key_step, items->count) == TERN_BY_CALL;
+    out->stored = 0;
+    tern_status status = calls ? tern_items_ask(worker, table, items, local_in_place, out)
+                               : tern_items_here(worker, table, items, out);
+    const tern_status flushed = many_flush(worker, table, items, flags, !calls || local_in_place);
+    status = status == TERN_OK ? flushed : status;
+    if (status == TERN_OK && items->kind != TERN_OP_FIND && out->stored < items->count)
         status = tern_fail(TERN_ERR_FULL, "%zu of %zu keys found no room in the table; %s",
-                           items->count - *stored, items->count, tern_table_room_remedy(table));
+                           items->count - out->stored, items->count, tern_table_room_remedy(table));
     return status;
 }
 
@@ -94,7 +72,7 @@ tern_status tern_hashtable_insert_many(tern_worker *worker, tern_hashtable *tabl
                                        const void *values, size_t count, tern_flags flags,
                                        size_t *stored) {
     static const char name[] = "tern_hashtable_insert_many";
-    size_t bytes = 0, kept = 0;
+    size_t bytes = 0;
     tern_status status =
         tern_hashtable_check(worker, table, count > 0 ? keys : name, flags, TERN_READ_ONLY, name);
     if (status == TERN_OK)
@@ -109,15 +87,42 @@ tern_status tern_hashtable_insert_many(tern_worker *worker, tern_hashtable *tabl
         status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;
-    values = values == NULL ? name : values; /* whose place matters only */
-    const tern_items items = {.keys = keys,
-                              .values = values,
+    const tern_items items = {.kind = TERN_OP_INSERT,
+                              .keys = keys,
+                              .values =
+                                  values == NULL ? name : values, /* its place alone matters */
                               .key_step = table->key_bytes,
                               .value_step = table->value_bytes,
-                              .count = count};
-    status = tern_items_insert(worker, table, &items, flags, &kept);
+                              .count = count,
+                              .owner = TERN_NOBODY};
+    tern_outcomes out = {0};
+    status = tern_items_do(worker, table, &items, flags, &out);
     if (stored != NULL)
-        *stored = kept;
+        *stored = out.stored;
+    return status;
+}
+
+tern_status tern_hashtable_add_many(tern_worker *worker, tern_hashtable *table, const void *keys,
+                                    size_t count, uint64_t delta, tern_flags flags, size_t *added) {
+    static const char name[] = "tern_hashtable_add_many";
+    tern_status status =
+        tern_hashtable_check(worker, table, count > 0 ? keys : name, flags, TERN_READ_ONLY, name);
+    if (status == TERN_OK)
+        status = tern_hashtable_check_kind(table, 1, name);
+    if (status == TERN_OK)
+        status = tern_worker_may_wait(worker, name);
+    if (status != TERN_OK)
+        return status;
+    const tern_items items = {.kind = TERN_OP_ADD,
+                              .keys = keys,
+                              .key_step = table->key_bytes,
+                              .count = count,
+                              .number = delta,
+                              .owner = TERN_NOBODY};
+    tern_outcomes out = {0};
+    status = tern_items_do(worker, table, &items, flags, &out);
+    if (added != NULL)
+        *added = out.stored;
     return status;
 }
 
@@ -147,29 +152,19 @@ static tern_status check_find(tern_worker *worker, const tern_hashtable *table, 
 tern_status tern_hashtable_find_many(tern_worker *worker, tern_hashtable *table, const void *keys,
                                      size_t count, tern_flags flags, void *values,
                                      unsigned char *found, size_t *present) {
-    size_t there = 0, done;
     tern_status status = check_find(worker, table, keys, count, flags, values, found);
     if (status != TERN_OK)
         return status;
-    const tern_flags promise = tern_flags_promise(flags);
-    const tern_flags via = tern_table_batch_way(worker, table, TERN_PATH_FIND_MANY, flags, keys,
-                                                table->key_bytes, count);
     static char nothing[1];
-    values = values == NULL ? nothing : values;
-    unsigned char *there_at = found;
-    if (found == NULL && via == TERN_BY_CALL && (there_at = malloc(count + 1)) == NULL)
-        return tern_fail(TERN_ERR_MEMORY, "no memory for a batch of %zu keys", count);
-    tern_items items = {.keys = keys, .key_step = table->key_bytes, .count = count};
-    if (via == TERN_BY_CALL)
-        status = tern_call_find_many(worker, table, keys, count, tern_flags_way(flags) == TERN_AUTO,
-                                     values, there_at, &there);
-    else if (table->all_near)
-        status = tern_run_find(worker, table, &items, promise, false, values, found, &done, &there);
-    else
-        status = tern_window_find(worker, table, &items, promise, values, found, &there);
-    if (there_at != found)
-        free(there_at);
+    const tern_items items = {.kind = TERN_OP_FIND,
+                              .promise = tern_flags_promise(flags),
+                              .keys = keys,
+                              .key_step = table->key_bytes,
+                              .count = count,
+                              .owner = TERN_NOBODY};
+    tern_outcomes out = {.values = values == NULL ? nothing : values, .found = found};
+    status = tern_items_do(worker, table, &items, flags, &out);
     if (status == TERN_OK && present != NULL)
-        *present = there;
+        *present = out.stored;
     return status;
 }

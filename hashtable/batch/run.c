@@ -1,6 +1,6 @@
 #include "hashtable/batch/run.h"
 
-#include "hashtable/op/op.h"
+#include "hashtable/op/pool.h"
 
 /* A group is looked at ahead of its turn, all its items together: what takes longest is the walk of
  * the page tables, which a prefetch waits for, and only those close together in the program
@@ -33,7 +33,7 @@ look_at(const tern_hashtable *table, const tern_items *items, size_t number, loo
     uint32_t owner = tern_hash_owner(table, hash);
     ahead->hash[number % (2 * GROUP)] = hash;
     run_prefetch(table, owner, hash);
-    return !items->own || owner == table->rank;
+    return items->owner != table->rank || owner == table->rank;
 }
 
 static bool look_ahead(const tern_hashtable *table, const tern_items *items, size_t first,
@@ -69,79 +69,94 @@ uint64_t tern_items_keys(const tern_items *items, size_t number) {
     return count;
 }
 
-void tern_items_op(const tern_items *items, size_t number, const tern_hashtable *table,
-                   tern_op *op) {
-    const char *value = items->values + number * items->value_step;
-    op->kind = TERN_OP_INSERT;
-    op->given = value;
-    if (!tern_shape_counts(table->shape))
-        return;
-    op->kind = TERN_OP_ADD;
-    if (items->counts != NULL)
-        op->number = items->each * tern_items_keys(items, number);
-    else
-        memcpy(&op->number, value, sizeof op->number);
+tern_items tern_items_of(const tern_hashtable *table, const tern_piece_head *head,
+                         const uint64_t *words) {
+    const size_t numbers = tern_piece_numbers(head->kind, head->form);
+    const size_t step = 8 * tern_item_words(table, head->kind, head->form);
+    const char *keys = (const char *)(words + numbers);
+    const char *values = keys + 8 * (size_t)table->shape.key_words;
+    const bool valued = tern_op_inserts(head->kind) || (head->form & TERN_PIECE_NUMBERED) != 0;
+    return (tern_items){.kind = head->kind,
+                        .promise = TERN_READ_WRITE,
+                        .count = head->count,
+                        .keys = keys,
+                        .values = valued ? values : NULL,
+                        .counts = head->form & TERN_PIECE_COUNTED ? keys + step - 8 : NULL,
+                        .key_step = step,
+                        .value_step = step,
+                        .number = numbers > 0 ? words[0] : 0,
+                        .desired = numbers > 1 ? words[1] : 0,
+                        .owner = table->rank};
 }
 
-static tern_status run_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                              size_t number, const uint64_t *key, uint64_t hash) {
+void tern_items_op(const tern_items *items, size_t number, tern_op *op) {
+    const char *value = items->values == NULL ? NULL : items->values + number * items->value_step;
+    op->kind = items->kind;
+    op->given = value;
+    op->number = items->number;
+    op->desired = items->desired;
+    if (op->kind != TERN_OP_ADD)
+        return;
+    if (value != NULL)
+        memcpy(&op->number, value, sizeof op->number);
+    op->number *= tern_items_keys(items, number);
+}
+
+char *tern_outcome_value(const tern_outcomes *out, const tern_hashtable *table, size_t number) {
+    const size_t place = out->packed          ? out->stored
+                         : out->place != NULL ? out->place[number]
+                                              : number;
+    return out->values + place * tern_found_bytes(table);
+}
+
+bool tern_outcome_note(tern_outcomes *out, const tern_items *items, size_t number,
+                       tern_status outcome) {
+    if (!tern_op_is_answer(outcome))
+        return false;
+    if (outcome == TERN_OK)
+        out->stored += tern_items_keys(items, number);
+    if (out->found != NULL)
+        out->found[out->place != NULL ? out->place[number] : number] = outcome == TERN_OK;
+    return true;
+}
+
+static tern_status run_one(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                           size_t number, const uint64_t *key, uint64_t hash,
+                           const tern_outcomes *out) {
     tern_op op;
-    tern_items_op(items, number, table, &op);
-    tern_op_init(&op, (tern_op_kind)op.kind, worker, table, key, hash, TERN_WRITE_ONLY);
+    if (items->kind == TERN_OP_FIND) {
+        tern_op_init(&op, TERN_OP_FIND, worker, table, key, hash, items->promise);
+        op.taken = tern_outcome_value(out, table, number);
+    } else {
+        tern_items_op(items, number, &op);
+        tern_op_init(&op, (tern_op_kind)op.kind, worker, table, key, hash, TERN_WRITE_ONLY);
+    }
     return tern_op_run(&op);
 }
 
-static tern_status insert_all(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                              size_t *done, size_t *stored) {
+static tern_status run_all(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                           tern_outcomes *out) {
     lookahead ahead;
-    *done = *stored = 0;
     bool right = look_ahead(table, items, 0, &ahead);
     for (size_t i = 0; i < items->count && right; i++) {
         uint64_t hash = ahead.hash[i % (2 * GROUP)];
         if (i % GROUP == 0)
             right = look_ahead(table, items, i + GROUP, &ahead);
         load_key(table, items, i, &ahead);
-        tern_status status = run_insert(worker, table, items, i, ahead.key, hash);
-        if (status != TERN_OK && status != TERN_ERR_FULL)
+        const tern_status status = run_one(worker, table, items, i, ahead.key, hash, out);
+        if (!tern_outcome_note(out, items, i, status))
             return status;
-        *stored += status == TERN_OK ? tern_items_keys(items, i) : 0;
-        *done = i + 1;
+        out->done = i + 1;
         run_make_progress(worker, i);
     }
     return right ? TERN_OK : run_refuse();
 }
 
-tern_status tern_run_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                            size_t *done, size_t *stored) {
-    tern_status status = insert_all(worker, table, items, done, stored);
-    tern_entries_take_effect();
+tern_status tern_items_run(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                           tern_outcomes *out) {
+    out->done = out->stored = 0;
+    const tern_status status = run_all(worker, table, items, out);
+    if (items->kind != TERN_OP_FIND)
+        tern_entries_take_effect();
     return status;
-}
-
-tern_status tern_run_find(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                          tern_flags promise, bool packed, char *values, unsigned char *found,
-                          size_t *done, size_t *present) {
-    const size_t step = tern_found_bytes(table);
-    lookahead ahead;
-    *done = *present = 0;
-    bool right = look_ahead(table, items, 0, &ahead);
-    for (size_t i = 0; i < items->count && right; i++) {
-        uint64_t hash = ahead.hash[i % (2 * GROUP)];
-        if (i % GROUP == 0)
-            right = look_ahead(table, items, i + GROUP, &ahead);
-        load_key(table, items, i, &ahead);
-        char *value = values + (packed ? *present : i) * step;
-        tern_op op;
-        tern_op_init(&op, TERN_OP_FIND, worker, table, ahead.key, hash, promise);
-        op.taken = value;
-        const tern_status status = tern_op_run(&op);
-        if (status != TERN_OK && status != TERN_ERR_NOT_FOUND)
-            return status;
-        *present += status == TERN_OK;
-        if (found != NULL)
-            found[i] = status == TERN_OK;
-        *done = i + 1;
-        run_make_progress(worker, i);
-    }
-    return right ? TERN_OK : run_refuse();
 }

@@ -8,55 +8,72 @@
  * TERN_ERR_AGAIN.
  */
 
-#include "hashtable/table.h"
+#include "hashtable/call.h"
 
-/* Keys and values, the second step bytes after the first, of their own size or padded. A counter
- * table's values are what to add, or, combined, counts of keys that each add the same. */
+/* Many operations of one kind. */
 typedef struct tern_items {
-    const char *keys, *values;
-    size_t key_step, value_step;
+    uint8_t kind;       /* of tern_op_kind */
+    tern_flags promise; /* of finds */
     size_t count;
-    bool own;           /* from a message: a key of another rank's part is TERN_ERR_ARGUMENT */
+    const char *keys;   /* of their own size or padded, the second key_step bytes after the first */
+    const char *values; /* of inserts; of adds what each adds, or NULL: number. value_step apart */
     const char *counts; /* of the keys that an item is for, value_step apart; NULL: one each */
-    uint64_t each;      /* with counts, in a counter table: what each key adds */
+    size_t key_step, value_step;
+    uint64_t number, desired; /* as in an op, for each key */
+    uint32_t owner; /* of all keys; TERN_NOBODY: of some this rank, of some others. Where it is this
+                       rank, a key of another is TERN_ERR_ARGUMENT */
 } tern_items;
+
+/* What has come of items, and where it goes. */
+typedef struct tern_outcomes {
+    char *values;         /* of finds */
+    unsigned char *found; /* 1 or 0 for each; NULL: not wanted */
+    const size_t *place;  /* of each item in these; NULL: its number */
+    bool packed;          /* values lie one behind the other, whatever their place */
+    size_t done;   /* [out] items gone through: all if TERN_OK, else those before the one that
+                      failed */
+    size_t stored; /* [out] keys of these that were stored, counted or found */
+} tern_outcomes;
 
 /* Bytes of what a find returns. */
 static inline size_t tern_found_bytes(const tern_hashtable *table) {
     return tern_shape_counts(table->shape) ? sizeof(uint64_t) : table->value_bytes;
 }
 
+/* The items of a message whose head says so, and whose words are behind it; of this rank. */
+tern_items tern_items_of(const tern_hashtable *table, const tern_piece_head *head,
+                         const uint64_t *words);
+
 /* Keys that an item is for. */
 uint64_t tern_items_keys(const tern_items *items, size_t number);
-/* Sets the kind of an op that inserts or adds an item, and what it is given. */
+/* Sets the kind of an item's op, and what it is given. */
 struct tern_op;
-void tern_items_op(const tern_items *items, size_t number, const tern_hashtable *table,
-                   struct tern_op *op);
+void tern_items_op(const tern_items *items, size_t number, struct tern_op *op);
+/* Where the value of a find goes. */
+char *tern_outcome_value(const tern_outcomes *out, const tern_hashtable *table, size_t number);
+/* Notes what has come of an item. Whether that is no error: keys that are absent or find no room
+ * are passed over. */
+bool tern_outcome_note(tern_outcomes *out, const tern_items *items, size_t number,
+                       tern_status outcome);
 
-/* Inserts or adds. Keys that find no room are passed over. Flushes nothing. [out] done: items gone
- * through, all if TERN_OK, else those before the one that failed; [out] stored: keys of these. */
-tern_status tern_run_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                            size_t *done, size_t *stored);
+/* Does items one after the other. Flushes nothing. */
+tern_status tern_items_run(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                           tern_outcomes *out);
 
-/* The same by the way that is asked for, for whatever parts: tern_hashtable_insert_many, without
- * its checks. TERN_ERR_FULL if any found no room. */
-tern_status tern_items_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                              tern_flags flags, size_t *stored);
+/* batch.c: the same by the cheapest way that this rank has: adds in groups, one after the other, or
+ * in a window. What an owner does in a handler, and what goes by RMA. */
+tern_status tern_items_here(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                            tern_outcomes *out);
 
-/* [out] values: one at the place of each item, or, packed, those that were found one after the
- * other; found: 1 or 0 for each item, or NULL; present: how many were. done as above. */
-tern_status tern_run_find(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                          tern_flags promise, bool packed, char *values, unsigned char *found,
-                          size_t *done, size_t *present);
+/* many.c: the same by the way that flags ask for, TERN_ERR_FULL if any found no room. */
+tern_status tern_items_do(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                          tern_flags flags, tern_outcomes *out);
 
 /*
  * window.c: the same where some parts are remote. Several keys are under way at once, each of which
  * takes round trips.
  */
-tern_status tern_window_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                               size_t *stored);
-tern_status tern_window_find(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                             tern_flags promise, char *values, unsigned char *found,
-                             size_t *present);
+tern_status tern_items_window(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                              tern_outcomes *out);
 
 #endif

@@ -18,6 +18,7 @@ static tern_status scatter_begin(tern_scatter *scatter, tern_worker *worker, ter
                               .limit = limit,
                               .answer = malloc(ops->answer_bytes),
                               .open = calloc(table->ranks, sizeof *scatter->open)};
+    scatter->head.head = tern_table_head_to(table);
     if (scatter->open != NULL && scatter->answer != NULL)
         return TERN_OK;
     free(scatter->open);
@@ -26,20 +27,27 @@ static tern_status scatter_begin(tern_scatter *scatter, tern_worker *worker, ter
 }
 
 tern_status tern_scatter_begin(tern_scatter *scatter, tern_worker *worker, tern_hashtable *table,
-                               const tern_scatter_ops *ops, size_t item_words, size_t answer_bytes,
-                               size_t expected, uint32_t limit) {
-    /* An answer has a head of its own, and a flag for each item. */
-    const size_t answer_room = tern_call_room(table->context) - TERN_PIECE_ITEMS - 16;
-    size_t room = tern_call_room(table->context) - sizeof(tern_piece_head), item = 8 * item_words;
+                               const tern_scatter_ops *ops, uint8_t kind, uint8_t form,
+                               const uint64_t *number, size_t answer_bytes, size_t expected,
+                               uint32_t limit) {
+    const size_t item_words = tern_item_words(table, kind, form),
+                 numbers = tern_piece_numbers(kind, form);
+    const size_t room = tern_call_room(table->context) - tern_piece_bytes(table, kind, form, 0);
     size_t items = scatter_smaller(scatter_smaller(TERN_PIECE_ITEMS, expected),
-                                   scatter_smaller(room, TERN_PIECE_BYTES) / item);
-    if (answer_bytes > 0)
-        items =
-            scatter_smaller(items, scatter_smaller(answer_room, TERN_PIECE_BYTES) / answer_bytes);
+                                   scatter_smaller(room, TERN_PIECE_BYTES) / (8 * item_words));
+    if (answer_bytes > 0) {
+        const size_t answer = tern_call_room(table->context) - sizeof(tern_found_late);
+        items = scatter_smaller(items, scatter_smaller(answer, TERN_PIECE_BYTES) / answer_bytes);
+    }
     items = items > 0 ? items : 1;
     tern_status status =
-        scatter_begin(scatter, worker, table, ops, items * item_words, items, limit);
+        scatter_begin(scatter, worker, table, ops, numbers + items * item_words, items, limit);
     scatter->item_words = (uint32_t)item_words;
+    scatter->head.kind = kind;
+    scatter->head.form = form;
+    scatter->numbers = (uint32_t)numbers;
+    if (numbers > 0)
+        memcpy(scatter->number, number, numbers * sizeof *number);
     return status;
 }
 
@@ -75,11 +83,12 @@ static tern_status scatter_start(tern_scatter *s, tern_scatter_piece *piece);
 
 /* The rest of a piece, of which the owner has gone through done. */
 static tern_status start_rest(tern_scatter *s, tern_scatter_piece *piece, uint32_t done) {
-    const uint32_t first = piece->at[done];
+    const uint32_t first = piece->at[0], gone = piece->at[done] - first;
     piece->count -= done;
     for (uint32_t i = 0; i <= piece->count; i++)
-        piece->at[i] = piece->at[i + done] - first;
-    memmove(piece->words, piece->words + first, 8 * (size_t)piece->at[piece->count]);
+        piece->at[i] = piece->at[i + done] - gone;
+    memmove(piece->words + first, piece->words + first + gone,
+            8 * (size_t)(piece->at[piece->count] - first));
     memmove(piece->number, piece->number + done, piece->count * sizeof *piece->number);
     return scatter_start(s, piece);
 }
@@ -119,8 +128,9 @@ static tern_status scatter_start(tern_scatter *s, tern_scatter_piece *piece) {
     tern_status status;
     if (s->ops->numbered)
         /* R4 */
-        piece->head.word = atomic_fetch_add_explicit(&sent, 1, memory_order_relaxed);
-    piece->landed = false;
+        piece->head.number = (uint32_t)atomic_fetch_add_explicit(&sent, 1, memory_order_relaxed);
+    piece->head.count = (uint16_t)piece->count;
+    piece->landed = 0;
     for (;;) {
         status = tern_answer_ask(
             s->worker, tern_table_worker(s->table, piece->owner), s->ops->function, &piece->head,
@@ -182,36 +192,21 @@ static tern_status scatter_open_piece(tern_scatter *s, uint32_t owner) {
     *piece = (tern_scatter_piece){.owner = owner,
                                   .number = (size_t *)(void *)(piece->words + words),
                                   .at = (uint32_t *)(void *)(piece->words + words + items),
-                                  .head = {tern_table_head_to(s->table), s->word}};
-    piece->at[0] = 0;
+                                  .head = s->head};
+    piece->at[0] = s->numbers;
+    memcpy(piece->words, s->number, s->numbers * sizeof *s->number);
     s->open[owner] = piece;
     return TERN_OK;
 }
 
-tern_status tern_scatter_item(tern_scatter *scatter, uint32_t owner, size_t number, size_t size,
-                              uint64_t **words) {
-    if (__builtin_expect(scatter->open[owner] == NULL, 0)) {
-        tern_status status = scatter_open_piece(scatter, owner);
-        if (status != TERN_OK)
-            return status;
-    }
+tern_status tern_scatter_make_room(tern_scatter *scatter, uint32_t owner, size_t size) {
     tern_scatter_piece *piece = scatter->open[owner];
-    const uint32_t at = piece->at[piece->count];
-    if (__builtin_expect(at + size > scatter->piece_words || piece->count == scatter->piece_items,
-                         0)) {
-        tern_status status = scatter_dispatch(scatter, owner);
-        return status == TERN_OK ? tern_scatter_item(scatter, owner, number, size, words) : status;
-    }
-    piece->number[piece->count] = number;
-    piece->at[piece->count + 1] = at + (uint32_t)size;
-    *words = piece->words + at;
-    return TERN_OK;
-}
-
-tern_status tern_scatter_written(tern_scatter *scatter, uint32_t owner) {
-    if (++scatter->open[owner]->count < scatter->piece_items)
-        return TERN_OK;
-    return scatter_dispatch(scatter, owner);
+    const bool full = piece != NULL && (piece->count == scatter->piece_items ||
+                                        piece->at[piece->count] + size > scatter->piece_words);
+    const tern_status status = full ? scatter_dispatch(scatter, owner) : TERN_OK;
+    if (status != TERN_OK || scatter->open[owner] != NULL)
+        return status;
+    return scatter_open_piece(scatter, owner);
 }
 
 tern_status tern_scatter_send_to(tern_scatter *scatter, uint32_t owner) {
@@ -225,26 +220,6 @@ tern_status tern_scatter_send(tern_scatter *scatter) {
         first = first == TERN_OK || status == TERN_ERR_AGAIN ? status : first;
     }
     return first;
-}
-
-tern_status tern_scatter_keys(tern_scatter *scatter, const char *keys, size_t count) {
-    const tern_hashtable *table = scatter->table;
-    for (size_t i = 0; i < count; i++) {
-        const char *key = keys + i * table->key_bytes;
-        const uint32_t owner = tern_hash_owner(table, tern_hash_of_bytes(table, key));
-        uint64_t *words;
-        tern_status status = tern_scatter_item(scatter, owner, i, scatter->item_words, &words);
-        if (status != TERN_OK)
-            return status;
-        if (table->key_bytes == 8)
-            memcpy(words, key, 8);
-        else
-            tern_words_fill(words, table->shape.key_words, key, table->key_bytes);
-        status = tern_scatter_written(scatter, owner);
-        if (status != TERN_OK)
-            return status;
-    }
-    return tern_scatter_send(scatter);
 }
 
 tern_status tern_scatter_wait(tern_scatter *scatter) {
@@ -265,19 +240,4 @@ void tern_scatter_end(tern_scatter *scatter) {
         free(scatter->open[owner]);
     free(scatter->open);
     free(scatter->answer);
-}
-
-tern_status tern_piece_read(tern_call_info *call, const void *message, size_t bytes,
-                            tern_item_kind kind, tern_hashtable **table, size_t *count) {
-    const tern_piece_head *head = message;
-    tern_hashtable *t = tern_table_of_call(call->worker, message, bytes, sizeof *head);
-    if (t == NULL)
-        return tern_callee_missing(call->worker->context, "hash table");
-    size_t words = tern_item_words(t, kind);
-    size_t items = (bytes - sizeof *head) / (8 * words);
-    if (bytes != sizeof *head + 8 * words * items || items == 0 || items > TERN_PIECE_ITEMS)
-        return tern_fail(TERN_ERR_ARGUMENT, "a batch of %zu bytes is not of whole items", bytes);
-    *table = t;
-    *count = items;
-    return TERN_OK;
 }

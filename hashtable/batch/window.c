@@ -3,103 +3,71 @@
 
 enum { ITEMS_PER_PROGRESS = 1024 };
 
-/* Begins the op of an item as soon as the window takes it. ended: is told of each op that has come
- * to its end; an error of it ends the batch. */
-typedef tern_status window_ended(void *batch, const tern_op *op, size_t number);
+typedef struct window_batch {
+    tern_op_window window;
+    const tern_items *items;
+    tern_outcomes *out;
+} window_batch;
 
-static tern_status window_end_one(tern_op_window *w, window_ended *ended, void *batch) {
+/* An error of the oldest op ends the batch. */
+static tern_status window_end_one(window_batch *b) {
     size_t number;
-    const tern_op *op = tern_op_window_end(w, &number);
-    return ended(batch, op, number);
+    const tern_op *op = tern_op_window_end(&b->window, &number);
+    return tern_outcome_note(b->out, b->items, number, op->outcome) ? TERN_OK : op->outcome;
 }
 
-static tern_status window_add(tern_op_window *w, tern_op *op, const tern_items *items, size_t i,
-                              tern_flags promise, window_ended *ended, void *batch) {
-    const char *key = items->keys + i * items->key_step;
+/* Begins the op of an item as soon as the window takes it. */
+static tern_status window_add(window_batch *b, size_t i) {
+    tern_op_window *w = &b->window;
+    const char *key = b->items->keys + i * b->items->key_step;
     const uint64_t hash = tern_hash_of_bytes(w->table, key);
+    const bool finds = b->items->kind == TERN_OP_FIND;
     tern_status status = TERN_OK;
-    while (!tern_op_window_takes(w, op, hash) && status == TERN_OK)
-        status = window_end_one(w, ended, batch);
+    tern_op op;
+    tern_items_op(b->items, i, &op);
+    if (finds)
+        op.taken = tern_outcome_value(b->out, w->table, i);
+    while (!tern_op_window_takes(w, &op, hash) && status == TERN_OK)
+        status = window_end_one(b);
     if (status != TERN_OK)
         return status;
-    tern_op_init(op, (tern_op_kind)op->kind, w->worker, w->table, NULL, hash, promise);
-    tern_op_window_begin(w, op, key, i);
+    tern_op_init(&op, (tern_op_kind)op.kind, w->worker, w->table, NULL, hash,
+                 finds ? b->items->promise : TERN_WRITE_ONLY);
+    tern_op_window_begin(w, &op, key, i);
     if (i % ITEMS_PER_PROGRESS == ITEMS_PER_PROGRESS - 1)
         (void)tern_progress_round(w->worker);
     return TERN_OK;
 }
 
 /* Whatever happened: what is under way writes into the window. */
-static tern_status window_finish(tern_op_window *w, tern_status status, window_ended *ended,
-                                 void *batch) {
-    while (!tern_op_window_is_empty(w)) {
-        const tern_status last = window_end_one(w, ended, batch);
+static tern_status window_finish(window_batch *b, tern_status status) {
+    while (!tern_op_window_is_empty(&b->window)) {
+        const tern_status last = window_end_one(b);
         status = status == TERN_OK ? last : status;
     }
-    tern_op_window_close(w);
+    tern_op_window_close(&b->window);
     if (status == TERN_OK)
         tern_error_clear();
-    return status == TERN_OK ? TERN_OK : tern_op_window_failure(w);
+    return status == TERN_OK ? TERN_OK : tern_op_window_failure(&b->window);
 }
 
-typedef struct inserts {
-    const tern_items *items;
-    size_t *stored;
-} inserts;
-
-static tern_status insert_ended(void *batch, const tern_op *op, size_t number) {
-    const inserts *b = batch;
-    if (op->outcome == TERN_OK)
-        *b->stored += tern_items_keys(b->items, number);
-    return op->outcome == TERN_ERR_FULL ? TERN_OK : op->outcome;
-}
-
-tern_status tern_window_insert(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                               size_t *stored) {
-    inserts batch = {items, stored};
-    tern_op_window w;
-    size_t done;
-    *stored = 0;
-    if (!table->owners_put) /* an op locks its bucket, and so is brought to its end at once */
-        return tern_run_insert(worker, table, items, &done, stored);
-    tern_status status = tern_op_window_open(&w, worker, table);
+tern_status tern_items_window(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                              tern_outcomes *out) {
+    const bool finds = items->kind == TERN_OP_FIND;
+    window_batch batch = {.items = items, .out = out};
+    /* An op that locks its bucket is brought to its end at once. */
+    if (!finds && !table->owners_put)
+        return tern_items_run(worker, table, items, out);
+    out->done = out->stored = 0;
+    tern_status status = tern_op_window_open(&batch.window, worker, table);
     if (status != TERN_OK)
         return status;
-    for (size_t i = 0; i < items->count && status == TERN_OK; i++) {
-        tern_op op;
-        tern_items_op(items, i, table, &op);
-        status = window_add(&w, &op, items, i, TERN_WRITE_ONLY, insert_ended, &batch);
-    }
-    status = window_finish(&w, status, insert_ended, &batch);
-    tern_entries_take_effect();
+    for (size_t i = 0; i < items->count && status == TERN_OK; i++)
+        status = window_add(&batch, i);
+    status = window_finish(&batch, status);
+    if (status == TERN_OK)
+        out->done = items->count;
+    if (!finds)
+        tern_entries_take_effect();
     return status;
-}
-
-typedef struct finds {
-    unsigned char *found;
-    size_t *present;
-} finds;
-
-static tern_status find_ended(void *batch, const tern_op *op, size_t number) {
-    const finds *b = batch;
-    *b->present += op->outcome == TERN_OK;
-    if (b->found != NULL)
-        b->found[number] = op->outcome == TERN_OK;
-    return op->outcome == TERN_ERR_NOT_FOUND ? TERN_OK : op->outcome;
-}
-
-tern_status tern_window_find(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                             tern_flags promise, char *values, unsigned char *found,
-                             size_t *present) {
-    finds batch = {found, present};
-    tern_op_window w;
-    *present = 0;
-    tern_status status = tern_op_window_open(&w, worker, table);
-    if (status != TERN_OK)
-        return status;
-    for (size_t i = 0; i < items->count && status == TERN_OK; i++) {
-        tern_op op = {.kind = TERN_OP_FIND, .taken = values + i * tern_found_bytes(table)};
-        status = window_add(&w, &op, items, i, promise, find_ended, &batch);
-    }
-    return window_finish(&w, status, find_ended, &batch);
 }

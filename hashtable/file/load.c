@@ -48,10 +48,15 @@ static tern_status insert_block(const tern_file_reader *r, tern_hashtable *table
             return tern_fail(TERN_ERR_ARGUMENT, "'%s' is damaged: no counter is %lld", r->path,
                              (long long)count);
     }
-    const tern_items items = {
-        .keys = keys, .values = values, .key_step = step, .value_step = step, .count = records};
-    size_t stored;
-    return tern_items_insert(r->worker, table, &items, TERN_WRITE_ONLY, &stored);
+    const tern_items items = {.kind = h->kind == TERN_FILE_COUNTERS ? TERN_OP_ADD : TERN_OP_INSERT,
+                              .keys = keys,
+                              .values = values,
+                              .key_step = step,
+                              .value_step = step,
+                              .count = records,
+                              .owner = TERN_NOBODY};
+    tern_outcomes out = {0};
+    return tern_items_do(r->worker, table, &items, TERN_WRITE_ONLY, &out);
 }
 
 static tern_status insert_blocks(tern_file_reader *r, tern_hashtable *table) {

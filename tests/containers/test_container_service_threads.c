@@ -6,7 +6,7 @@
 
 #include "thread_tools.h"
 
-#include "hashtable/call.h"
+#include "hashtable/batch/ask.h"
 #include "hashtable/op/op.h"
 #include "map/block.h"
 #include "map/call.h"

@@ -396,7 +396,7 @@ struct adds {
     }
 };
 
-struct batches { /* of inserts: tern_run_insert, and a call's handler */
+struct batches { /* of inserts: tern_items_run, here or in a call's handler */
     static void prepare(bucket &b) { b.start(false); }
     static void change(bucket &b) {
         state_cas(b.state, FREE, TAKEN);

@@ -55,7 +55,7 @@ static void kinds_are_told_apart(void) {
     if (!EXPECT_OK(tern_hashtable_create(f.worker, &wanted, &table)) ||
         !EXPECT_OK(tern_queue_create(f.worker, &options, &queue)))
         return;
-    const tern_function one = function_of(f.context, "tern_hashtable_on_op"),
+    const tern_function one = function_of(f.context, "tern_hashtable_on_ops"),
                         pop = function_of(f.context, "tern_queue_on_pop");
     const uint64_t nonces[] = {queue->nonce, table->nonce};
     struct {

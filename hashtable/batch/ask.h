@@ -1,0 +1,43 @@
+#ifndef TERN_HASHTABLE_BATCH_ASK_H
+#define TERN_HASHTABLE_BATCH_ASK_H
+
+/* The origin's side of operations by call: one op, a batch of items, or a buffer, which is a batch
+ * that stays open. What the owner does with their message is in serve.c. */
+
+#include "hashtable/batch/run.h"
+#include "hashtable/batch/scatter.h"
+
+/* Has the owner do an op with all its arguments. request: NULL, and the outcome is waited for; else
+ * it returns with the call under way, whose result is the op's. */
+tern_status tern_op_call(tern_op *op, tern_request *request);
+
+/* Items of one kind that go to their owners in pieces. */
+typedef struct tern_item_batch {
+    tern_scatter scatter;
+    uint64_t stored;  /* keys that are known to be stored, counted or found */
+    uint64_t refused; /* keys that found no room */
+    char *values;     /* of finds, where their values and flags go, as of tern_outcomes */
+    unsigned char *found;
+} tern_item_batch;
+
+/* Whether a ring takes a piece of one item. */
+bool tern_item_batch_fits(const tern_hashtable *table, uint8_t kind, uint8_t form);
+
+/* number: of all items, as many as the kind has. Others as of tern_scatter_begin.
+ * TERN_ERR_UNSUPPORTED: no ring takes a piece of one item, or its answer. */
+tern_status tern_item_batch_begin(tern_item_batch *batch, tern_worker *worker,
+                                  tern_hashtable *table, uint8_t kind, uint8_t form,
+                                  const uint64_t *number, size_t expected, uint32_t limit);
+
+/* Gathers an item; tern_scatter_written comes next. value: of an insert its value, of a numbered
+ * add what it adds; number: of a find its place in the batch, else the keys that it is for. [out]
+ * owner. TERN_ERR_MEMORY: it is not taken. */
+tern_status tern_item_batch_gather(tern_item_batch *batch, const void *key, const void *value,
+                                   size_t number, uint32_t *owner);
+
+/* Gathers items, equal keys combined where that pays, sends them, and waits. local_in_place: those
+ * of this node are done in place. Arguments as of tern_items_run. */
+tern_status tern_items_ask(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                           bool local_in_place, tern_outcomes *out);
+
+#endif
