@@ -2,7 +2,7 @@
 
 #include "hashtable/call.h"
 #include "hashtable/near/scratch.h"
-#include "map/call.h"
+#include "map/op/message.h"
 #include "src/log.h"
 #include "tern/message.h"
 

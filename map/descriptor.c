@@ -43,7 +43,7 @@ void tern_map_key_make(const tern_map *map, const void *bytes, size_t size, tern
 void tern_map_descriptor_make(const tern_map *map, const tern_map_key *key, const void *value,
                               size_t value_bytes, tern_map_descriptor *d) {
     memset(d->words, 0, 8 * tern_map_descriptor_words(map));
-    d->words[0] = (uint64_t)value_bytes << 32 | key->size;
+    d->words[0] = tern_map_lengths(key->size, value_bytes);
     if (!tern_map_descriptor_is_small(map, d->words)) {
         d->words[1] = key->seed << 32;
         return;

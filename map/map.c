@@ -1,7 +1,7 @@
 #include "tern/map.h"
 
-#include "map/call.h"
-#include "map/map.h"
+#include "map/op/op.h"
+#include "src/progress/progress.h"
 
 /* The public operations on one key. They check their arguments, and then do the operation by RMA or
  * by a call. An owner does operations on its own keys in place either way. */
@@ -54,70 +54,53 @@ bool tern_map_in_place(tern_worker *worker, const tern_map *map, uint32_t owner,
     return true;
 }
 
-/* Makes the block before the descriptor that names it. */
-static tern_status put_in_place(tern_worker *worker, const tern_map *map, uint32_t owner,
-                                tern_map_insertion *in) {
-    const bool large = !tern_map_descriptor_is_small(map, in->d.words);
-    tern_status status = TERN_OK;
-    if (large)
-        status = tern_block_make(worker, map, in->key, in->value,
-                                 tern_map_descriptor_value_bytes(in->d.words), &in->d);
-    if (status != TERN_OK)
-        return status;
-    status = tern_map_put(worker, map, in);
-    const bool unknown = tern_map_put_is_uncertain(status) && map->table->part[owner].near == NULL;
-    if (large && !unknown && (status != TERN_OK || !tern_map_insertion_is_stored(in)))
-        tern_block_free(worker, map, tern_block_place(in->d.words));
-    return status;
+/* Does a change, here or by a call, and gives back what it has replaced. */
+TERN_ALWAYS_INLINE tern_status map_change(tern_map_op *m, tern_flags flags, const char *name) {
+    tern_worker *worker = tern_map_op_worker(m);
+    const tern_map *map = m->map;
+    m->at_hand = tern_map_in_handler(worker);
+    const tern_path_target target = tern_table_target(map->table, m->owner);
+    const tern_pick pick = tern_path_take(worker, TERN_PATH_INSERT, &target, tern_flags_way(flags),
+                                          map->table->call_only ? TERN_BY_CALL : TERN_AUTO);
+    tern_status status = tern_map_may_run(worker, map, m->owner, pick.via, name);
+    if (status == TERN_OK) {
+        m->by_call = !tern_map_in_place(worker, map, m->owner, pick.via);
+        status = tern_map_op_run(m);
+    }
+    tern_selector_done(worker, &pick, &target, status);
+    tern_block_free(worker, map, m->old);
+    return tern_hashtable_outcome(map->table, m->owner, status);
 }
 
-tern_status tern_map_insertion_do(tern_worker *worker, const tern_map *map, uint32_t owner,
-                                  bool by_call, tern_map_insertion *in) {
-    return by_call ? tern_map_call_put(worker, map, owner, in)
-                   : put_in_place(worker, map, owner, in);
-}
-
-static tern_status map_insert(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
-                              const void *value, size_t value_bytes, bool only_new,
-                              tern_flags flags, int *existed, const char *name) {
+static tern_status map_insert(tern_op_kind kind, tern_worker *worker, tern_map *map,
+                              const void *key, size_t key_bytes, const void *value,
+                              size_t value_bytes, tern_flags flags, int *existed,
+                              const char *name) {
     tern_status status = tern_map_check(worker, map, key, key_bytes, flags, TERN_READ_ONLY, name);
     if (status == TERN_OK)
         status = tern_map_check_value(value, value_bytes, name);
     if (status != TERN_OK)
         return status;
-    tern_map_key k;
-    tern_map_key_make(map, key, key_bytes, &k);
-    const uint32_t owner = tern_hash_owner(map->table, k.hash);
-    tern_map_insertion in;
-    tern_map_insertion_begin(&k, value, tern_flags_promise(flags), &in);
-    tern_map_descriptor_make(map, &k, value, value_bytes, &in.d);
-    in.only_new = only_new;
-    in.own_only = tern_map_in_handler(worker);
-    const tern_path_target target = tern_table_target(map->table, owner);
-    const tern_pick pick = tern_path_take(worker, TERN_PATH_INSERT, &target, tern_flags_way(flags),
-                                          map->table->call_only ? TERN_BY_CALL : TERN_AUTO);
-    status = tern_map_may_run(worker, map, owner, pick.via, name);
-    if (status == TERN_OK)
-        status = tern_map_insertion_do(worker, map, owner,
-                                       !tern_map_in_place(worker, map, owner, pick.via), &in);
-    tern_selector_done(worker, &pick, &target, status);
-    tern_block_free(worker, map, in.old);
+    tern_map_op m;
+    tern_map_key_make(map, key, key_bytes, &m.key);
+    tern_map_op_init_change(&m, kind, worker, map, tern_flags_promise(flags), value, value_bytes);
+    status = map_change(&m, flags, name);
     if (status == TERN_OK && existed != NULL)
-        *existed = in.existed;
-    return tern_hashtable_outcome(map->table, owner, status);
+        *existed = m.existed;
+    return status;
 }
 
 tern_status tern_map_insert(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
                             const void *value, size_t value_bytes, tern_flags flags, int *existed) {
-    return map_insert(worker, map, key, key_bytes, value, value_bytes, false, flags, existed,
-                      "tern_map_insert");
+    return map_insert(TERN_OP_INSERT, worker, map, key, key_bytes, value, value_bytes, flags,
+                      existed, "tern_map_insert");
 }
 
 tern_status tern_map_insert_new(tern_worker *worker, tern_map *map, const void *key,
                                 size_t key_bytes, const void *value, size_t value_bytes,
                                 tern_flags flags, int *existed) {
-    return map_insert(worker, map, key, key_bytes, value, value_bytes, true, flags, existed,
-                      "tern_map_insert_new");
+    return map_insert(TERN_OP_INSERT_NEW, worker, map, key, key_bytes, value, value_bytes, flags,
+                      existed, "tern_map_insert_new");
 }
 
 tern_status tern_map_erase(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
@@ -126,21 +109,78 @@ tern_status tern_map_erase(tern_worker *worker, tern_map *map, const void *key, 
     tern_status status = tern_map_check(worker, map, key, key_bytes, flags, TERN_READ_ONLY, name);
     if (status != TERN_OK)
         return status;
-    tern_map_key k;
-    tern_map_key_make(map, key, key_bytes, &k);
-    const uint32_t owner = tern_hash_owner(map->table, k.hash);
-    tern_ptr old = TERN_NULL;
-    const tern_path_target target = tern_table_target(map->table, owner);
-    const tern_pick pick = tern_path_take(worker, TERN_PATH_INSERT, &target, tern_flags_way(flags),
+    tern_map_op m;
+    tern_map_key_make(map, key, key_bytes, &m.key);
+    tern_map_op_init(&m, TERN_OP_ERASE, worker, map, TERN_READ_WRITE);
+    return map_change(&m, flags, name);
+}
+
+/* The whole of a find, by RMA or by call. value_bytes: NULL, or set on TERN_OK, and where the value
+ * has too little room. */
+static tern_status map_find(tern_map_op *m, tern_flags flags, const char *name,
+                            size_t *value_bytes) {
+    tern_worker *worker = tern_map_op_worker(m);
+    const tern_map *map = m->map;
+    const size_t room = m->room;
+    const tern_path_target target = tern_table_target(map->table, m->owner);
+    const tern_pick pick = tern_path_take(worker, TERN_PATH_FIND, &target, tern_flags_way(flags),
                                           map->table->call_only ? TERN_BY_CALL : TERN_AUTO);
-    status = tern_map_may_run(worker, map, owner, pick.via, name);
-    if (status == TERN_OK && tern_map_in_place(worker, map, owner, pick.via))
-        status = tern_map_remove(worker, map, &k, tern_map_in_handler(worker), &old);
-    else if (status == TERN_OK)
-        status = tern_map_call_remove(worker, map, owner, &k, &old);
+    m->by_call = !tern_map_in_place(worker, map, m->owner, pick.via);
+    tern_status status = m->by_call ? tern_worker_may_wait(worker, name) : TERN_OK;
+    m->value_bytes = 0;
+    if (status == TERN_OK)
+        status = tern_map_op_run(m);
     tern_selector_done(worker, &pick, &target, status);
-    tern_block_free(worker, map, old);
-    return tern_hashtable_outcome(map->table, owner, status);
+    if (value_bytes != NULL &&
+        (status == TERN_OK || (status == TERN_ERR_RANGE && m->value_bytes > room)))
+        *value_bytes = m->value_bytes;
+    return tern_hashtable_outcome(map->table, m->owner, status);
+}
+
+tern_status tern_map_find(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
+                          tern_flags flags, void *value, size_t room, size_t *value_bytes) {
+    static const char name[] = "tern_map_find";
+    tern_status status = tern_map_check(worker, map, key, key_bytes, flags, TERN_WRITE_ONLY, name);
+    if (status == TERN_OK && value == NULL && room > 0)
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", name);
+    if (status != TERN_OK)
+        return status;
+    tern_map_op m;
+    tern_map_key_make(map, key, key_bytes, &m.key);
+    tern_map_op_init_find(&m, worker, map, tern_flags_promise(flags), value, room);
+    return map_find(&m, flags, name, value_bytes);
+}
+
+/* A value that an answer to a call holds comes into room on the stack, and so costs no second
+ * trip. */
+tern_status tern_map_find_alloc(tern_worker *worker, tern_map *map, const void *key,
+                                size_t key_bytes, tern_flags flags, void **value,
+                                size_t *value_bytes) {
+    static const char name[] = "tern_map_find_alloc";
+    tern_status status = tern_map_check(worker, map, key, key_bytes, flags, TERN_WRITE_ONLY, name);
+    if (status == TERN_OK && (value == NULL || value_bytes == NULL))
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
+                           value == NULL ? "value" : "value_bytes");
+    if (status != TERN_OK)
+        return status;
+    char room[TERN_RESULT_MAX];
+    tern_map_op m;
+    tern_map_key_make(map, key, key_bytes, &m.key);
+    tern_map_op_init_find(&m, worker, map, tern_flags_promise(flags), room, sizeof room);
+    m.allocates = true;
+    status = map_find(&m, flags, name, NULL);
+    if (status == TERN_OK && m.value == room) {
+        status = tern_map_op_allocate(&m, m.value_bytes > 0 ? m.value_bytes : 1);
+        if (status == TERN_OK)
+            memcpy(m.value, room, m.value_bytes);
+    }
+    if (status != TERN_OK) {
+        free(m.allocated);
+        return status;
+    }
+    *value = m.allocated;
+    *value_bytes = m.value_bytes;
+    return TERN_OK;
 }
 
 uint32_t tern_map_owner(const tern_map *map, const void *key, size_t key_bytes) {

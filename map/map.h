@@ -78,6 +78,10 @@ static inline size_t tern_map_descriptor_words(const tern_map *map) {
     return 1 + map->inline_bytes / 8;
 }
 
+/* The first word of a descriptor. */
+static inline uint64_t tern_map_lengths(size_t key_bytes, size_t value_bytes) {
+    return (uint64_t)value_bytes << 32 | key_bytes;
+}
 static inline size_t tern_map_descriptor_key_bytes(const uint64_t *d) { return d[0] & UINT32_MAX; }
 static inline size_t tern_map_descriptor_value_bytes(const uint64_t *d) { return d[0] >> 32; }
 
@@ -116,38 +120,6 @@ void tern_map_descriptor_make(const tern_map *map, const tern_map_key *key, cons
  * program says which keys are the same. */
 bool tern_map_descriptor_is_of(const tern_map *map, const uint64_t *d, const tern_map_key *key);
 
-/* An insert of a key, and what came of it. */
-typedef struct tern_map_insertion {
-    const tern_map_key *key;
-    const void *value; /* used only if the descriptor is large */
-    bool only_new;     /* leaves a key that is there alone */
-    /* NULL, or the only descriptor that is replaced: the operation has read it before. */
-    const tern_map_descriptor *expected;
-    tern_flags promise;
-    bool own_only; /* replaces no block of another rank: TERN_ERR_STATE */
-    tern_map_descriptor d;
-    bool existed; /* [out] the key was there; with expected, and was replaced */
-    tern_ptr old; /* [out] the block that was replaced, or TERN_NULL; the caller gives it back */
-} tern_map_insertion;
-
-/* An insertion that replaces any value, and has no descriptor yet. */
-static inline void tern_map_insertion_begin(const tern_map_key *key, const void *value,
-                                            tern_flags promise, tern_map_insertion *in) {
-    in->key = key;
-    in->value = value;
-    in->only_new = false;
-    in->expected = NULL;
-    in->promise = promise;
-    in->own_only = false;
-    in->existed = false;
-    in->old = TERN_NULL;
-}
-
-/* Whether an insertion whose status is TERN_OK has stored its descriptor. */
-static inline bool tern_map_insertion_is_stored(const tern_map_insertion *in) {
-    return !(in->only_new && in->existed) && !(in->expected != NULL && !in->existed);
-}
-
 /* The first steps of every operation on one key. */
 
 /* Checks the arguments that all operations have. name: the public function, for messages. */
@@ -177,47 +149,6 @@ tern_status tern_map_may_run(const tern_worker *worker, const tern_map *map, uin
 /* Whether this process does the operation itself: an operation by RMA, or one by call on a key of
  * its own. The latter makes progress first. */
 bool tern_map_in_place(tern_worker *worker, const tern_map *map, uint32_t owner, tern_flags via);
-
-/*
- * operations.c: the operations themselves. An origin calls them to work by RMA, and the owner calls
- * them in a handler. They return TERN_ERR_FULL and TERN_ERR_NOT_FOUND without a detail.
- *
- * A find linearizes where the table's find does: its descriptor is what the map held then. An
- * insert or an erase linearizes where the table's does.
- */
-
-/* Puts the descriptor of an insertion. TERN_ERR_EXISTS: the map holds another key with the same
- * fingerprint. TERN_ERR_NOT_FOUND: another descriptor is to be replaced, and the key is not there.
- *
- * With expected it compares and swaps. The table locks the bucket, the hook compares, and the entry
- * is written before the bucket is unlocked, so no other operation comes in between. Equal
- * descriptors mean equal values: a small one is the value, and a large one has the value's hash. So
- * it does no harm if the value was changed and changed back meanwhile. */
-tern_status tern_map_put(tern_worker *worker, const tern_map *map, tern_map_insertion *in);
-
-/* What it means that the map holds another key with this one's fingerprint: TERN_ERR_EXISTS. */
-tern_status tern_map_fingerprints_meet(const tern_map_key *key);
-
-/* Whether a put to another node that came to this status may have been done: its message, or the
- * answer, is lost. Then the descriptor may be there, and its block has to stay. */
-static inline bool tern_map_put_is_uncertain(tern_status status) {
-    return status == TERN_ERR_PEER || status == TERN_ERR_NETWORK || status == TERN_ERR_MPI ||
-           status == TERN_ERR_SYSTEM;
-}
-
-/* Makes the block of an insertion, if it takes one, and puts the descriptor, here or by a call to
- * the owner. Gives the block back if the descriptor was not stored. The caller gives old back. */
-tern_status tern_map_insertion_do(tern_worker *worker, const tern_map *map, uint32_t owner,
-                                  bool by_call, tern_map_insertion *in);
-
-/* Erases a key. own_only: not one whose block is another rank's, TERN_ERR_STATE. [out] old: the
- * block of its value, which the caller has to give back, or TERN_NULL. */
-tern_status tern_map_remove(tern_worker *worker, const tern_map *map, const tern_map_key *key,
-                            bool own_only, tern_ptr *old);
-
-/* Finds a key. [out] d: its descriptor. */
-tern_status tern_map_look(tern_worker *worker, const tern_map *map, const tern_map_key *key,
-                          tern_flags promise, tern_map_descriptor *d);
 
 /* modify.c: tern_map_modify for the function of that name, for messages. */
 tern_status tern_map_modify_as(const char *name, tern_worker *worker, tern_map *map,

@@ -1,141 +1,47 @@
 #include "tern/map_request.h"
 
+#include <stddef.h>
+#include <stdlib.h>
+
 #include "hashtable/op/pool.h"
-#include "map/find.h"
-#include "map/far.h"
 #include "map/modify.h"
+#include "map/op/op.h"
+#include "rma/transport/transport.h"
 #include "rpc/call/await.h"
+#include "src/progress/progress.h"
+#include "src/progress/wait.h"
 
 /*
- * Operations that start and return: done at once, a flight (map/far.h), or a call. A call under
- * way has a record of its own, with room for the answer. The wait for the request ends it: it gives
- * blocks back and gets what the answer does not hold, which a look must not do.
+ * Operations that start and return. An op that is done at once has no record. One that is under way
+ * has a record of its own, whose first step is a call, or an op in the worker's pool of the table
+ * (hashtable/op/pool.h). A find by RMA whose value lies in a block goes on with the get of that in
+ * the worker's progress, so that the trips of several finds overlap. The wait for the request takes
+ * the steps that are left: it gives blocks back and gets what is not here, which a look must not
+ * do.
  */
 
-typedef enum asked_kind { ASKED_FIND, ASKED_INSERT, ASKED_INSERT_NEW, ASKED_ADD } asked_kind;
-
-/* What was asked for. */
-typedef struct map_asked {
-    const char *name;
-    asked_kind kind;
-    tern_flags flags;
-    const void *key;
-    size_t key_bytes;
-    void *found;       /* FIND */
-    size_t room;       /* FIND */
-    const void *value; /* INSERT, INSERT_NEW */
-    size_t value_bytes;
-    uint64_t delta; /* ADD */
-} map_asked;
-
-typedef struct map_pending {
-    map_asked asked; /* its key is that below; its value is not used any more */
-    tern_map_call call;
-    tern_worker *worker;
-    const tern_map *map;
-    uint32_t owner;
-    tern_map_key key;
-    union {
-        tern_map_insertion in;
-        tern_map_modify_request add;
-    };
+typedef struct map_request {
+    tern_pending pending; /* first; of a find by RMA: on the worker's list until it is over */
+    bool over;
+    tern_map_op op;
+    uint64_t numbers[2]; /* of an add: what is added, and the number before */
     char key_bytes[];
-} map_pending;
+} map_request;
 
-static bool asked_is_insert(const map_asked *a) {
-    return a->kind == ASKED_INSERT || a->kind == ASKED_INSERT_NEW;
-}
-
-static tern_status pending_send(map_pending *p) {
-    const map_asked *a = &p->asked;
-    tern_worker *worker = p->worker;
-    if (a->kind == ASKED_FIND)
-        return tern_map_call_look_send(worker, p->map, p->owner, &p->key, &p->call, true);
-    if (a->kind == ASKED_ADD) {
-        tern_map_modify_begin(worker, p->map, &p->key, tern_map_adding, &a->delta, sizeof a->delta,
-                              TERN_ABSENT_INSERT, &p->add);
-        return tern_map_modify_send(&p->add, &p->call, true);
-    }
-    tern_map_insertion_begin(&p->key, a->value, tern_flags_promise(a->flags), &p->in);
-    p->in.only_new = a->kind == ASKED_INSERT_NEW;
-    tern_map_descriptor_make(p->map, &p->key, a->value, a->value_bytes, &p->in.d);
-    return tern_map_call_put_send(worker, p->map, p->owner, &p->in, &p->call, true);
-}
-
-/* Takes the answer to a find. It may hold the value, or only say where the value lies. */
-static tern_status find_end(map_pending *p, uint64_t *result) {
-    const map_asked *a = &p->asked;
-    tern_map_descriptor d;
-    tern_block_verdict verdict;
-    tern_status status =
-        tern_map_call_look_end(p->map, p->owner, &p->call, &d, a->found, a->room, &verdict);
-    if (status != TERN_OK)
-        return status;
-    size_t bytes = tern_map_descriptor_value_bytes(d.words);
-    if (verdict != TERN_BLOCK_MINE) {
-        tern_map_search s;
-        tern_map_search_begin(p->worker, p->map, &p->key, a->found, a->room, false, &s);
-        s.owner = p->owner;
-        s.by_call = true;
-        s.known = &d;
-        status = tern_map_search_run(&s, &bytes);
-    }
-    *result = bytes;
-    return status;
-}
-
-static tern_status add_end(map_pending *p, uint64_t *result) {
-    bool far = false;
-    tern_status status = tern_map_modify_end(&p->add, &p->call, &far);
-    if (status == TERN_OK && far)
-        status = tern_map_modify_here(&p->add, true);
-    if (status != TERN_OK)
-        return status;
-    tern_block_free(p->worker, p->map, p->add.old);
-    memcpy(result, p->add.result, sizeof *result);
-    return TERN_OK;
-}
-
-/* Ends what the call has begun. status: what the call came to. */
-static tern_status pending_end(map_pending *p, tern_status status, uint64_t *result) {
-    p->call.got = p->call.request.result;
-    if (asked_is_insert(&p->asked)) {
-        status = tern_map_call_put_end(p->worker, p->map, p->owner, status, &p->call, &p->in);
-        if (status == TERN_OK)
-            tern_block_free(p->worker, p->map, p->in.old);
-        *result = p->in.existed;
-        return status;
-    }
-    if (status != TERN_OK)
-        return status;
-    return p->asked.kind == ASKED_FIND ? find_end(p, result) : add_end(p, result);
-}
-
-static map_pending *pending_of(const tern_request *request) { return request->to; }
-
-static bool map_request_look(tern_worker *worker, tern_request *request) {
-    tern_request *call = &pending_of(request)->call.request;
-    return !tern_request_is_under_way(call) || tern_answer_kind.look(worker, call);
-}
-
-static tern_status map_request_wait(tern_worker *worker, tern_request *request) {
-    map_pending *p = pending_of(request);
-    uint64_t result = 0;
-    tern_status status = tern_wait(worker, &p->call.request);
-    status = tern_hashtable_outcome(p->map->table, p->owner, pending_end(p, status, &result));
-    const size_t fits = p->asked.room;
-    free(p);
-    return tern_map_request_end(request, status, result, fits);
-}
-
-tern_status tern_map_request_end(tern_request *request, tern_status outcome, uint64_t result,
-                                 size_t room) {
+/* Of a value that does not fit, result is its size; 0: it is no number. */
+static tern_status map_request_ends(const tern_map_op *m, tern_request *request,
+                                    tern_status outcome) {
+    const bool finds = m->op.kind == TERN_OP_FIND;
+    const uint64_t result = finds                          ? m->value_bytes
+                            : m->op.kind != TERN_OP_MODIFY ? m->existed
+                            : outcome == TERN_OK           ? *(const uint64_t *)m->info.result
+                                                           : 0;
     request->own[0] = result;
-    request->room = room;
+    request->room = finds ? m->room : 0;
     return tern_request_end(request, outcome, result);
 }
 
-tern_status tern_map_request_explain(const tern_request *request) {
+static tern_status map_request_explain(const tern_request *request) {
     if (request->outcome == TERN_ERR_RANGE)
         return request->own[0] > 0
                    ? tern_fail(TERN_ERR_RANGE, "the value has %llu bytes; there is room for %zu",
@@ -144,8 +50,45 @@ tern_status tern_map_request_explain(const tern_request *request) {
     return tern_op_request.explain(request);
 }
 
+/* What fails is done again by the wait, which tells. */
+static bool map_request_move(tern_worker *worker, tern_pending *pending, size_t *events) {
+    map_request *r = (map_request *)pending;
+    (void)worker;
+    r->over = tern_map_op_step(&r->op);
+    *events += r->over;
+    return !r->over;
+}
+
+static bool map_request_look(tern_worker *worker, tern_request *request) {
+    map_request *r = request->to;
+    tern_request *first = &r->op.under_way;
+    if (r->op.by_call)
+        return !tern_request_is_under_way(first) || tern_answer_kind.look(worker, first);
+    (void)tern_puts_deliver(worker); /* the owner may wait for them */
+    return r->op.op.kind == TERN_OP_FIND ? r->over : !tern_request_is_under_way(first);
+}
+
+static tern_status map_request_wait(tern_worker *worker, tern_request *request) {
+    map_request *r = request->to;
+    tern_map_op *m = &r->op;
+    tern_wait_state wait = TERN_WAIT_START;
+    while (!r->over) {
+        (void)tern_puts_deliver(worker);
+        (void)tern_progress_round(worker);
+        if (!r->over) /* a death ends it in progress */
+            (void)tern_wait_step(worker->context, &wait, m->owner);
+    }
+    tern_status status = tern_map_op_end(m);
+    tern_block_free(worker, m->map, m->old);
+    status = tern_hashtable_outcome(m->map->table, m->owner, status);
+    map_request_ends(m, request, status);
+    if (!m->transfer.under_way)
+        free(r);
+    return status;
+}
+
 static const tern_request_kind map_request_kind = {map_request_look, map_request_wait,
-                                                   tern_map_request_explain};
+                                                   map_request_explain};
 
 /* What a wait tells, and not the start. That arguments are out of range was seen before. */
 static bool is_outcome(tern_status status) {
@@ -153,144 +96,151 @@ static bool is_outcome(tern_status status) {
            status == TERN_ERR_RANGE;
 }
 
-/* Does it by the blocking operation, which may be one by call on a key of this rank. */
-static tern_status asked_do_now(tern_worker *worker, tern_map *map, const map_asked *a,
-                                tern_flags via, uint32_t owner, tern_request *request) {
-    const tern_flags flags = tern_flags_promise(a->flags) | via;
-    uint64_t before = 0;
-    size_t bytes = 0;
-    int existed = 0;
-    tern_status status;
-    if (a->kind == ASKED_FIND)
-        status = tern_map_find(worker, map, a->key, a->key_bytes, flags, a->found, a->room, &bytes);
-    else if (a->kind == ASKED_ADD)
-        status = tern_map_add(worker, map, a->key, a->key_bytes, a->delta, flags, &before);
-    else
-        status = (a->kind == ASKED_INSERT ? tern_map_insert : tern_map_insert_new)(
-            worker, map, a->key, a->key_bytes, a->value, a->value_bytes, flags, &existed);
+/* Does it as the blocking operation does, which may be one by call on a key of this rank. */
+static tern_status request_do_now(tern_map_op *m, tern_flags via, const char *name,
+                                  tern_request *request) {
+    tern_worker *worker = tern_map_op_worker(m);
+    const tern_map *map = m->map;
+    const bool finds = m->op.kind == TERN_OP_FIND;
+    m->at_hand = !finds && tern_map_in_handler(worker);
+    m->value_bytes = 0;
+    tern_status status = finds ? TERN_OK : tern_map_may_run(worker, map, m->owner, via, name);
+    if (status == TERN_OK) {
+        m->by_call = !tern_map_in_place(worker, map, m->owner, via);
+        status = tern_map_op_run(m);
+        tern_block_free(worker, map, m->old);
+        status = tern_hashtable_outcome(map->table, m->owner, status);
+    }
     if (!is_outcome(status))
         return status;
     tern_error_clear();
-    tern_request_begin(request, &map_request_kind, owner);
-    tern_ignore(tern_map_request_end(request, status,
-                                     a->kind == ASKED_FIND  ? bytes
-                                     : a->kind == ASKED_ADD ? before
-                                                            : (uint64_t)existed,
-                                     a->room));
+    tern_request_begin(request, &map_request_kind, m->owner);
+    tern_ignore(map_request_ends(m, request, status));
     return TERN_OK;
 }
 
-static tern_status asked_call(tern_worker *worker, const tern_map *map, const map_asked *a,
-                              uint32_t owner, tern_request *request) {
-    map_pending *p = malloc(sizeof *p + a->key_bytes);
-    if (p == NULL)
+/* A record with the arguments of an op. */
+static map_request *request_of(const tern_map_op *from) {
+    map_request *r = malloc(sizeof *r + from->key.size);
+    if (r == NULL)
+        return NULL;
+    tern_map_op *m = &r->op;
+    memcpy(m, from, offsetof(tern_map_op, under_way));
+    m->op.probe.key = m->key.fingerprint;
+    if (m->key.size > 0)
+        memcpy(r->key_bytes, m->key.bytes, m->key.size);
+    m->key.bytes = r->key_bytes;
+    if (m->op.kind == TERN_OP_MODIFY) {
+        memcpy(&r->numbers[0], m->info.argument, sizeof r->numbers[0]);
+        m->info.argument = &r->numbers[0];
+        m->info.result = &r->numbers[1];
+        m->info.key = m->key.bytes;
+    } else if (m->op.kind != TERN_OP_FIND) {
+        m->d.words[0] = from->d.words[0];
+    }
+    r->pending.move = map_request_move;
+    r->over = true;
+    return r;
+}
+
+/* Its arguments are right. */
+static tern_status request_start(tern_map_op *m, tern_flags flags, const char *name,
+                                 tern_request *request) {
+    tern_worker *worker = tern_map_op_worker(m);
+    const tern_map *map = m->map;
+    const tern_flags via = tern_map_way(map, m->owner, flags);
+    const bool modifies = m->op.kind == TERN_OP_MODIFY;
+    const bool flies = via == TERN_BY_RMA && !modifies && tern_op_is_remote(map->table, m->owner);
+    const bool calls = via == TERN_BY_CALL && m->owner != map->context->rank &&
+                       (!modifies || tern_map_op_is_asked(m));
+    if (!flies && !calls)
+        return request_do_now(m, via, name, request);
+    tern_status status = tern_worker_may_wait(worker, name);
+    if (status != TERN_OK)
+        return status;
+    map_request *r = request_of(m);
+    if (r == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a request");
-    p->asked = *a;
-    p->asked.key = p->key_bytes;
-    p->call.request = (tern_request){0};
-    p->worker = worker;
-    p->map = map;
-    p->owner = owner;
-    if (a->key_bytes > 0)
-        memcpy(p->key_bytes, a->key, a->key_bytes);
-    tern_map_key_make(map, p->key_bytes, a->key_bytes, &p->key);
-    tern_status status = pending_send(p);
+    r->op.by_call = calls;
+    r->op.value_bytes = 0;
+    status = tern_map_op_start(&r->op);
     if (status != TERN_OK) {
-        free(p);
+        free(r);
         return status;
     }
-    tern_request_begin(request, &map_request_kind, owner);
-    request->to = p;
+    if (flies && m->op.kind == TERN_OP_FIND) {
+        r->over = false;
+        tern_pending_add(worker, &r->pending);
+    }
+    tern_request_begin(request, &map_request_kind, m->owner);
+    request->to = r;
     return TERN_OK;
 }
 
-static tern_status asked_check(const tern_worker *worker, const tern_map *map, const map_asked *a,
-                               const tern_request *request) {
-    tern_status status =
-        tern_map_check(worker, map, a->key, a->key_bytes, a->flags,
-                       a->kind == ASKED_FIND ? TERN_WRITE_ONLY : TERN_READ_ONLY, a->name);
-    if (status != TERN_OK)
-        return status;
-    status = tern_request_check(request, a->name);
-    if (status == TERN_OK &&
-        ((a->found == NULL && a->room > 0) || (a->value == NULL && a->value_bytes > 0)))
-        status = tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", a->name);
-    if (status == TERN_OK && a->value_bytes > TERN_MAP_VALUE_MAX)
-        status = tern_fail(TERN_ERR_RANGE, "%s: a value of %zu bytes; the largest have %u", a->name,
-                           a->value_bytes, TERN_MAP_VALUE_MAX);
-    return status;
-}
-
-static tern_status asked_start(tern_worker *worker, tern_map *map, const map_asked *a,
-                               tern_request *request) {
-    tern_status status = asked_check(worker, map, a, request);
-    if (status != TERN_OK)
-        return status;
-    const uint32_t owner = tern_map_owner(map, a->key, a->key_bytes);
-    const tern_flags via = tern_map_way(map, owner, a->flags);
-    const bool fits =
-        a->kind != ASKED_ADD || tern_map_modify_fits(map, a->key_bytes, sizeof a->delta);
-    const bool flies =
-        via == TERN_BY_RMA && a->kind == ASKED_FIND && tern_map_find_flies(map, owner);
-    if (!flies && (via == TERN_BY_RMA || owner == map->context->rank || !fits))
-        return asked_do_now(worker, map, a, via, owner, request);
-    status = tern_worker_may_wait(worker, a->name);
-    if (status != TERN_OK)
-        return status;
-    return flies ? tern_map_fly_find(worker, map, a->key, a->key_bytes,
-                                     tern_flags_promise(a->flags), a->found, a->room, request)
-                 : asked_call(worker, map, a, owner, request);
+static tern_status request_check(const tern_worker *worker, const tern_map *map, const void *key,
+                                 size_t key_bytes, tern_flags flags, tern_flags excluded,
+                                 const tern_request *request, const char *name) {
+    tern_status status = tern_map_check(worker, map, key, key_bytes, flags, excluded, name);
+    return status == TERN_OK ? tern_request_check(request, name) : status;
 }
 
 tern_status tern_map_find_start(tern_worker *worker, tern_map *map, const void *key,
                                 size_t key_bytes, tern_flags flags, void *value, size_t room,
                                 tern_request *request) {
-    const map_asked a = {.name = "tern_map_find_start",
-                         .kind = ASKED_FIND,
-                         .flags = flags,
-                         .key = key,
-                         .key_bytes = key_bytes,
-                         .found = value,
-                         .room = room};
-    return asked_start(worker, map, &a, request);
+    static const char name[] = "tern_map_find_start";
+    tern_status status =
+        request_check(worker, map, key, key_bytes, flags, TERN_WRITE_ONLY, request, name);
+    if (status == TERN_OK && value == NULL && room > 0)
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", name);
+    if (status != TERN_OK)
+        return status;
+    tern_map_op m;
+    tern_map_key_make(map, key, key_bytes, &m.key);
+    tern_map_op_init_find(&m, worker, map, tern_flags_promise(flags), value, room);
+    return request_start(&m, flags, name, request);
 }
 
-static tern_status asked_insert(tern_worker *worker, tern_map *map, const char *name,
-                                asked_kind kind, const void *key, size_t key_bytes,
-                                const void *value, size_t value_bytes, tern_flags flags,
-                                tern_request *request) {
-    const map_asked a = {.name = name,
-                         .kind = kind,
-                         .flags = flags,
-                         .key = key,
-                         .key_bytes = key_bytes,
-                         .value = value,
-                         .value_bytes = value_bytes};
-    return asked_start(worker, map, &a, request);
+static tern_status request_insert(tern_op_kind kind, tern_worker *worker, tern_map *map,
+                                  const void *key, size_t key_bytes, const void *value,
+                                  size_t value_bytes, tern_flags flags, tern_request *request,
+                                  const char *name) {
+    tern_status status =
+        request_check(worker, map, key, key_bytes, flags, TERN_READ_ONLY, request, name);
+    if (status == TERN_OK)
+        status = tern_map_check_value(value, value_bytes, name);
+    if (status != TERN_OK)
+        return status;
+    tern_map_op m;
+    tern_map_key_make(map, key, key_bytes, &m.key);
+    tern_map_op_init_change(&m, kind, worker, map, tern_flags_promise(flags), value, value_bytes);
+    return request_start(&m, flags, name, request);
 }
 
 tern_status tern_map_insert_start(tern_worker *worker, tern_map *map, const void *key,
                                   size_t key_bytes, const void *value, size_t value_bytes,
                                   tern_flags flags, tern_request *request) {
-    return asked_insert(worker, map, "tern_map_insert_start", ASKED_INSERT, key, key_bytes, value,
-                        value_bytes, flags, request);
+    return request_insert(TERN_OP_INSERT, worker, map, key, key_bytes, value, value_bytes, flags,
+                          request, "tern_map_insert_start");
 }
 
 tern_status tern_map_insert_new_start(tern_worker *worker, tern_map *map, const void *key,
                                       size_t key_bytes, const void *value, size_t value_bytes,
                                       tern_flags flags, tern_request *request) {
-    return asked_insert(worker, map, "tern_map_insert_new_start", ASKED_INSERT_NEW, key, key_bytes,
-                        value, value_bytes, flags, request);
+    return request_insert(TERN_OP_INSERT_NEW, worker, map, key, key_bytes, value, value_bytes,
+                          flags, request, "tern_map_insert_new_start");
 }
 
 tern_status tern_map_add_start(tern_worker *worker, tern_map *map, const void *key,
                                size_t key_bytes, uint64_t delta, tern_flags flags,
                                tern_request *request) {
-    const map_asked a = {.name = "tern_map_add_start",
-                         .kind = ASKED_ADD,
-                         .flags = flags,
-                         .key = key,
-                         .key_bytes = key_bytes,
-                         .delta = delta};
-    return asked_start(worker, map, &a, request);
+    static const char name[] = "tern_map_add_start";
+    tern_status status =
+        request_check(worker, map, key, key_bytes, flags, TERN_READ_ONLY, request, name);
+    if (status != TERN_OK)
+        return status;
+    tern_map_op m;
+    uint64_t before = 0;
+    tern_map_key_make(map, key, key_bytes, &m.key);
+    tern_map_op_init_add(&m, worker, map, &delta, &before);
+    return request_start(&m, flags, name, request);
 }

@@ -42,7 +42,8 @@ typedef enum tern_op_kind {
     TERN_OP_ERASE,
     TERN_OP_ADD,          /* to a counter */
     TERN_OP_COMPARE_SWAP, /* of a counter that is there */
-    TERN_OP_COPY          /* of an entry, into the array that its keys are moved to */
+    TERN_OP_COPY,         /* of an entry, into the array that its keys are moved to */
+    TERN_OP_MODIFY        /* of a map: a find, a function, and a change */
 } tern_op_kind;
 
 typedef enum tern_op_stage {

@@ -5,10 +5,11 @@
  * Operations on a map (tern/map.h) that start and return, with a request (tern/request.h). Each is
  * the blocking operation of the same name, and takes effect at some moment between its start and
  * its end. By call the call is the request. Calls of one worker on one key take effect in the order
- * of their starts. By RMA a find of a key that load/store does not reach is a chain of gets, which
- * goes on in the progress of its worker; other operations by RMA are done when their start returns,
- * and so is an add to a key that fits no ring. TERN_AUTO goes by RMA where load/store reaches the
- * key's part of the map, otherwise by call.
+ * of their starts. By RMA a find or an insert of a key that load/store does not reach goes on in
+ * the progress of its worker, but an insert is done when its start returns where owners do not put
+ * (tern/hashtable.h). Other operations by RMA are done when their start returns, and so is an add
+ * to a key that fits no ring. TERN_AUTO goes by RMA where load/store reaches the key's part of the
+ * map, otherwise by call.
  *
  * Each request ends with tern_wait, tern_wait_all or tern_wait_any. tern_test tells when tern_wait
  * does not wait for the owner any more, but where a find's block was replaced meanwhile. The result
@@ -37,8 +38,8 @@ extern "C" {
  * @param room bytes
  * @param[out] request its tern_request_result is the size of the value
  * @return TERN_OK; TERN_ERR_AGAIN if the worker has as many calls under way as it can have
- *     (TERN_CALL_REQUESTS), or as many finds by RMA on this map (TERN_HASHTABLE_REQUESTS), or in a
- *     handler, if the value is being replaced; TERN_ERR_STATE in a handler, unless load/store
+ *     (TERN_CALL_REQUESTS), or as many operations by RMA on this map (TERN_HASHTABLE_REQUESTS), or
+ *     in a handler, if the value is being replaced; TERN_ERR_STATE in a handler, unless load/store
  *     reaches the key; TERN_ERR_MEMORY; others as tern_map_find. But that the key is absent
  *     (TERN_ERR_NOT_FOUND), or that its value has more than room bytes (TERN_ERR_RANGE), tern_wait
  *     tells, and TERN_ERR_PEER may be the outcome. Whatever is not TERN_OK: nothing was started,

@@ -42,15 +42,15 @@ tern_status tern_map_buffer_create(tern_worker *worker, tern_map *map, size_t ke
     return TERN_OK;
 }
 
-/* change: all but its key. */
+/* An add of delta, or an insert of the value. */
 static tern_status map_buffer_give(tern_map_buffer *buffer, const void *key, size_t key_bytes,
-                                   tern_map_change change) {
-    tern_map_key k;
-    tern_map_key_make(buffer->changes.map, key, key_bytes, &k);
-    change.key = &k;
-    change.count = 1;
-    tern_status status =
-        tern_map_changes_take(&buffer->changes, &change, TERN_READ_WRITE | TERN_BY_CALL);
+                                   bool adds, uint64_t delta, const void *value,
+                                   size_t value_bytes) {
+    tern_map_changes *c = &buffer->changes;
+    tern_map_op m;
+    tern_map_key_make(c->map, key, key_bytes, &m.key);
+    tern_map_change_init(&m, c, adds, delta, TERN_READ_WRITE, value, value_bytes);
+    tern_status status = tern_map_changes_take(c, &m, 1, TERN_READ_WRITE | TERN_BY_CALL);
     buffer->taken += status == TERN_OK;
     return status;
 }
@@ -64,8 +64,8 @@ tern_status tern_map_buffer_insert(tern_worker *worker, tern_map_buffer *buffer,
                                 TERN_READ_ONLY, name);
     if (status == TERN_OK)
         status = tern_map_check_value(value, value_bytes, name);
-    const tern_map_change change = {.value = value, .value_bytes = value_bytes};
-    return status == TERN_OK ? map_buffer_give(buffer, key, key_bytes, change) : status;
+    return status == TERN_OK ? map_buffer_give(buffer, key, key_bytes, false, 0, value, value_bytes)
+                             : status;
 }
 
 tern_status tern_map_buffer_add(tern_worker *worker, tern_map_buffer *buffer, const void *key,
@@ -75,8 +75,8 @@ tern_status tern_map_buffer_add(tern_worker *worker, tern_map_buffer *buffer, co
     if (status == TERN_OK)
         status = tern_map_check(worker, buffer->changes.map, key, key_bytes, TERN_BY_CALL,
                                 TERN_READ_ONLY, name);
-    const tern_map_change change = {.adds = true, .delta = delta};
-    return status == TERN_OK ? map_buffer_give(buffer, key, key_bytes, change) : status;
+    return status == TERN_OK ? map_buffer_give(buffer, key, key_bytes, true, delta, NULL, 0)
+                             : status;
 }
 
 static tern_status map_buffer_report(tern_map_buffer *buffer, uint64_t *refused) {

@@ -1,8 +1,7 @@
 #include "map/batch/changes.h"
 
-#include "map/block.h"
-#include "map/call.h"
 #include "map/modify.h"
+#include "map/op/op.h"
 #include "tern/map_request.h"
 
 /* Notes what has come of a change, which is lost if all calls were under way. */
@@ -23,12 +22,11 @@ static void changes_note(tern_map_changes *c, size_t keys, tern_status status) {
 
 /* Adds in a call of its own, for an owner that does not reach the number. */
 static tern_status changes_add_far(tern_map_changes *c, const uint64_t *words) {
-    tern_map_item_head head;
-    uint64_t delta;
-    memcpy(&head, words, sizeof head);
+    const tern_map_item_head head = tern_map_item_read(words);
+    const size_t key_bytes = tern_map_item_key_bytes(head.what);
     const uint64_t *key = words + sizeof head / 8;
-    memcpy(&delta, key + tern_map_words(head.key_bytes), sizeof delta);
-    return tern_map_add(c->scatter.worker, c->map, key, head.key_bytes, delta, TERN_BY_CALL, NULL);
+    return tern_map_add(c->scatter.worker, c->map, key, key_bytes, key[tern_map_words(key_bytes)],
+                        TERN_BY_CALL, NULL);
 }
 
 static bool answer_makes_sense(const tern_scatter_piece *piece, const tern_map_changes_answer *a,
@@ -39,7 +37,9 @@ static bool answer_makes_sense(const tern_scatter_piece *piece, const tern_map_c
     bool failed = false;
     for (size_t i = 0; i < piece->count; i++) {
         if (a->outcome[i] > TERN_MAP_FAILED ||
-            (a->outcome[i] == TERN_MAP_FAR && !tern_map_item_adds(piece->words + piece->at[i])))
+            (a->outcome[i] == TERN_MAP_FAR &&
+             tern_map_item_kind(tern_map_item_read(piece->words + piece->at[i]).what) !=
+                 TERN_OP_ADD))
             return false;
         failed = failed || a->outcome[i] == TERN_MAP_FAILED;
     }
@@ -84,34 +84,15 @@ tern_status tern_map_changes_begin(tern_map_changes *changes, tern_worker *worke
                                     limit);
 }
 
-static tern_status change_insert(tern_worker *worker, tern_map *map, const tern_map_change *change,
-                                 uint32_t owner, tern_flags promise) {
-    tern_map_insertion in;
-    tern_map_insertion_begin(change->key, change->value, promise, &in);
-    tern_map_descriptor_make(map, change->key, change->value, change->value_bytes, &in.d);
-    tern_status status = tern_map_insertion_do(worker, map, owner, false, &in);
-    tern_block_free(worker, map, in.old);
-    return status;
-}
-
-static tern_status change_add(tern_worker *worker, tern_map *map, const tern_map_change *change) {
-    tern_map_modify_request r;
-    tern_map_modify_begin(worker, map, change->key, tern_map_adding, &change->delta,
-                          sizeof change->delta, TERN_ABSENT_INSERT, &r);
-    tern_status status = tern_map_modify_here(&r, false);
-    if (status == TERN_OK)
-        tern_block_free(worker, map, r.old);
-    return status;
-}
-
-void tern_map_change_here(tern_map_changes *changes, const tern_map_change *change,
-                          tern_flags promise) {
+void tern_map_change_here(tern_map_changes *changes, tern_map_op *m, size_t count) {
     tern_worker *worker = changes->scatter.worker;
-    tern_map *map = changes->map;
-    const uint32_t owner = tern_hash_owner(map->table, change->key->hash);
-    changes_note(changes, change->count,
-                 change->adds ? change_add(worker, map, change)
-                              : change_insert(worker, map, change, owner, promise));
+    const uint64_t delta = m->op.number;
+    uint64_t before;
+    if (m->op.kind == TERN_OP_ADD)
+        tern_map_op_init_add(m, worker, changes->map, &delta, &before);
+    const tern_status status = tern_map_op_run(m);
+    tern_block_free(worker, changes->map, m->old);
+    changes_note(changes, count, status);
 }
 
 static void changes_end_large(tern_map_changes *c) {
@@ -128,60 +109,60 @@ static bool changes_end_all_large(tern_map_changes *c) {
     return any;
 }
 
-static tern_status change_start(tern_map_changes *c, const tern_map_change *change,
-                                tern_flags promise, tern_request *request) {
-    const tern_map_key *key = change->key;
+static tern_status change_start(tern_map_changes *c, const tern_map_op *m, tern_flags promise,
+                                tern_request *request) {
     const tern_flags flags = promise | TERN_BY_CALL;
-    return change->adds ? tern_map_add_start(c->scatter.worker, c->map, key->bytes, key->size,
-                                             change->delta, flags, request)
-                        : tern_map_insert_start(c->scatter.worker, c->map, key->bytes, key->size,
-                                                change->value, change->value_bytes, flags, request);
+    tern_worker *worker = c->scatter.worker;
+    return m->op.kind == TERN_OP_ADD
+               ? tern_map_add_start(worker, c->map, m->key.bytes, m->key.size, m->op.number, flags,
+                                    request)
+               : tern_map_insert_start(worker, c->map, m->key.bytes, m->key.size, m->given,
+                                       tern_map_descriptor_value_bytes(m->d.words), flags, request);
 }
 
 /* Where the program holds most of the calls that a worker may have under way, what is under way
  * ends first. */
-static tern_status changes_start_large(tern_map_changes *c, const tern_map_change *change,
-                                       uint32_t owner, tern_flags promise) {
+static tern_status changes_start_large(tern_map_changes *c, const tern_map_op *m, size_t count,
+                                       tern_flags promise) {
     const size_t next = c->begun % TERN_LARGE_UNDER_WAY;
-    tern_status status = tern_scatter_send_to(&c->scatter, owner);
+    tern_status status = tern_scatter_send_to(&c->scatter, m->owner);
     if (status == TERN_ERR_AGAIN && changes_end_all_large(c))
-        status = tern_scatter_send_to(&c->scatter, owner);
+        status = tern_scatter_send_to(&c->scatter, m->owner);
     if (status != TERN_OK)
         return status;
     if (c->begun - c->ended == TERN_LARGE_UNDER_WAY)
         changes_end_large(c);
-    status = change_start(c, change, promise, &c->large[next]);
+    status = change_start(c, m, promise, &c->large[next]);
     if (status == TERN_ERR_AGAIN) {
         tern_ignore(tern_scatter_wait(&c->scatter));
         (void)changes_end_all_large(c);
-        status = change_start(c, change, promise, &c->large[next]);
+        status = change_start(c, m, promise, &c->large[next]);
     }
     if (status == TERN_OK)
-        c->keys[c->begun++ % TERN_LARGE_UNDER_WAY] = change->count;
+        c->keys[c->begun++ % TERN_LARGE_UNDER_WAY] = count;
     return status;
 }
 
-tern_status tern_map_changes_take(tern_map_changes *changes, const tern_map_change *change,
+tern_status tern_map_changes_take(tern_map_changes *changes, tern_map_op *m, size_t count,
                                   tern_flags flags) {
-    const tern_map_key *key = change->key;
     const tern_map *map = changes->map;
-    const uint32_t owner = tern_hash_owner(map->table, key->hash);
+    const uint32_t owner = m->owner;
     if (owner == map->context->rank || tern_map_way(map, owner, flags) == TERN_BY_RMA) {
-        tern_map_change_here(changes, change, tern_flags_promise(flags));
+        tern_map_change_here(changes, m, count);
         return TERN_OK;
     }
-    const size_t value_bytes = change->adds ? sizeof change->delta : change->value_bytes;
-    const size_t size = tern_map_item_words(key->size, value_bytes);
+    const size_t value_bytes = tern_map_descriptor_value_bytes(m->d.words);
+    const size_t size = tern_map_item_words(m->key.size, value_bytes);
     if (size > changes->scatter.piece_words)
-        return changes_start_large(changes, change, owner, tern_flags_promise(flags));
+        return changes_start_large(changes, m, count, tern_flags_promise(flags));
     uint64_t *words;
-    tern_status status = tern_scatter_item(&changes->scatter, owner, change->count, size, &words);
+    tern_status status = tern_scatter_item(&changes->scatter, owner, count, size, &words);
     if (status == TERN_ERR_AGAIN && changes_end_all_large(changes))
-        status = tern_scatter_item(&changes->scatter, owner, change->count, size, &words);
+        status = tern_scatter_item(&changes->scatter, owner, count, size, &words);
     if (status != TERN_OK)
         return status;
-    tern_map_item_write(words, key, change->adds ? TERN_MAP_ADDS : (uint32_t)value_bytes,
-                        change->adds ? &change->delta : change->value, value_bytes);
+    (void)tern_map_item_write(words, TERN_MAP_ITEM(m->op.kind), &m->key, (uint32_t)value_bytes,
+                              m->op.kind == TERN_OP_ADD ? &m->op.number : m->given, value_bytes);
     if (tern_scatter_written(&changes->scatter, owner) != TERN_OK)
         tern_error_clear(); /* it is noted */
     return TERN_OK;

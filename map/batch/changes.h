@@ -11,7 +11,7 @@
  * gathered for the owner is sent before a call of its own.
  */
 
-#include "map/batch/item.h"
+#include "map/op/item.h"
 #include "tern/request.h"
 
 enum { TERN_LARGE_UNDER_WAY = 8 };
@@ -25,27 +25,26 @@ typedef struct tern_map_changes {
     tern_request large[TERN_LARGE_UNDER_WAY];
 } tern_map_changes;
 
-typedef struct tern_map_change {
-    const tern_map_key *key;
-    size_t count; /* of keys of the batch that it is for */
-    bool adds;
-    uint64_t delta;    /* to add; the sum for all these keys */
-    const void *value; /* to insert; the one that stays */
-    size_t value_bytes;
-} tern_map_change;
-
 /* expected: changes that will come at most for one owner; limit: of pieces under way.
  * TERN_ERR_MEMORY. */
 tern_status tern_map_changes_begin(tern_map_changes *changes, tern_worker *worker, tern_map *map,
                                    size_t expected, uint32_t limit);
 
+/* A change for count keys of the batch: an INSERT, or an ADD with m->op.number. */
+static inline void tern_map_change_init(tern_map_op *m, const tern_map_changes *changes, bool adds,
+                                        uint64_t delta, tern_flags promise, const void *value,
+                                        size_t value_bytes) {
+    tern_map_op_init_change(m, adds ? TERN_OP_ADD : TERN_OP_INSERT, changes->scatter.worker,
+                            changes->map, promise, value, adds ? sizeof delta : value_bytes);
+    m->op.number = delta;
+}
+
 /* Does a change at once, by RMA or on a key of this rank, and notes what comes of it. */
-void tern_map_change_here(tern_map_changes *changes, const tern_map_change *change,
-                          tern_flags promise);
+void tern_map_change_here(tern_map_changes *changes, tern_map_op *m, size_t count);
 
 /* Takes a change. What comes of it is noted. On an error it has not been taken: as
  * tern_scatter_item. */
-tern_status tern_map_changes_take(tern_map_changes *changes, const tern_map_change *change,
+tern_status tern_map_changes_take(tern_map_changes *changes, tern_map_op *m, size_t count,
                                   tern_flags flags);
 
 /* Sends what is begun, and waits for all answers. TERN_ERR_AGAIN: something could not be sent, as

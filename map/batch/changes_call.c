@@ -4,9 +4,8 @@
 
 #include "hashtable/batch/deferred.h"
 #include "hashtable/near/probe.h"
-#include "map/block.h"
-#include "map/call.h"
 #include "map/modify.h"
+#include "map/op/message.h"
 #include "src/log.h"
 
 /*
@@ -40,44 +39,25 @@ static tern_status changes_make_room(tern_call_info *call, changes_state *s) {
     return status;
 }
 
-static tern_status changes_insert(tern_worker *worker, const tern_map *map, const tern_map_key *key,
-                                  const void *value, size_t value_bytes, tern_ptr *old) {
-    tern_map_insertion in;
-    tern_map_insertion_begin(key, value, TERN_WRITE_ONLY, &in);
-    tern_map_descriptor_make(map, key, value, value_bytes, &in.d);
-    tern_status status = tern_map_insertion_do(worker, map, map->context->rank, false, &in);
-    *old = in.old;
-    return status;
-}
-
-static tern_status changes_add(tern_worker *worker, const tern_map *map, const tern_map_key *key,
-                               uint64_t delta, tern_ptr *old, bool *far) {
-    tern_map_modify_request r;
-    tern_map_modify_begin(worker, map, key, tern_map_adding, &delta, sizeof delta,
-                          TERN_ABSENT_INSERT, &r);
-    tern_status status = tern_map_modify_once(&r, far);
-    *old = r.old;
-    return status;
-}
-
 /* Does one item. TERN_ERR_AGAIN: it was not done, and the rest has to wait. */
-static tern_status changes_one(tern_call_info *call, const tern_map *map, changes_state *s,
-                               const tern_map_key *key, uint32_t bytes, const void *value) {
-    tern_ptr old = TERN_NULL;
-    bool far = false;
+static tern_status changes_one(tern_call_info *call, changes_state *s, tern_map_op *m) {
+    tern_worker *worker = call->worker;
+    const tern_map *map = m->map;
     tern_status status = changes_make_room(call, s);
-    if (status == TERN_OK && bytes == TERN_MAP_ADDS) {
-        uint64_t delta;
-        memcpy(&delta, value, sizeof delta);
-        status = changes_add(call->worker, map, key, delta, &old, &far);
+    if (status == TERN_OK && m->op.kind == TERN_OP_ADD) {
+        const uint64_t delta = m->op.number;
+        uint64_t before;
+        tern_map_op_init_add(m, worker, map, &delta, &before);
+        m->served = true;
+        status = tern_map_op_run(m);
     } else if (status == TERN_OK) {
-        status = changes_insert(call->worker, map, key, value, bytes, &old);
+        status = tern_map_op_run(m);
     }
     if (status == TERN_ERR_AGAIN)
         return status;
     s->outcome[s->done++] = status == TERN_ERR_FULL ? TERN_MAP_REFUSED
                             : status != TERN_OK     ? TERN_MAP_FAILED
-                            : far                   ? TERN_MAP_FAR
+                            : m->is_far             ? TERN_MAP_FAR
                                                     : TERN_MAP_STORED;
     if (status != TERN_OK && status != TERN_ERR_FULL && s->status == TERN_OK) {
         s->status = status;
@@ -87,7 +67,7 @@ static tern_status changes_one(tern_call_info *call, const tern_map *map, change
         tern_error_clear();
         return TERN_OK;
     }
-    old = tern_map_free_own(call->worker, map, old);
+    const tern_ptr old = tern_map_free_own(worker, map, m->old);
     if (!tern_ptr_is_null(old))
         s->block[s->blocks++] = old;
     return TERN_OK;
@@ -113,24 +93,22 @@ static void changes_answer(tern_call_info *call, const changes_state *s) {
 
 /* There is no memory to keep what was done: the item that met the bucket, and all behind it, fail.
  */
-static void changes_give_up(changes_state *s, tern_map_items *items) {
-    tern_map_key key;
-    const void *value;
-    uint32_t size;
+static void changes_give_up(tern_worker *worker, changes_state *s, tern_map_items *items) {
+    tern_map_op m;
     if (s->status == TERN_OK) {
         s->status = TERN_ERR_MEMORY;
         snprintf(s->text, sizeof s->text, "no memory to park a batch of changes");
     }
     do
         s->outcome[s->done++] = TERN_MAP_FAILED;
-    while (items->words > 0 && tern_map_items_next(items, true, &key, &size, &value) == TERN_OK);
+    while (items->words > 0 && tern_map_items_next(items, worker, &m) == TERN_OK);
 }
 
 tern_status tern_map_on_changes(tern_call_info *call, const void *message, size_t bytes) {
     tern_map *map;
     tern_map_items items;
     changes_state s;
-    tern_status status = tern_map_items_of(call, message, bytes, &map, &items);
+    tern_status status = tern_map_items_of(call, message, bytes, TERN_PIECE_BYTES, &map, &items);
     if (status != TERN_OK)
         return status;
     s.done = s.blocks = 0;
@@ -138,17 +116,17 @@ tern_status tern_map_on_changes(tern_call_info *call, const void *message, size_
     (void)tern_deferred_take(call, map->table, &s, sizeof s);
     s.room = blocks_at_hand();
     for (size_t i = 0; items.words > 0 && status == TERN_OK; i++) {
-        tern_map_key key;
-        const void *value;
-        uint32_t size;
-        status = tern_map_items_next(&items, true, &key, &size, &value);
+        tern_map_op m;
+        status = tern_map_items_next(&items, call->worker, &m);
+        if (status == TERN_OK && m.op.kind != TERN_OP_INSERT && m.op.kind != TERN_OP_ADD)
+            status = tern_fail(TERN_ERR_ARGUMENT, "an item of a batch that changes nothing");
         if (status == TERN_OK && i >= s.done)
-            status = changes_one(call, map, &s, &key, size, value);
+            status = changes_one(call, &s, &m);
     }
     tern_entries_take_effect();
     if (status == TERN_ERR_AGAIN && s.done > 0 &&
         !tern_deferred_put(call, map->table, &s, sizeof s)) {
-        changes_give_up(&s, &items);
+        changes_give_up(call->worker, &s, &items);
         status = TERN_OK;
     }
     if (status == TERN_OK)

@@ -1,7 +1,6 @@
 #include "map/batch/finds.h"
 
-#include "map/call.h"
-#include "map/find.h"
+#include "map/op/op.h"
 
 enum { IN_FLIGHT = 32, LATER = -1 };
 
@@ -59,17 +58,15 @@ tern_status tern_map_finds_begin(tern_map_finds *finds, tern_worker *worker, ter
 
 tern_status tern_map_find_here(tern_map_finds *finds, tern_map_slot *slot, const tern_map_key *key,
                                bool by_call, tern_flags promise) {
-    tern_map_search s;
-    size_t bytes = 0;
-    tern_map_search_begin(finds->scatter.worker, finds->map, key, slot->value, slot->room, false,
-                          &s);
-    s.owner = tern_hash_owner(finds->map->table, key->hash);
-    s.promise = promise;
-    s.by_call = by_call;
-    tern_status status = tern_map_search_run(&s, &bytes);
-    const bool large = status == TERN_ERR_RANGE && bytes > slot->room;
+    tern_map_op m;
+    m.key = *key;
+    m.value_bytes = 0;
+    tern_map_op_init_find(&m, finds->scatter.worker, finds->map, promise, slot->value, slot->room);
+    m.by_call = by_call;
+    tern_status status = tern_map_op_run(&m);
+    const bool large = status == TERN_ERR_RANGE && m.value_bytes > slot->room;
     slot->found = status == TERN_OK || large;
-    slot->value_bytes = slot->found ? bytes : 0;
+    slot->value_bytes = slot->found ? m.value_bytes : 0;
     finds->present += slot->found != 0;
     finds->refused += large;
     if (status == TERN_ERR_AGAIN)
@@ -98,8 +95,8 @@ tern_status tern_map_finds_take(tern_map_finds *finds, size_t i, const tern_map_
     tern_status status = tern_scatter_item(&finds->scatter, owner, i, size, &words);
     if (status != TERN_OK)
         return status;
-    tern_map_item_write(words, key, slot->room < UINT32_MAX ? (uint32_t)slot->room : UINT32_MAX,
-                        NULL, 0);
+    (void)tern_map_item_write(words, TERN_MAP_ITEM(TERN_OP_FIND), key,
+                              slot->room < UINT32_MAX ? (uint32_t)slot->room : UINT32_MAX, NULL, 0);
     if (tern_scatter_written(&finds->scatter, owner) != TERN_OK)
         tern_error_clear(); /* it is noted */
     return TERN_OK;

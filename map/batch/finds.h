@@ -8,7 +8,7 @@
  * when all pieces are done, and so is a key that no piece takes.
  */
 
-#include "map/batch/item.h"
+#include "map/op/item.h"
 #include "tern/map_batch.h"
 
 typedef struct tern_map_finds {

@@ -1,30 +1,27 @@
 #include "map/batch/finds.h"
 
-#include "map/call.h"
-#include "map/find.h"
+#include "map/op/message.h"
 
 typedef struct finds_answer {
     size_t words;
     uint64_t word[TERN_MAP_FOUND_WORDS];
 } finds_answer;
 
-/* Finds one key. room: of the caller. TERN_ERR_RANGE: the answer has too little room left. */
-static tern_status finds_one(tern_worker *worker, const tern_map *map, const tern_map_key *key,
-                             size_t room, finds_answer *a) {
-    const size_t left = 8 * (TERN_MAP_FOUND_WORDS - a->words - 1);
-    tern_map_search s;
-    size_t bytes = 0;
-    tern_map_search_begin(worker, map, key, a->word + a->words + 1, room < left ? room : left,
-                          false, &s);
-    s.owner = map->context->rank;
-    s.near_only = true;
-    tern_status status = tern_map_search_run(&s, &bytes);
+/* Finds one key. TERN_ERR_RANGE: the answer has too little room left. */
+static tern_status finds_one(tern_map_op *m, finds_answer *a) {
+    const size_t left = 8 * (TERN_MAP_FOUND_WORDS - a->words - 1), room = m->room;
+    m->value = a->word + a->words + 1;
+    m->room = room < left ? room : left;
+    m->value_bytes = 0;
+    m->at_hand = true;
+    tern_status status = tern_map_op_run(m);
+    const size_t bytes = m->value_bytes;
     tern_map_found found = TERN_MAP_HERE;
     if (status == TERN_ERR_NOT_FOUND)
         found = TERN_MAP_ABSENT;
     else if (status == TERN_ERR_RANGE && bytes > room)
         found = TERN_MAP_LARGE;
-    else if (s.is_far || (status == TERN_ERR_RANGE && bytes > TERN_PIECE_BYTES - 8))
+    else if (m->is_far || (status == TERN_ERR_RANGE && bytes > TERN_PIECE_BYTES - 8))
         found = TERN_MAP_LATER;
     else if (status != TERN_OK)
         return status;
@@ -60,18 +57,18 @@ tern_status tern_map_on_finds(tern_call_info *call, const void *message, size_t 
     tern_map *map;
     tern_map_items items;
     finds_answer a;
-    tern_status status = tern_map_items_of(call, message, bytes, &map, &items);
+    tern_status status = tern_map_items_of(call, message, bytes, TERN_PIECE_BYTES, &map, &items);
     if (status != TERN_OK)
         return status;
     a.words = 1;
     a.word[0] = 0;
     while (items.words > 0 && status == TERN_OK && a.words < TERN_MAP_FOUND_WORDS) {
-        tern_map_key key;
-        const void *value;
-        uint32_t room;
-        status = tern_map_items_next(&items, false, &key, &room, &value);
+        tern_map_op m;
+        status = tern_map_items_next(&items, call->worker, &m);
+        if (status == TERN_OK && m.op.kind != TERN_OP_FIND)
+            status = tern_fail(TERN_ERR_ARGUMENT, "an item of a batch that finds nothing");
         if (status == TERN_OK)
-            status = finds_one(call->worker, map, &key, room, &a);
+            status = finds_one(&m, &a);
         a.word[0] += status == TERN_OK;
     }
     /* What was found counts; a failure that lasts then comes first. */

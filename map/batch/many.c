@@ -57,13 +57,15 @@ static tern_status batch_check_item(const map_batch *b, const tern_map_item *ite
 
 /* Takes the change of one key of a group, which is for count keys. */
 static tern_status batch_take(map_batch *b, const tern_map_item *group, size_t i, size_t count) {
-    const tern_map_change change = {&b->keys[i],      count,          b->adds,
-                                    b->delta * count, group[i].value, group[i].value_bytes};
+    tern_map_op m;
+    m.key = b->keys[i];
+    tern_map_change_init(&m, &b->changes, b->adds, b->delta * count, tern_flags_promise(b->flags),
+                         group[i].value, group[i].value_bytes);
     if (b->calls)
-        return tern_map_changes_take(&b->changes, &change, b->flags);
+        return tern_map_changes_take(&b->changes, &m, count, b->flags);
     if (i % KEYS_PER_PROGRESS == 0)
         (void)tern_progress_round(b->changes.scatter.worker);
-    tern_map_change_here(&b->changes, &change, tern_flags_promise(b->flags));
+    tern_map_change_here(&b->changes, &m, count);
     return TERN_OK;
 }
 

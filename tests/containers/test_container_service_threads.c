@@ -9,7 +9,7 @@
 #include "hashtable/batch/ask.h"
 #include "hashtable/op/op.h"
 #include "map/block.h"
-#include "map/call.h"
+#include "map/op/op.h"
 #include "queue/queue.h"
 
 enum { THREADS = 2, KEYS = 32, LARGE = 400 };
@@ -77,31 +77,31 @@ static void use_queue(job *j, tern_worker *worker, bool by_call) {
     j->popped += status == TERN_OK;
 }
 
-/* Insert by call with its content, replace in place, look by call, remove by call. */
+/* Insert by call with its content, replace in place, find by call, erase by call. */
 static void use_map(job *j, tern_worker *worker, uint64_t number) {
     char value[LARGE], found[LARGE];
     size_t bytes = 0;
     memset(value, (int)number, sizeof value);
-    tern_map_key key;
-    tern_map_descriptor d;
-    tern_map_insertion in;
-    tern_ptr old = TERN_NULL;
-    tern_map_key_make(j->map, &number, sizeof number, &key);
-    tern_map_insertion_begin(&key, value, TERN_READ_WRITE, &in);
-    tern_map_descriptor_make(j->map, &key, value, sizeof value, &in.d);
-    j->failures += tern_map_call_put(worker, j->map, 0, &in) != TERN_OK;
+    tern_map_op m;
+    tern_map_key_make(j->map, &number, sizeof number, &m.key);
+    tern_map_op_init_change(&m, TERN_OP_INSERT, worker, j->map, TERN_READ_WRITE, value,
+                            sizeof value);
+    m.by_call = true;
+    j->failures += tern_map_op_run(&m) != TERN_OK;
     j->failures += tern_map_insert(worker, j->map, &number, sizeof number, value, sizeof value,
                                    TERN_BY_RMA, NULL) != TERN_OK;
-    tern_block_verdict verdict;
-    tern_status status =
-        tern_map_call_look(worker, j->map, 0, &key, &d, found, sizeof found, &verdict);
-    j->failures += status != TERN_OK && status != TERN_ERR_NOT_FOUND;
-    j->failures += status == TERN_OK && verdict == TERN_BLOCK_MINE && found[0] != (char)number;
+    tern_map_op_init_find(&m, worker, j->map, TERN_READ_WRITE, found, sizeof found);
+    m.by_call = true;
+    tern_status status = tern_map_op_run(&m);
+    j->failures += status == TERN_OK ? m.value_bytes != LARGE || memcmp(found, value, LARGE) != 0
+                                     : status != TERN_ERR_NOT_FOUND;
     status = tern_map_find(worker, j->map, &number, sizeof number, TERN_BY_RMA, found, sizeof found,
                            &bytes);
     j->failures += status == TERN_OK ? bytes != LARGE || memcmp(found, value, bytes) != 0
                                      : status != TERN_ERR_NOT_FOUND;
-    status = tern_map_call_remove(worker, j->map, 0, &key, &old);
+    tern_map_op_init(&m, TERN_OP_ERASE, worker, j->map, TERN_READ_WRITE);
+    m.by_call = true;
+    status = tern_map_op_run(&m);
     j->failures += status != TERN_OK && status != TERN_ERR_NOT_FOUND;
 }
 

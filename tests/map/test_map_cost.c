@@ -181,6 +181,31 @@ static void started(fixture *f, tern_map *map, uint32_t owner, size_t bytes, uin
         CU_ASSERT(tern_request_result(&request[i]) == bytes && memcmp(found[i], value, bytes) == 0);
 }
 
+/* Inserts that are started and waited for cost what blocking ones do, and the blocks that they
+ * replace or have made in vain are given back. */
+static void started_inserts(fixture *f, tern_map *map, uint32_t owner, size_t bytes,
+                            uint64_t start) {
+    uint64_t keys[KEYS];
+    size_t used[3];
+    tern_request request[KEYS] = {0};
+    choose_keys(map, owner, start, keys);
+    for (int round = 0; round < 3; round++) {
+        begin(f);
+        for (int i = 0; i < KEYS; i++)
+            EXPECT_OK((round < 2 ? tern_map_insert_start : tern_map_insert_new_start)(
+                f->worker, map, &keys[i], 8, value, bytes, rma, &request[i]));
+        EXPECT_OK(tern_wait_all(f->worker, request, KEYS));
+        CU_ASSERT(round == 2 ||
+                  costs(f, (cost){.atomics = 1 + (uint64_t)(round > 0)}, "insert_start"));
+        for (int i = 0; i < KEYS; i++)
+            CU_ASSERT_EQUAL(tern_request_result(&request[i]), round > 0);
+        used[round] = heap_in_use(f);
+    }
+    CU_ASSERT(used[1] == used[0] && used[2] == used[0]);
+    find_all(f, map, keys, rma, TERN_OK);
+    erase_all(f, map, keys, rma);
+}
+
 static void over_a_network(void) {
     fixture f;
     if (!fixture_enter(&f))
@@ -195,6 +220,7 @@ static void over_a_network(void) {
         modified(&f, map, owner, 3000000);
         started(&f, map, owner, SMALL, 0);
         started(&f, map, owner, LARGER, 1000000);
+        started_inserts(&f, map, owner, LARGER, 4000000);
     } else if (owner == UINT32_MAX) {
         tern_test_skip("every rank is reached by load and store");
     }

@@ -6,8 +6,7 @@
 #include "map_tools.h"
 
 #include "hashtable/bucket.h"
-#include "map/block.h"
-#include "map/call.h"
+#include "map/op/message.h"
 
 static const tern_flags ways[] = {TERN_BY_RMA, TERN_BY_CALL};
 static unsigned char found[4096];
