@@ -37,7 +37,7 @@ enum {
     TERN_PIECE_FORMS = 8
 };
 
-/* Items and bytes of a message, at most; an item that is larger goes alone. */
+/* Items and bytes of a message, at most; a larger item has a message of its own. */
 enum { TERN_PIECE_ITEMS = 512, TERN_PIECE_BYTES = 16384 };
 
 /* What a message of items starts with. */
@@ -54,9 +54,9 @@ typedef struct tern_piece_reply {
     uint32_t done;   /* items gone through: all but of finds, unless status is an error */
     uint32_t stored; /* keys of these that were stored, counted or found */
     uint16_t status; /* an error ended the items here: its text follows */
-    uint16_t
-        late; /* 1: what was found comes in a call of its own (tern_found_late). Else a byte
-                 for each item follows, 1: found, and the values found, each behind the other */
+    uint16_t late;   /* 1: what was found comes in a call of its own, a tern_found_late */
+    /* Of finds, unless late: a byte for each item, 1: found; and the values found, one behind the
+     * other. */
     char rest[TERN_RESULT_MAX - 12];
 } tern_piece_reply;
 

@@ -36,7 +36,7 @@ tern_status tern_item_batch_gather(tern_item_batch *batch, const void *key, cons
                                    size_t number, uint32_t *owner);
 
 /* Gathers items, equal keys combined where that pays, sends them, and waits. local_in_place: those
- * of this node are done in place. Arguments as of tern_items_run. */
+ * of this node are done in place. Arguments as of tern_items_run; [out] of out: stored alone. */
 tern_status tern_items_ask(tern_worker *worker, tern_hashtable *table, const tern_items *items,
                            bool local_in_place, tern_outcomes *out);
 

@@ -327,6 +327,14 @@ static tern_status count_answers(tern_call_info *call, const void *message, size
     return status;
 }
 
+/* The owner serves until it has answered and left so many calls, or gives up. */
+static void serve_until(fixture *f, uint64_t answers, uint64_t leaves) {
+    const double limit = MPI_Wtime() + TERN_TEST_PATIENCE;
+    while ((answered < answers || deferred < leaves) && MPI_Wtime() < limit)
+        tern_progress(f->worker);
+    CU_ASSERT(answered >= answers && deferred >= leaves);
+}
+
 /* An owner that has to make room in the middle of a batch goes on with it, and answers it once: no
  * key is sent again, however often that happens. */
 static void adds_are_answered_once(void) {
@@ -416,9 +424,7 @@ static void batches_go_on(void) {
         if (f.rank != OWNER)
             change_all(&f, table, keys, (form + f.rank) % 3);
         for (size_t h = 0; h < HELD && f.rank == OWNER; h++) {
-            const uint64_t before = deferred;
-            while (deferred < before + 2 * f.size)
-                tern_progress(f.worker);
+            serve_until(&f, 0, deferred + 2 * f.size);
             hold(&f, table, &keys[1 + h * (BATCH / HELD)], false);
         }
         EXPECT_OK(tern_barrier(f.worker));
@@ -476,8 +482,7 @@ static void finds_are_cut(void) {
                                            &present));
         CU_ASSERT(present == KEYS && memcmp(keys, values, sizeof keys) == 0);
     } else {
-        while (answered < f.size - 1 || deferred < f.size)
-            tern_progress(f.worker);
+        serve_until(&f, f.size - 1, f.size);
         tear(&f, table, keys[TORN], false);
     }
     EXPECT_OK(tern_barrier(f.worker));
