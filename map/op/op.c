@@ -127,7 +127,7 @@ static tern_status map_op_put(tern_map_op *m, tern_status status) {
 }
 
 /* status: what the first step came to. */
-static tern_status map_op_change(tern_map_op *m, tern_status status) {
+TERN_ALWAYS_INLINE tern_status map_op_change(tern_map_op *m, tern_status status) {
     if (!m->by_call)
         status = map_op_put(m, status);
     else if (status == TERN_OK)
@@ -148,7 +148,7 @@ static tern_status map_op_change(tern_map_op *m, tern_status status) {
 
 /* ---- To the end ---- */
 
-static tern_status map_op_rest(tern_map_op *m, tern_status status) {
+TERN_ALWAYS_INLINE tern_status map_op_rest(tern_map_op *m, tern_status status) {
     return m->op.kind == TERN_OP_FIND     ? tern_map_op_find(m, status)
            : m->op.kind == TERN_OP_MODIFY ? tern_map_op_modify(m, status)
                                           : map_op_change(m, status);
