@@ -1,20 +1,21 @@
-#include "queue/queue.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/process.h"
-#include "queue/ticket.h"
+#include "queue/op.h"
+#include "rpc/call/await.h"
 #include "tern/call.h"
-#include "tern/transfer.h"
 
-/* Push and pop by a call to the host. Its handlers run the same protocol on their own memory. An
- * operation that would wait for another rank's half-done operation returns TERN_ERR_AGAIN before it
- * draws a ticket. */
+/* An op by a call to the host: one message, and one handler for both kinds, which runs the same op
+ * on the host's own memory. The host never waits for a free slot or an item, and keeps no list of
+ * waiting callers: a caller that waits asks again, and one that gives up leaves nothing there. An
+ * op that would wait for another rank's half-done operation returns TERN_ERR_AGAIN before it draws
+ * a ticket, and the call is made again. */
 
 typedef struct queue_message {
     uint64_t nonce; /* of the queue */
-    uint32_t promise;
+    uint16_t kind;
+    uint16_t promise;
     uint32_t count; /* number of items that follow, or to pop */
     char items[];
 } queue_message;
@@ -24,134 +25,122 @@ static size_t call_room(const tern_context *context) {
     return room < TERN_ARGUMENTS_MAX ? room : TERN_ARGUMENTS_MAX;
 }
 
-/* Returns the queue that a message is for; NULL if the message is too short, or the queue does not
- * exist (any more). [out] m: the message without its items. */
-static tern_queue *queue_of_call(const tern_worker *worker, const void *arguments, size_t bytes,
-                                 queue_message *m) {
-    if (bytes < sizeof *m)
-        return NULL;
-    tern_read_once(m, arguments, sizeof *m);
-    return tern_callee_find(worker->context, TERN_CALLEE_QUEUE, m->nonce);
-}
-
-static bool queue_call_well_formed(const queue_message *m) {
-    return m->count > 0 && (m->promise == TERN_READ_WRITE || m->promise == TERN_WRITE_ONLY ||
-                            m->promise == TERN_READ_ONLY);
-}
-
-static tern_status queue_call_malformed(const tern_call_info *call, const tern_queue *queue,
-                                        size_t bytes) {
-    if (queue == NULL)
-        return tern_callee_missing(call->worker->context, "queue");
-    return tern_fail(TERN_ERR_ARGUMENT, "a message of %zu bytes is not one of the queue", bytes);
+/* bytes: of the whole message. */
+static bool message_is_for(const queue_message *m, size_t bytes, const tern_queue *queue) {
+    const size_t items = bytes - sizeof *m;
+    if (m->count == 0 || (m->promise != TERN_READ_WRITE && m->promise != TERN_WRITE_ONLY &&
+                          m->promise != TERN_READ_ONLY))
+        return false;
+    return m->kind == TERN_PATH_PUSH
+               ? items % queue->item_bytes == 0 && items / queue->item_bytes == m->count
+               : m->kind == TERN_PATH_POP && items == 0 &&
+                     m->count <= TERN_RESULT_MAX / queue->item_bytes;
 }
 
 /* The host may already be in the barrier that ends the phase, and have settled its own operations.
  * So each call settles itself. Nobody reads the words before the barrier ends. */
-static tern_status settle_phase(tern_worker *worker, tern_queue *queue, tern_flags promise) {
-    return promise != TERN_READ_WRITE ? tern_queue_settle(worker, queue) : TERN_OK;
+static tern_status settle_phase(const tern_queue_op *op) {
+    return op->promise != TERN_READ_WRITE ? tern_queue_settle(op->worker, op->queue) : TERN_OK;
 }
 
-static tern_status tern_queue_on_push(tern_call_info *call, const void *arguments, size_t bytes) {
-    queue_message m;
-    tern_queue *queue = queue_of_call(call->worker, arguments, bytes, &m);
-    if (queue == NULL || !queue_call_well_formed(&m) ||
-        (bytes - sizeof m) / queue->item_bytes != m.count ||
-        (bytes - sizeof m) % queue->item_bytes != 0)
-        return queue_call_malformed(call, queue, bytes);
-    size_t done;
-    tern_queue_run run = {m.promise, TERN_QUEUE_TRY, m.count};
-    tern_status status = tern_queue_do_push(call->worker, queue,
-                                            ((const queue_message *)arguments)->items, run, &done);
-    status = tern_queue_refuse(call->worker, queue, status);
-    if (status == TERN_OK)
-        status = settle_phase(call->worker, queue, run.promise);
-    if (status == TERN_OK && m.count > 1) {
-        memcpy(call->result, &done, sizeof done);
-        call->result_bytes = sizeof done;
+static tern_status tern_queue_on_op(tern_call_info *call, const void *arguments, size_t bytes) {
+    tern_worker *worker = call->worker;
+    tern_queue *queue = NULL;
+    queue_message m = {0};
+    if (bytes >= sizeof m) {
+        tern_read_once(&m, arguments, sizeof m);
+        queue = tern_callee_find(worker->context, TERN_CALLEE_QUEUE, m.nonce);
+        if (queue == NULL)
+            return tern_callee_missing(worker->context, "queue");
     }
-    return status;
-}
-TERN_FUNCTION(tern_queue_on_push)
-
-static tern_status tern_queue_on_pop(tern_call_info *call, const void *arguments, size_t bytes) {
-    queue_message m;
-    tern_queue *queue = queue_of_call(call->worker, arguments, bytes, &m);
-    if (queue == NULL || !queue_call_well_formed(&m) || bytes != sizeof m ||
-        m.count > TERN_RESULT_MAX / queue->item_bytes)
-        return queue_call_malformed(call, queue, bytes);
-    size_t done;
-    tern_queue_run run = {m.promise, TERN_QUEUE_TRY, m.count};
-    tern_status status = tern_queue_do_pop(call->worker, queue, call->result, run, &done);
-    status = tern_queue_refuse(call->worker, queue, status);
+    if (queue == NULL || !message_is_for(&m, bytes, queue))
+        return tern_fail(TERN_ERR_ARGUMENT, "a message of %zu bytes is not one of the queue",
+                         bytes);
+    const bool pops = m.kind == TERN_PATH_POP;
+    const void *items = pops ? call->result : ((const queue_message *)arguments)->items;
+    tern_queue_op op;
+    tern_queue_op_init(&op, (tern_path_kind)m.kind, worker, queue, items, m.count, m.promise,
+                       TERN_QUEUE_TRY);
+    bool waited;
+    tern_status status = tern_queue_refuse(worker, queue, tern_queue_op_run(&op, &waited));
     if (status == TERN_OK)
-        status = settle_phase(call->worker, queue, run.promise);
-    if (status == TERN_OK)
-        call->result_bytes = done * queue->item_bytes;
-    return status;
+        status = settle_phase(&op);
+    if (status != TERN_OK)
+        return status;
+    if (!pops && m.count > 1)
+        memcpy(call->result, &op.done, sizeof op.done);
+    call->result_bytes = pops ? op.done * queue->item_bytes : m.count > 1 ? sizeof op.done : 0;
+    return TERN_OK;
 }
-TERN_FUNCTION(tern_queue_on_pop)
+TERN_FUNCTION(tern_queue_on_op)
 
-tern_status tern_queue_call_check_push(const tern_queue *queue) {
+tern_status tern_queue_call_check(const tern_queue *queue, tern_path_kind kind) {
     size_t bytes = sizeof(queue_message) + queue->item_bytes, room = call_room(queue->context);
-    if (__builtin_expect(bytes <= room, 1))
-        return TERN_OK;
-    return tern_fail(TERN_ERR_UNSUPPORTED,
-                     "a push by call takes %zu bytes and a ring takes %zu at a time; raise "
-                     "TERN_RING_SIZE (now %zu) or pass TERN_BY_RMA",
-                     bytes, room, queue->context->config.ring_size);
-}
-
-tern_status tern_queue_call_check_pop(const tern_queue *queue) {
-    if (__builtin_expect(queue->item_bytes <= TERN_RESULT_MAX, 1))
-        return TERN_OK;
-    return tern_fail(TERN_ERR_UNSUPPORTED,
-                     "a call returns at most %u bytes and items have %zu; pass TERN_BY_RMA",
-                     TERN_RESULT_MAX, queue->item_bytes);
-}
-
-static tern_worker_id host_of(const tern_queue *queue) {
-    return tern_container_worker(queue->context, queue->host, queue->host_worker);
-}
-
-static queue_message queue_call_begin(const tern_queue *queue, tern_flags promise, size_t count) {
-    return (queue_message){queue->nonce, promise, (uint32_t)count};
+    if (kind == TERN_PATH_POP && queue->item_bytes > TERN_RESULT_MAX)
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "a call returns at most %u bytes and items have %zu; pass TERN_BY_RMA",
+                         TERN_RESULT_MAX, queue->item_bytes);
+    if (kind == TERN_PATH_PUSH && bytes > room)
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "a push by call takes %zu bytes and a ring takes %zu at a time; raise "
+                         "TERN_RING_SIZE (now %zu) or pass TERN_BY_RMA",
+                         bytes, room, queue->context->config.ring_size);
+    return TERN_OK;
 }
 
 /* The most bytes of items of one message, unless a single item is larger; built on the stack. */
 enum { SMALL_ITEMS = 4096 };
 
-tern_status tern_queue_call_push(tern_worker *worker, const tern_queue *queue, const void *items,
-                                 size_t count, tern_flags promise, size_t *done) {
-    _Alignas(queue_message) char small[sizeof(queue_message) + SMALL_ITEMS];
-    size_t most = call_room(queue->context) - sizeof(queue_message);
-    most = (most < SMALL_ITEMS ? most : SMALL_ITEMS) / queue->item_bytes;
+/* How many items of the op one message or one result takes. */
+static size_t call_items(const tern_queue_op *op) {
+    size_t most = call_room(op->queue->context) - sizeof(queue_message);
+    most = most < SMALL_ITEMS ? most : SMALL_ITEMS;
+    most = (op->kind == TERN_PATH_POP ? TERN_RESULT_MAX : most) / op->queue->item_bytes;
     most = most == 0 ? 1 : most;
-    count = count < most ? count : most;
-    size_t bytes = sizeof(queue_message) + count * queue->item_bytes, got, pushed = count;
+    return op->count < most ? op->count : most;
+}
+
+/* request: NULL, and the answer is waited for. [out] done: number of items. */
+static tern_status queue_call(const tern_queue_op *op, tern_request *request, size_t *done) {
+    _Alignas(queue_message) char small[sizeof(queue_message) + SMALL_ITEMS];
+    const tern_queue *q = op->queue;
+    const bool pops = op->kind == TERN_PATH_POP;
+    const size_t count = call_items(op);
+    const size_t bytes = sizeof(queue_message) + (pops ? 0 : count * q->item_bytes);
+    const tern_worker_id host = tern_container_worker(q->context, q->host, q->host_worker);
     void *room = bytes <= sizeof small ? small : malloc(bytes);
     if (room == NULL)
-        return tern_fail(TERN_ERR_MEMORY, "no memory for an item of %zu bytes", queue->item_bytes);
+        return tern_fail(TERN_ERR_MEMORY, "no memory for an item of %zu bytes", q->item_bytes);
     queue_message *m = room;
-    *m = queue_call_begin(queue, promise, count);
-    memcpy(m->items, items, count * queue->item_bytes);
-    tern_status status = tern_call_return(worker, host_of(queue), &tern_queue_on_push_function, m,
-                                          bytes, &pushed, count > 1 ? sizeof pushed : 0, &got);
+    *m = (queue_message){q->nonce, op->kind, op->promise, (uint32_t)count};
+    if (!pops)
+        memcpy(m->items, op->items, count * q->item_bytes);
+    size_t pushed = count, got = 0;
+    void *there = pops ? (void *)op->items : (void *)&pushed;
+    const size_t result = pops ? count * q->item_bytes : count > 1 ? sizeof pushed : 0;
+    const tern_status status = request != NULL
+                                   ? tern_call_start(op->worker, host, &tern_queue_on_op_function,
+                                                     m, bytes, pops ? there : NULL, result, request)
+                                   : tern_call_return(op->worker, host, &tern_queue_on_op_function,
+                                                      m, bytes, there, result, &got);
     if (status == TERN_OK)
-        *done = pushed;
+        *done = pops ? got / q->item_bytes : pushed;
     if (room != small)
         free(room);
     return status;
 }
 
-tern_status tern_queue_call_pop(tern_worker *worker, const tern_queue *queue, void *items,
-                                size_t count, tern_flags promise, size_t *done) {
-    size_t most = TERN_RESULT_MAX / queue->item_bytes, got;
-    count = count < most ? count : most;
-    queue_message m = queue_call_begin(queue, promise, count);
-    tern_status status = tern_call_return(worker, host_of(queue), &tern_queue_on_pop_function, &m,
-                                          sizeof m, items, count * queue->item_bytes, &got);
-    if (status == TERN_OK)
-        *done = got / queue->item_bytes;
-    return status;
+void tern_queue_step_call(tern_queue_op *op) {
+    const tern_status status = queue_call(op, NULL, &op->done);
+    const bool limit = status == TERN_ERR_FULL || status == TERN_ERR_EMPTY;
+    tern_queue_finish(op, status);
+    if (!limit || op->promise != TERN_READ_WRITE || op->until == TERN_QUEUE_TRY)
+        return;
+    op->stage = TERN_QUEUE_CALL;
+    op->due = TERN_DUE_NEVER;
+    op->waits = true;
+}
+
+tern_status tern_queue_start_call(tern_queue_op *op, tern_request *request) {
+    return queue_call(op, request, &op->done);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "queue/slot.h"
+#include "queue/pool.h"
 #include "src/collective/collective.h"
 #include "tern/call.h"
 #include "tern/transfer.h"
@@ -97,12 +97,11 @@ static void meet_host(tern_queue *q, const queue_introduction *host) {
 
 /* The ways that the options permit. */
 static void queue_choose_ways(tern_queue *q) {
-    q->only_push = q->call_only                               ? TERN_BY_CALL
-                   : tern_queue_call_check_push(q) == TERN_OK ? TERN_AUTO
-                                                              : TERN_BY_RMA;
-    q->only_pop = q->call_only                              ? TERN_BY_CALL
-                  : tern_queue_call_check_pop(q) == TERN_OK ? TERN_AUTO
-                                                            : TERN_BY_RMA;
+    q->only_push = q->only_pop = q->call_only ? TERN_BY_CALL : TERN_AUTO;
+    if (!q->call_only && tern_queue_call_check(q, TERN_PATH_PUSH) != TERN_OK)
+        q->only_push = TERN_BY_RMA;
+    if (!q->call_only && tern_queue_call_check(q, TERN_PATH_POP) != TERN_OK)
+        q->only_pop = TERN_BY_RMA;
 }
 
 /* Allocates the memory at the hosts and sends its place to all ranks. [out] memory: this rank's
@@ -216,6 +215,10 @@ tern_status tern_queue_destroy_parts(tern_worker *worker, tern_queue *parts, siz
     tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;
+    for (size_t i = 0; i < count && status == TERN_OK; i++)
+        status = tern_queue_pools_drain(worker, &parts[i], name);
+    if (status != TERN_OK)
+        return status;
     /* After the barrier the puts of all ranks are complete and nobody calls any more. After a death
      * there is no barrier. */
     tern_peers_look(&worker->context->peers);
@@ -226,6 +229,7 @@ tern_status tern_queue_destroy_parts(tern_worker *worker, tern_queue *parts, siz
     for (size_t i = 0; i < count; i++) {
         tern_queue *q = &parts[i];
         tern_queue_leave_phases(q);
+        tern_queue_pools_free(q);
         if (q->host != q->context->rank)
             continue;
         tern_callee_remove(q->context, &q->callee);

@@ -1,8 +1,6 @@
-#include <stdlib.h>
 #include <string.h>
 
-#include "queue/ticket.h"
-#include "queue/slot.h"
+#include "queue/op.h"
 #include "src/broken.h"
 
 #define STOLEN UINT64_MAX /* broken on purpose: the items of another pop */
@@ -14,140 +12,217 @@
  * given back only in a phase.
  */
 
-static tern_status pop_draw(tern_worker *worker, tern_queue *q, tern_flags promise, uint64_t *slots,
-                            uint64_t *ticket) {
-    tern_queue_waiting wait = TERN_QUEUE_WAITING("a pop");
-    tern_status status = tern_atomic_fetch_add(worker, q->head, 1, ticket);
-    while (status == TERN_OK) {
-        size_t count = 1;
-        tern_slot_state state;
-        status =
-            tern_queue_look_for_items(worker, q, *ticket, promise, true, slots, &count, &state);
-        if (status != TERN_OK || state == SLOT_READY)
-            break;
-        if (state == SLOT_NONE) {
-            status = tern_atomic_fetch_add(worker, q->head, UINT64_MAX, NULL);
-            return status == TERN_OK ? TERN_ERR_EMPTY : status;
-        }
-        status = tern_queue_wait(worker, q, &wait, TERN_QUEUE_FOREVER, TERN_DUE_ITEM, *ticket);
+/* ---- What a pop leaves behind ---- */
+
+static void leave_to_phase(tern_queue *q, uint64_t next) {
+    _Atomic uint64_t *left = &q->phase_popped;
+    uint64_t old = tern_queue_known(left);
+    if (q->context->workers == 1) {
+        if (old < next)
+            /* R9: tern_phase_end; the ranks meet before any of them relies on it */
+            atomic_store_explicit(left, next, memory_order_relaxed);
+        return;
     }
-    if (status == TERN_OK)
-        tern_queue_learn(&q->head_seen, *ticket + 1);
-    return status;
+    /* R9: tern_phase_end */
+    while (old < next && !atomic_compare_exchange_weak_explicit(
+                             left, &old, next, memory_order_relaxed, memory_order_relaxed))
+        continue;
 }
 
-/* Reads head again, since the operation could not use the guess of head. If head is still the
- * guess, waits for one step. [out] guess: head. */
-static tern_status pop_look_again(tern_worker *worker, tern_queue *q, tern_queue_waiting *wait,
-                                  uint64_t until, uint64_t *guess) {
-    uint64_t now;
-    tern_status status = tern_atomic_load(worker, q->head, &now);
-    if (status != TERN_OK)
-        return status;
-    if (now == *guess)
-        return tern_queue_wait(worker, q, wait, until, TERN_DUE_ITEM, now);
-    *guess = now;
-    return TERN_OK;
+/* Says that the slots are free, whose items are on this side: posts their turns, or leaves that to
+ * the end of the phase. */
+static void pop_free(tern_queue_op *op) {
+    tern_queue *q = op->queue;
+    const uint64_t lap = tern_slot_lap(q, op->ticket) + 1;
+    const tern_ptr turns = tern_turn_place(q, op->ticket);
+    tern_status status = TERN_OK;
+    if (op->promise == TERN_READ_WRITE || tern_reach_address(op->worker, turns, 1) != NULL) {
+        for (size_t i = 0; i < op->ready; i++) {
+            op->slots[2 * i] = lap;
+            op->slots[2 * i + 1] = ~lap;
+        }
+        status = tern_queue_put(op, turns, op->slots, 2 * op->ready);
+    } else {
+        leave_to_phase(q, op->ticket + op->ready);
+    }
+    if (tern_queue_goes_on(op, TERN_QUEUE_MOVE, status))
+        tern_queue_finish(op, TERN_OK);
 }
 
-/* Draws tickets by CAS after it has seen that their items are there. */
-static tern_status pop_reserve(tern_worker *worker, tern_queue *q, tern_queue_run run,
-                               uint64_t *slots, uint64_t *ticket, size_t *count) {
-    tern_queue_waiting wait = TERN_QUEUE_WAITING("a pop");
-    uint64_t guess = tern_queue_known(&q->head_seen), seen = 0;
-    bool phase = run.promise != TERN_READ_WRITE;
-    for (;;) {
-        tern_slot_state state;
-        *count = run.count;
-        tern_status status =
-            tern_queue_look_for_items(worker, q, guess, run.promise, false, slots, count, &state);
-        if (status == TERN_OK && state == SLOT_NONE && (phase || run.until == TERN_QUEUE_TRY))
-            return TERN_ERR_EMPTY; /* head is not less than the guess */
-        if (status == TERN_OK && state != SLOT_READY)
-            status = pop_look_again(worker, q, &wait, run.until, &guess);
-        if (status != TERN_OK)
-            return status;
-        if (state != SLOT_READY)
-            continue;
-        status = tern_atomic_cas(worker, q->head, guess, guess + *count, &seen);
-        if (status != TERN_OK)
-            return status;
-        const bool stolen = TERN_BROKEN(TERN_BREAK_TICKET) && seen == guess + 1;
-        if (seen == guess || stolen) {
-            *ticket = stolen ? STOLEN : guess;
-            if (!stolen)
-                tern_queue_learn(&q->head_seen, guess + *count);
-            return TERN_OK;
-        }
-        guess = seen; /* not for tern_queue_learn: others may give tickets back, as in push */
+/* The tickets are the op's, and it has their slots. */
+static void pop_own(tern_queue_op *op) {
+    const tern_queue *q = op->queue;
+    for (size_t i = 0; i < op->ready; i++)
+        memcpy(tern_queue_item(op, i), tern_slot_in(q, op->slots, i) + TERN_SLOT_ITEM,
+               q->item_bytes);
+    op->done = op->ready;
+    if (TERN_BROKEN(TERN_BREAK_TICKET) && op->ticket == STOLEN) {
+        tern_queue_finish(op, TERN_OK); /* a turn would make pushers wait for ever: only the items
+                                           are wrong */
+        return;
     }
+    tern_queue_learn(&op->queue->head_seen, op->ticket + op->ready);
+    pop_free(op);
+}
+
+static void pop_drawn(tern_queue_op *op) {
+    const bool stolen = TERN_BROKEN(TERN_BREAK_TICKET) && !op->draws && op->word == op->ticket + 1;
+    op->drawn = op->draws || op->word == op->ticket || stolen;
+    /* Not for tern_queue_learn: others may give tickets back, as in push. */
+    op->ticket = stolen ? STOLEN : op->word;
+    if (op->drawn && !op->draws)
+        pop_own(op);
+    else
+        op->stage = TERN_QUEUE_LOOK;
+}
+
+static void pop_draw(tern_queue_op *op) {
+    const tern_ptr head = op->queue->head;
+    const tern_status status = op->draws
+                                   ? tern_queue_add(op, head, 1)
+                                   : tern_queue_swap(op, head, op->ticket, op->ticket + op->ready);
+    if (tern_queue_goes_on(op, TERN_QUEUE_DRAWN, status))
+        pop_drawn(op);
+}
+
+/* ---- Items ---- */
+
+typedef enum slot_state {
+    SLOT_READY, /* holds the item */
+    SLOT_BUSY,  /* another rank still pushes to it, or nobody has begun to */
+    SLOT_PAST   /* the ticket has been popped already */
+} slot_state;
+
+static slot_state slot_judge(const tern_queue *q, const uint64_t *slot, uint64_t ticket) {
+    if (slot[TERN_SLOT_TICKET] < ticket || tern_slot_check_of(q, slot) != slot[TERN_SLOT_CHECK])
+        return SLOT_BUSY;
+    return slot[TERN_SLOT_TICKET] == ticket ? SLOT_READY : SLOT_PAST;
+}
+
+/* There is no item for the ticket. */
+static void pop_empty(tern_queue_op *op) {
+    if (op->drawn)
+        (void)tern_queue_goes_on(op, TERN_QUEUE_BACK,
+                                 tern_queue_add(op, op->queue->head, UINT64_MAX));
+    else if (op->promise != TERN_READ_WRITE || op->until == TERN_QUEUE_TRY)
+        tern_queue_finish(op, TERN_ERR_EMPTY); /* head is not less than the ticket */
+    else
+        (void)tern_queue_goes_on(op, TERN_QUEUE_HEAD, tern_queue_load(op, op->queue->head));
+}
+
+static void pop_see_slots(tern_queue_op *op) {
+    const tern_queue *q = op->queue;
+    const slot_state first = slot_judge(q, op->slots, op->ticket);
+    slot_state state = first;
+    op->ready = 0;
+    while (state == SLOT_READY && ++op->ready < op->asked)
+        state = slot_judge(q, tern_slot_in(q, (uint64_t *)op->slots, op->ready),
+                           op->ticket + op->ready);
+    if (first == SLOT_READY && op->drawn)
+        pop_own(op);
+    else if (first == SLOT_READY)
+        pop_draw(op);
+    else if (first == SLOT_BUSY &&
+             (op->promise != TERN_READ_WRITE || TERN_BROKEN(TERN_BREAK_EMPTY)))
+        /* In a phase of pops nobody pushes: an item that is not there was never pushed. */
+        pop_empty(op);
+    else if (op->drawn)
+        tern_queue_wait_for(op, TERN_DUE_ITEM);
+    else if (first == SLOT_BUSY)
+        (void)tern_queue_goes_on(op, TERN_QUEUE_TAIL, tern_queue_load(op, q->tail));
+    else
+        (void)tern_queue_goes_on(op, TERN_QUEUE_HEAD, tern_queue_load(op, q->head));
+}
+
+static void pop_look(tern_queue_op *op) {
+    const tern_queue *q = op->queue;
+    const uint64_t row = tern_slots_in_row(q, op->ticket);
+    const size_t fits = tern_queue_slots(op), most = op->count < fits ? op->count : fits;
+    op->asked = most < row ? most : (size_t)row;
+    if (tern_queue_goes_on(op, TERN_QUEUE_SLOTS,
+                           tern_slot_get(op->worker, op->slots, tern_slot_place(q, op->ticket),
+                                         tern_slots_words(q, op->asked), &op->transfer)))
+        pop_see_slots(op);
+}
+
+static void pop_see_tail(tern_queue_op *op) {
+    if ((int64_t)(op->word - op->ticket) <= 0)
+        pop_empty(op);
+    else
+        (void)tern_queue_goes_on(op, TERN_QUEUE_HEAD, tern_queue_load(op, op->queue->head));
+}
+
+/* The op could not use the ticket. If that is still head, it waits. */
+static void pop_see_head(tern_queue_op *op) {
+    if (op->word == op->ticket) {
+        tern_queue_wait_for(op, TERN_DUE_ITEM);
+        return;
+    }
+    op->ticket = op->word;
+    op->stage = TERN_QUEUE_LOOK;
 }
 
 /* TERN_LOCAL: no other worker uses the queue, as in push. */
-static tern_status pop_reserve_alone(tern_worker *worker, tern_queue *q, tern_queue_run run,
-                                     uint64_t *slots, uint64_t *ticket, size_t *count) {
+static void pop_alone(tern_queue_op *op) {
+    tern_queue *q = op->queue;
     uint64_t tail, head;
-    tern_status status = tern_atomic_load(worker, q->head, &head);
+    tern_status status = tern_atomic_load(op->worker, q->head, &head);
     if (status == TERN_OK)
-        status = tern_atomic_load(worker, q->tail, &tail);
-    if (status != TERN_OK)
-        return status;
-    if (tail == head)
-        return TERN_ERR_EMPTY;
+        status = tern_atomic_load(op->worker, q->tail, &tail);
+    if (status == TERN_OK && tail == head)
+        status = TERN_ERR_EMPTY;
+    if (status != TERN_OK) {
+        tern_queue_finish(op, status);
+        return;
+    }
+    const size_t fits = tern_queue_slots(op);
     uint64_t most = tern_slots_in_row(q, head);
     most = tail - head < most ? tail - head : most;
-    *count = most < run.count ? (size_t)most : run.count;
-    *ticket = head;
-    status = tern_slot_get(worker, slots, tern_slot_place(q, head), tern_slots_words(q, *count));
-    tern_queue_learn(&q->head_seen, head + *count);
-    return status == TERN_OK ? tern_queue_set_alone(worker, q->head, head + *count) : status;
+    most = fits < most ? fits : most;
+    op->drawn = true;
+    op->ready = most < op->count ? (size_t)most : op->count;
+    op->ticket = head;
+    status = tern_slot_get(op->worker, op->slots, tern_slot_place(q, head),
+                           tern_slots_words(q, op->ready), NULL);
+    if (status == TERN_OK)
+        status = tern_queue_set_alone(op->worker, q->head, head + op->ready);
+    if (tern_queue_goes_on(op, TERN_QUEUE_MOVE, status))
+        pop_own(op);
 }
 
-static tern_status pop_item(tern_worker *worker, tern_queue *q, void *items, tern_queue_run run,
-                            uint64_t *slots, size_t *done) {
-    uint64_t ticket = 0;
-    size_t count = 1;
-    tern_status status;
-    if (run.promise == TERN_LOCAL)
-        status = pop_reserve_alone(worker, q, run, slots, &ticket, &count);
-    else if (run.until == TERN_QUEUE_FOREVER && !worker->in_handler && !worker->in_progress)
-        status = pop_draw(worker, q, run.promise, slots, &ticket);
-    else
-        status = pop_reserve(worker, q, run, slots, &ticket, &count);
-    if (status != TERN_OK)
-        return status;
-    for (size_t i = 0; i < count; i++)
-        memcpy((char *)items + i * q->item_bytes, tern_slot_in(q, slots, i) + TERN_SLOT_ITEM,
-               q->item_bytes);
-    *done = count;
-    if (TERN_BROKEN(TERN_BREAK_TICKET) && ticket == STOLEN)
-        return TERN_OK; /* a turn would make pushers wait for ever: only the items are wrong */
-    return tern_queue_commit_pop(worker, q, ticket, count, run.promise);
-}
-
-/* Pops a large item or a batch. A batch takes as many items as are there and fit the buffer on the
- * stack. An item that does not fit the stack gets memory of the heap. */
-static tern_status pop_large(tern_worker *worker, tern_queue *q, void *items, tern_queue_run run,
-                             size_t *done) {
-    uint64_t piece[TERN_SLOT_PIECE];
-    size_t room = sizeof piece / q->stride;
-    if (room > 0) {
-        run.count = run.count < room ? run.count : room;
-        return pop_item(worker, q, items, run, piece, done);
+static void pop_begin(tern_queue_op *op) {
+    if (op->promise == TERN_LOCAL) {
+        pop_alone(op);
+    } else if (op->draws) {
+        pop_draw(op);
+    } else {
+        op->ticket = tern_queue_known(&op->queue->head_seen);
+        pop_look(op);
     }
-    uint64_t *slot = malloc(q->stride);
-    if (slot == NULL)
-        return tern_queue_no_memory(q);
-    run.count = 1;
-    tern_status status = pop_item(worker, q, items, run, slot, done);
-    free(slot);
-    return status;
 }
 
-tern_status tern_queue_do_pop(tern_worker *worker, tern_queue *queue, void *items,
-                              tern_queue_run run, size_t *done) {
-    uint64_t small[TERN_SLOT_SMALL];
-    if (__builtin_expect(run.count == 1 && queue->slot_words <= TERN_SLOT_SMALL, 1))
-        return pop_item(worker, queue, items, run, small, done);
-    return pop_large(worker, queue, items, run, done);
+void tern_queue_step_pop(tern_queue_op *op) {
+    switch ((tern_queue_stage)op->stage) {
+    case TERN_QUEUE_BEGIN:
+        pop_begin(op);
+        break;
+    case TERN_QUEUE_LOOK:
+        pop_look(op);
+        break;
+    case TERN_QUEUE_SLOTS:
+        pop_see_slots(op);
+        break;
+    case TERN_QUEUE_TAIL:
+        pop_see_tail(op);
+        break;
+    case TERN_QUEUE_HEAD:
+        pop_see_head(op);
+        break;
+    case TERN_QUEUE_DRAWN:
+        pop_drawn(op);
+        break;
+    default: /* TERN_QUEUE_MOVE and TERN_QUEUE_BACK */
+        tern_queue_finish(op, op->stage == TERN_QUEUE_MOVE ? TERN_OK : TERN_ERR_EMPTY);
+        break;
+    }
 }

@@ -1,6 +1,7 @@
 #include "queue/queue.h"
 
-#include "queue/ticket.h"
+#include "queue/op.h"
+#include "src/broken.h"
 #include "tern/transfer.h"
 
 /* The public operations. They check their arguments, and then do the operation by RMA or by a call.
@@ -33,36 +34,13 @@ static tern_status queue_check_flags(const tern_queue *queue, tern_flags flags, 
     return TERN_OK;
 }
 
-/* Whether this process does the operation itself. The host makes progress before an operation by
- * call, as a wait for a reply would. Otherwise a loop of such operations would starve the calls of
- * other ranks. */
-static bool queue_in_place(tern_worker *worker, const tern_queue *queue, tern_flags via) {
+bool tern_queue_in_place(tern_worker *worker, const tern_queue *queue, tern_flags via) {
     if (via == TERN_BY_RMA)
         return true;
     if (queue->host != queue->context->rank)
         return false;
     (void)tern_progress_round(worker);
     return true;
-}
-
-/* Whether the caller has to make a call again that found no free slot or no item; does a step of
- * waiting before. The host keeps no list of waiting callers, so a caller that gives up leaves
- * nothing there. */
-static bool call_again(tern_worker *worker, tern_queue *queue, tern_queue_run run,
-                       tern_queue_waiting *wait, tern_status *status) {
-    bool limit = *status == TERN_ERR_FULL || *status == TERN_ERR_EMPTY;
-    if (!limit || run.promise != TERN_READ_WRITE || run.until == TERN_QUEUE_TRY)
-        return false;
-    /* A round trip may take long, and tern_queue_wait looks at the peers only now and then. */
-    if (wait->step.rounds % 16 == 0)
-        tern_peers_look(&queue->context->peers);
-    uint32_t dead = tern_peers_dead(&queue->context->peers);
-    *status = dead == TERN_NOBODY
-                  ? tern_queue_wait(worker, queue, wait, run.until, TERN_DUE_NEVER, 0)
-                  : tern_peer_fail(dead);
-    if (*status == TERN_OK)
-        tern_error_clear(); /* the detail of the host's last answer */
-    return *status == TERN_OK;
 }
 
 static tern_status queue_explain(tern_worker *worker, tern_status status, const tern_queue *queue,
@@ -82,94 +60,138 @@ static tern_status queue_explain(tern_worker *worker, tern_status status, const 
     return status;
 }
 
-tern_status tern_queue_push_by(tern_worker *worker, tern_queue *queue, const void *items,
-                               tern_queue_run run, tern_flags flags, size_t *done,
-                               const char *name) {
-    const tern_flags via = tern_flags_way(flags);
-    run.promise = tern_flags_promise(flags);
-    tern_status status = queue_check(worker, queue, items, name);
+tern_status tern_queue_check(const tern_queue_op *op, tern_flags flags, const char *name) {
+    const bool pops = op->kind == TERN_PATH_POP;
+    const tern_queue *queue = op->queue;
+    tern_status status = queue_check(op->worker, queue, op->items, name);
     if (status == TERN_OK)
-        status = queue_check_flags(queue, flags, TERN_READ_ONLY, name);
-    if (status == TERN_OK && (via == TERN_BY_CALL || queue->call_only))
-        status = tern_queue_call_check_push(queue);
-    if (status != TERN_OK)
+        status = queue_check_flags(queue, flags, pops ? TERN_WRITE_ONLY : TERN_READ_ONLY, name);
+    if (status == TERN_OK && (tern_flags_way(flags) == TERN_BY_CALL || queue->call_only))
+        status = tern_queue_call_check(queue, (tern_path_kind)op->kind);
+    return status;
+}
+
+/* One reservation of a push or a pop. */
+static inline __attribute__((always_inline)) tern_status
+queue_do(tern_queue_op *op, tern_flags flags, const char *name) {
+    const tern_path_kind kind = (tern_path_kind)op->kind;
+    tern_status status = tern_queue_check(op, flags, name);
+    if (__builtin_expect(status != TERN_OK, 0))
         return status;
-    tern_queue_waiting wait = TERN_QUEUE_WAITING(name);
-    const uint64_t waits = tern_queue_waits;
+    tern_worker *worker = op->worker;
+    tern_queue *queue = op->queue;
     const tern_path_target target = tern_queue_target(queue);
-    const tern_pick pick = tern_path_take(worker, TERN_PATH_PUSH, &target, via, queue->only_push);
-    if (queue_in_place(worker, queue, pick.via))
-        status = tern_queue_do_push(worker, queue, items, run, done);
-    else
-        do
-            status = tern_queue_call_push(worker, queue, items, run.count, run.promise, done);
-        while (call_again(worker, queue, run, &wait, &status));
-    /* The time of a wait for a free slot does not show what a way costs, and that of a batch
-     * depends on its size. */
-    if (tern_queue_waits == waits && run.count == 1)
+    const tern_pick pick =
+        tern_path_take(worker, kind, &target, tern_flags_way(flags),
+                       (op->kind == TERN_PATH_PUSH ? queue->only_push : queue->only_pop));
+    if (!tern_queue_in_place(worker, queue, pick.via))
+        op->stage = TERN_QUEUE_CALL;
+    bool waited = false;
+    status = tern_queue_op_run(op, &waited);
+    /* The time of a wait for a free slot or an item does not show what a way costs, and that of a
+     * batch depends on its size. */
+    if (!waited && op->count == 1)
         tern_selector_done(worker, &pick, &target, status);
     return __builtin_expect(status == TERN_OK, 1) ? status
                                                   : queue_explain(worker, status, queue, name);
 }
 
-tern_status tern_queue_pop_by(tern_worker *worker, tern_queue *queue, void *items,
-                              tern_queue_run run, tern_flags flags, size_t *done,
-                              const char *name) {
-    const tern_flags via = tern_flags_way(flags);
-    run.promise = tern_flags_promise(flags);
-    tern_status status = queue_check(worker, queue, items, name);
-    if (status == TERN_OK)
-        status = queue_check_flags(queue, flags, TERN_WRITE_ONLY, name);
-    if (status == TERN_OK && (via == TERN_BY_CALL || queue->call_only))
-        status = tern_queue_call_check_pop(queue);
-    if (status != TERN_OK)
-        return status;
-    tern_queue_waiting wait = TERN_QUEUE_WAITING(name);
-    const uint64_t waits = tern_queue_waits;
-    const tern_path_target target = tern_queue_target(queue);
-    const tern_pick pick = tern_path_take(worker, TERN_PATH_POP, &target, via, queue->only_pop);
-    if (queue_in_place(worker, queue, pick.via))
-        status = tern_queue_do_pop(worker, queue, items, run, done);
-    else
-        do
-            status = tern_queue_call_pop(worker, queue, items, run.count, run.promise, done);
-        while (call_again(worker, queue, run, &wait, &status));
-    /* The same for a wait for an item. */
-    if (tern_queue_waits == waits && run.count == 1)
-        tern_selector_done(worker, &pick, &target, status);
-    return __builtin_expect(status == TERN_OK, 1) ? status
-                                                  : queue_explain(worker, status, queue, name);
+/* One item. */
+static tern_status queue_one(tern_path_kind kind, tern_worker *worker, tern_queue *queue,
+                             const void *item, uint64_t until, tern_flags flags, const char *name) {
+    tern_queue_op op;
+    tern_queue_op_init(&op, kind, worker, queue, item, 1, tern_flags_promise(flags), until);
+    return queue_do(&op, flags, name);
 }
 
 tern_status tern_queue_push(tern_worker *worker, tern_queue *queue, const void *item,
                             tern_flags flags) {
-    size_t done;
-    return tern_queue_push_by(worker, queue, item,
-                              (tern_queue_run){.until = TERN_QUEUE_FOREVER, .count = 1}, flags,
-                              &done, "tern_queue_push");
+    return queue_one(TERN_PATH_PUSH, worker, queue, item, TERN_QUEUE_FOREVER, flags, __func__);
 }
 
 tern_status tern_queue_pop(tern_worker *worker, tern_queue *queue, void *item, tern_flags flags) {
-    size_t done;
-    return tern_queue_pop_by(worker, queue, item,
-                             (tern_queue_run){.until = TERN_QUEUE_FOREVER, .count = 1}, flags,
-                             &done, "tern_queue_pop");
+    return queue_one(TERN_PATH_POP, worker, queue, item, TERN_QUEUE_FOREVER, flags, __func__);
 }
 
 tern_status tern_queue_try_push(tern_worker *worker, tern_queue *queue, const void *item,
                                 tern_flags flags) {
-    size_t done;
-    return tern_queue_push_by(worker, queue, item,
-                              (tern_queue_run){.until = TERN_QUEUE_TRY, .count = 1}, flags, &done,
-                              "tern_queue_try_push");
+    return queue_one(TERN_PATH_PUSH, worker, queue, item, TERN_QUEUE_TRY, flags, __func__);
 }
 
 tern_status tern_queue_try_pop(tern_worker *worker, tern_queue *queue, void *item,
                                tern_flags flags) {
-    size_t done;
-    return tern_queue_pop_by(worker, queue, item,
-                             (tern_queue_run){.until = TERN_QUEUE_TRY, .count = 1}, flags, &done,
-                             "tern_queue_try_pop");
+    return queue_one(TERN_PATH_POP, worker, queue, item, TERN_QUEUE_TRY, flags, __func__);
+}
+
+/* With a deadline an op draws no ticket before it knows that it can use it. So one that gives up
+ * leaves nothing behind. */
+
+tern_status tern_queue_deadline(double seconds, uint64_t *until, const char *name) {
+    if (!(seconds >= 0))
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: seconds are %g; allowed are 0 and more", name,
+                         seconds);
+    /* The clock has no room for more than some centuries: a longer wait ends with the clock. */
+    const uint64_t end = TERN_QUEUE_FOREVER - 1, now = tern_now();
+    *until = seconds < 1e9 ? now + (uint64_t)(seconds * 1e9) : end;
+    return TERN_OK;
+}
+
+tern_status tern_queue_push_timed(tern_worker *worker, tern_queue *queue, const void *item,
+                                  double seconds, tern_flags flags) {
+    uint64_t until = TERN_QUEUE_FOREVER;
+    tern_status status = tern_queue_deadline(seconds, &until, __func__);
+    return status == TERN_OK
+               ? queue_one(TERN_PATH_PUSH, worker, queue, item, until, flags, __func__)
+               : status;
+}
+
+tern_status tern_queue_pop_timed(tern_worker *worker, tern_queue *queue, void *item, double seconds,
+                                 tern_flags flags) {
+    uint64_t until = TERN_QUEUE_FOREVER;
+    tern_status status = tern_queue_deadline(seconds, &until, __func__);
+    if (status == TERN_OK)
+        status = queue_one(TERN_PATH_POP, worker, queue, item, until, flags, __func__);
+    if (TERN_BROKEN(TERN_BREAK_LATE) && status == TERN_OK && tern_now() > until)
+        status = TERN_ERR_TIMEOUT;
+    return status;
+}
+
+/* Reservations are repeated, each for as many items as it can take, until all items are done or one
+ * reservation finds the queue full or empty. A batch of which some items are done is a success, and
+ * leaves no detail of the last reservation. */
+static tern_status queue_many(tern_path_kind kind, tern_worker *worker, tern_queue *queue,
+                              const void *items, size_t count, tern_flags flags, size_t *done,
+                              const char *name) {
+    const tern_status limit = kind == TERN_PATH_PUSH ? TERN_ERR_FULL : TERN_ERR_EMPTY;
+    tern_status status = TERN_OK;
+    size_t all = 0;
+    if (done == NULL || (items == NULL && count > 0))
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
+                           done == NULL ? "the count that is returned" : "items");
+    while (status == TERN_OK && all < count) {
+        const void *next = queue == NULL ? items : (const char *)items + all * queue->item_bytes;
+        tern_queue_op op;
+        tern_queue_op_init(&op, kind, worker, queue, next, count - all, tern_flags_promise(flags),
+                           TERN_QUEUE_TRY);
+        status = queue_do(&op, flags, name);
+        all += op.done;
+    }
+    if (done != NULL)
+        *done = all;
+    if (status != limit || all == 0)
+        return status;
+    tern_error_clear();
+    return TERN_OK;
+}
+
+tern_status tern_queue_push_many(tern_worker *worker, tern_queue *queue, const void *items,
+                                 size_t count, tern_flags flags, size_t *pushed) {
+    return queue_many(TERN_PATH_PUSH, worker, queue, items, count, flags, pushed, __func__);
+}
+
+tern_status tern_queue_pop_many(tern_worker *worker, tern_queue *queue, void *items, size_t count,
+                                tern_flags flags, size_t *popped) {
+    return queue_many(TERN_PATH_POP, worker, queue, items, count, flags, popped, __func__);
 }
 
 tern_status tern_queue_explain(const tern_worker *worker, const tern_queue *queue, char *text,

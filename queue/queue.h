@@ -48,6 +48,8 @@ typedef enum tern_queue_due {
     TERN_DUE_NEVER /* the host's answer */
 } tern_queue_due;
 
+struct tern_queue_pool;
+
 struct tern_queue {
     tern_context *context;
     tern_object object; /* a distributed queue uses that of its first part */
@@ -65,7 +67,8 @@ struct tern_queue {
     bool is_part; /* part of a distributed queue, which destroys it */
     tern_ptr scratch, tail, head, popped, slots, turns;
     tern_phase_hook hook;
-    /* The only way that options and sizes permit, or TERN_AUTO if they permit both. */
+    /* Of pushes and of pops: the only way that options and sizes permit, or TERN_AUTO if they
+     * permit both. */
     tern_flags only_push, only_pop;
 
     /* What this process has seen of words that only grow: earlier values of them. */
@@ -77,6 +80,11 @@ struct tern_queue {
     atomic_flag watched; /* a worker looks at it */
     tern_queue_watch watch[TERN_DUE_NEVER];
 
+    /* Requests (queue/pool.h): one pool for each worker that has started some, and how many of them
+     * the workers of this process have under way. */
+    _Atomic(struct tern_queue_pool *) pools;
+    _Atomic uint32_t requests;
+
     /* One more than the last ticket that this process has popped in the current phase; 0: none
      * (queue/phase.c). */
     _Atomic uint64_t phase_popped;
@@ -85,13 +93,6 @@ struct tern_queue {
 /* The end of a wait for a free slot or an item: no wait, no end, or else a time of tern_now. */
 #define TERN_QUEUE_TRY 0u
 #define TERN_QUEUE_FOREVER UINT64_MAX
-
-/* How to push or pop the items of a batch, or one item. */
-typedef struct tern_queue_run {
-    tern_flags promise;
-    uint64_t until;
-    size_t count; /* the largest number of items, at least 1 */
-} tern_queue_run;
 
 /* When a wait of so many seconds, 0 or more, ends. */
 tern_status tern_queue_deadline(double seconds, uint64_t *until, const char *name);
@@ -102,32 +103,8 @@ static inline tern_path_target tern_queue_target(const tern_queue *queue) {
         tern_container_worker(queue->context, queue->host, queue->host_worker), queue->scratch};
 }
 
-/* The operations themselves. An origin calls them to work by RMA, and the host calls them in a
- * handler. [out] done: number of items, at least 1. They return TERN_ERR_FULL, TERN_ERR_EMPTY and
- * TERN_ERR_TIMEOUT without a detail. */
-tern_status tern_queue_do_push(tern_worker *worker, tern_queue *queue, const void *items,
-                               tern_queue_run run, size_t *done);
-tern_status tern_queue_do_pop(tern_worker *worker, tern_queue *queue, void *items,
-                              tern_queue_run run, size_t *done);
-
-/* The same operations by a call to the host. One call takes at most as many items as fit a message
- * or a result. The host never waits for a free slot or an item. */
-tern_status tern_queue_call_push(tern_worker *worker, const tern_queue *queue, const void *items,
-                                 size_t count, tern_flags promise, size_t *done);
-tern_status tern_queue_call_pop(tern_worker *worker, const tern_queue *queue, void *items,
-                                size_t count, tern_flags promise, size_t *done);
-
 /* TERN_ERR_UNSUPPORTED if an item does not fit a message, or a result. */
-tern_status tern_queue_call_check_push(const tern_queue *queue);
-tern_status tern_queue_call_check_pop(const tern_queue *queue);
-
-/* The public operations without the checks of the arguments that only some of them have. name: the
- * public function, for messages. */
-tern_status tern_queue_push_by(tern_worker *worker, tern_queue *queue, const void *items,
-                               tern_queue_run run, tern_flags flags, size_t *done,
-                               const char *name);
-tern_status tern_queue_pop_by(tern_worker *worker, tern_queue *queue, void *items,
-                              tern_queue_run run, tern_flags flags, size_t *done, const char *name);
+tern_status tern_queue_call_check(const tern_queue *queue, tern_path_kind kind);
 
 /* Collective. Creates one queue at options->host, or, everywhere, an array of one queue at each
  * rank. before: how the caller's own part has ended. */

@@ -8,13 +8,13 @@
 #include <xxhash.h>
 
 #include "queue/queue.h"
-#include "tern/transfer.h"
+#include "rma/transfer.h"
 
 /* A slot's words: check, ticket, item. */
 enum { TERN_SLOT_CHECK, TERN_SLOT_TICKET, TERN_SLOT_ITEM };
 
 /* The largest slot, and the largest piece of a batch, that is built on the stack, in words. */
-enum { TERN_SLOT_SMALL = 64, TERN_SLOT_PIECE = 1024 };
+enum { TERN_SLOT_SMALL = 128, TERN_SLOT_PIECE = 1024 };
 
 static inline uint64_t tern_slot_number(const tern_queue *q, uint64_t ticket) {
     return q->mask != 0 ? ticket & q->mask : ticket % q->capacity;
@@ -51,12 +51,13 @@ static inline uint64_t tern_slot_check_of(const tern_queue *q, const uint64_t *s
 }
 
 /* Get and put slots and turns, which other ranks may be writing. With shared memory they copy word
- * by word. */
+ * by word. transfer: what may be under way when they return; NULL: nothing. */
 static inline tern_status tern_slot_get(tern_worker *worker, uint64_t *to, tern_ptr from,
-                                        size_t words) {
+                                        size_t words, tern_transfer *transfer) {
     const uint64_t *near = (const void *)tern_reach_address(worker, from, 8 * words);
-    if (near == NULL)
-        return tern_get(worker, to, from, 8 * words);
+    if (__builtin_expect(near == NULL, 0))
+        return transfer != NULL ? tern_transfer_get(worker, to, from, 8 * words, transfer)
+                                : tern_get(worker, to, from, 8 * words);
     for (size_t i = 0; i < words; i++)
         /* R1: tern_slot_put */
         to[i] = __atomic_load_n(near + i, __ATOMIC_ACQUIRE);
@@ -64,10 +65,11 @@ static inline tern_status tern_slot_get(tern_worker *worker, uint64_t *to, tern_
 }
 
 static inline tern_status tern_slot_put(tern_worker *worker, tern_ptr to, const uint64_t *from,
-                                        size_t words) {
+                                        size_t words, tern_transfer *transfer) {
     uint64_t *near = (void *)tern_reach_address(worker, to, 8 * words);
-    if (near == NULL)
-        return tern_put(worker, to, from, 8 * words);
+    if (__builtin_expect(near == NULL, 0))
+        return transfer != NULL ? tern_transfer_put(worker, to, from, 8 * words, transfer)
+                                : tern_put(worker, to, from, 8 * words);
     for (size_t i = 0; i < words; i++)
         /* R1: tern_slot_get */
         __atomic_store_n(near + i, from[i], __ATOMIC_RELEASE);
@@ -93,10 +95,6 @@ static inline tern_status tern_queue_set_alone(tern_worker *worker, tern_ptr wor
     /* R1: tern_atomic_load; workers of the next phase read it */
     __atomic_store_n(near, value, __ATOMIC_RELEASE);
     return TERN_OK;
-}
-
-static inline tern_status tern_queue_no_memory(const tern_queue *q) {
-    return tern_fail(TERN_ERR_MEMORY, "no memory for an item of %zu bytes", q->item_bytes);
 }
 
 static inline uint64_t tern_queue_known(_Atomic uint64_t *known) {

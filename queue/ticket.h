@@ -17,45 +17,8 @@
  * consistent atomics after the slot was read.
  */
 
-#include "queue/slot.h"
+#include "queue/queue.h"
 #include "src/progress/wait.h"
-
-typedef enum {
-    SLOT_READY, /* push: may be written; pop: holds the item */
-    SLOT_NONE,  /* push: the queue is full; pop: it is empty */
-    SLOT_BUSY,  /* push: another rank still pops from it; pop: another rank still pushes to it */
-    SLOT_PAST   /* pop: the ticket has been popped already */
-} tern_slot_state;
-
-/* Asks the host whether ticket may be pushed, when this process does not know it yet. */
-tern_status tern_queue_ask_for_room(tern_worker *worker, tern_queue *q, uint64_t ticket,
-                                    tern_flags promise, tern_slot_state *state);
-
-/* Whether ticket may be pushed. SLOT_READY: q->room is now beyond it. */
-static inline tern_status tern_queue_look_for_room(tern_worker *worker, tern_queue *q,
-                                                   uint64_t ticket, tern_flags promise,
-                                                   tern_slot_state *state) {
-    *state = SLOT_READY;
-    if (__builtin_expect(ticket < tern_queue_known(&q->room), 1))
-        return TERN_OK;
-    return tern_queue_ask_for_room(worker, q, ticket, promise, state);
-}
-
-/* Whether ticket may be popped. [in,out] count: how many tickets from ticket on are asked for; if
- * the state is SLOT_READY, how many of them may be popped, at least 1. [out] slots: their slots, as
- * the function has read them. drawn: the ticket is the caller's own; then the function does not
- * tell SLOT_NONE from SLOT_BUSY, except in a phase of pops. */
-tern_status tern_queue_look_for_items(tern_worker *worker, tern_queue *q, uint64_t ticket,
-                                      tern_flags promise, bool drawn, uint64_t *slots,
-                                      size_t *count, tern_slot_state *state);
-
-/* Commits count slots from ticket on, once the pop has read them: posts their turns, or leaves that
- * to the end of the phase. */
-tern_status tern_queue_commit_pop(tern_worker *worker, tern_queue *q, uint64_t ticket, size_t count,
-                                  tern_flags promise);
-
-/* Number of calls of tern_queue_wait by this thread. */
-extern _Thread_local uint64_t tern_queue_waits;
 
 /* The wait of one operation. */
 typedef struct tern_queue_waiting {

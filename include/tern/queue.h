@@ -85,11 +85,14 @@ TERN_NODISCARD TERN_API tern_status tern_queue_create(tern_worker *worker,
                                                       tern_queue **queue);
 
 /** Frees the queue. NULL is allowed. Every operation must have returned on every rank, and every
- * worker but the calling one must have flushed its own (tern_flush_all).
+ * worker but the calling one must have flushed its own (tern_flush_all). Requests of the calling
+ * worker that are under way by RMA (tern/queue_request.h) are brought to their end first. Requests
+ * of other workers, and calls, must be complete.
  *
  * @return TERN_OK; TERN_ERR_PEER if a rank died, and then the queue is gone all the same;
- *     TERN_ERR_MISMATCH if the other ranks are in another collective function, and
- *     TERN_ERR_ARGUMENT or TERN_ERR_STATE in a handler: the queue stays as it was
+ *     TERN_ERR_STATE in a handler, or if another worker of the process has requests under way by
+ *     RMA: have it wait for them, and destroy the queue then; TERN_ERR_MISMATCH if the other ranks
+ *     are in another collective function; TERN_ERR_ARGUMENT. After these the queue is as it was
  *
  * Blocking: collective over the ranks, one worker of each; may block. */
 TERN_NODISCARD TERN_API tern_status tern_queue_destroy(tern_worker *worker, tern_queue *queue);

@@ -5,8 +5,8 @@
  * Requests: operations that start and return, so that the program does something else, or starts
  * more, while they are under way. One type serves puts, gets and atomics (tern/transfer.h), calls
  * with a result (tern/call.h, tern/call_archive.h, tern/remote.h), operations on hash tables
- * (tern/hashtable_request.h) and posts (tern/rendezvous.h). But for posts all their functions end
- * in _start:
+ * (tern/hashtable_request.h), pushes and pops (tern/queue_request.h) and posts (tern/rendezvous.h).
+ * But for posts all their functions end in _start:
  *
  *     tern_request request[2] = {0};
  *     status = tern_get_start(worker, &word, place, sizeof word, &request[0]);
@@ -77,7 +77,7 @@ TERN_NODISCARD TERN_API tern_status tern_wait_any(tern_worker *worker, tern_requ
                                                   size_t count, size_t *index);
 
 /* Of a request that is complete with TERN_OK: how many bytes a call gave, or have been moved of
- * a post; of an operation on a table what its start says. Otherwise 0. */
+ * a post; of an operation on a table or a queue what its start says. Otherwise 0. */
 TERN_INLINE uint64_t tern_request_result(const tern_request *request) { return request->result; }
 
 #ifdef __cplusplus

@@ -42,6 +42,7 @@
 #include "tern/flags.h"
 #include "tern/ptr.h"
 #include "tern/queue.h"
+#include "tern/queue_request.h"
 #include "tern/registration.h"
 #include "tern/remote.h"
 #include "tern/rendezvous.h"

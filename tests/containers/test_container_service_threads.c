@@ -10,7 +10,7 @@
 #include "hashtable/op/op.h"
 #include "map/block.h"
 #include "map/op/op.h"
-#include "queue/queue.h"
+#include "queue/op.h"
 
 enum { THREADS = 2, KEYS = 32, LARGE = 400 };
 
@@ -64,15 +64,24 @@ static void use_tables(job *j, tern_worker *worker, uint64_t number) {
     j->added += 2;
 }
 
+/* By call, of one item. */
+static tern_status ask_host(tern_worker *worker, tern_queue *queue, tern_path_kind kind,
+                            uint64_t *item) {
+    tern_queue_op op;
+    tern_queue_op_init(&op, kind, worker, queue, item, 1, rw, TERN_QUEUE_TRY);
+    bool waited;
+    op.stage = TERN_QUEUE_CALL;
+    return tern_queue_op_run(&op, &waited);
+}
+
 static void use_queue(job *j, tern_worker *worker, bool by_call) {
     uint64_t item = j->pushed + 1;
-    size_t done = 0;
-    tern_status status = by_call ? tern_queue_call_push(worker, j->queue, &item, 1, rw, &done)
+    tern_status status = by_call ? ask_host(worker, j->queue, TERN_PATH_PUSH, &item)
                                  : tern_queue_try_push(worker, j->queue, &item, TERN_BY_RMA);
     j->failures += status != TERN_OK && status != TERN_ERR_FULL;
     j->pushed += status == TERN_OK;
     status = by_call ? tern_queue_try_pop(worker, j->queue, &item, TERN_BY_RMA)
-                     : tern_queue_call_pop(worker, j->queue, &item, 1, rw, &done);
+                     : ask_host(worker, j->queue, TERN_PATH_POP, &item);
     j->failures += status != TERN_OK && status != TERN_ERR_EMPTY;
     j->popped += status == TERN_OK;
 }

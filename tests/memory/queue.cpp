@@ -1,6 +1,6 @@
 /*
- * The queue of one slot (queue/slot.h, push.c, pop.c, ticket.c): slots validate themselves, and
- * poppers post turns.
+ * The queue of one slot (queue/slot.h, push.c, pop.c): slots validate themselves, and poppers post
+ * turns.
  */
 
 #include "model.h"
@@ -23,7 +23,7 @@ struct slots {
         WRITE(made[1], 0);
     }
 
-    /* see_turns. In the mutant the head, which a popper has moved before it reads the slot. */
+    /* push_see_turns. In the mutant the head, which a popper has moved before it reads the slot. */
     bool has_room(int ticket) {
         if (is("turn"))
             return LOAD(head, seq_cst) >= ticket;
@@ -38,7 +38,7 @@ struct slots {
         STORE(slot[2], item, order);
     }
 
-    /* tern_slot_get and judge. */
+    /* tern_slot_get and slot_judge. */
     bool get(int ticket, int *item) {
         const rl::memory_order order = but("get's acquire", acquire); /* tern_slot_get */
         int check = LOAD(slot[0], order), number = LOAD(slot[1], order);
@@ -47,7 +47,7 @@ struct slots {
         return number == ticket && check == 100 * *item + number + 7;
     }
 
-    /* draw in push.c. */
+    /* An op that draws before it looks, in push.c. */
     void push(int item) {
         int known = LOAD(room, acquire);
         WRITE(made[item - 1], item);
@@ -60,7 +60,7 @@ struct slots {
         put(ticket, item);
     }
 
-    /* draw in pop.c. */
+    /* The same in pop.c. */
     void pop() {
         int item, ticket = ADD(head, 1, seq_cst);
         for (int looks = 0; !get(ticket, &item); looks++) {
@@ -69,7 +69,7 @@ struct slots {
             rl::yield(1, $);
         }
         RL_ASSERT(READ(made[item - 1]) == item);
-        STORE(turn[0], ticket + 1, release); /* post_turns */
+        STORE(turn[0], ticket + 1, release); /* pop_free */
         STORE(turn[1], ~(ticket + 1), release);
     }
 };
@@ -84,6 +84,48 @@ struct turns : rl::test_suite<turns, 2>, slots {
                 push(i + 1);
             else
                 pop();
+    }
+};
+
+/* Ops that look before they draw: two pushers and a popper, which lose to each other and look
+ * again. What each has seen is old when it draws. */
+struct asked : rl::test_suite<asked, 3>, slots {
+    void before() { start(); }
+
+    void push_asked(int item) {
+        WRITE(made[item - 1], item);
+        for (int looks = 0, ticket = 0; looks < 3; looks++) {
+            const bool free = ticket == 0 || has_room(ticket) || is("draw without a look");
+            if (free && cas(tail, ticket, ticket + 1, seq_cst) == ticket) {
+                put(ticket, item);
+                return;
+            }
+            ticket = LOAD(tail, seq_cst);
+            rl::yield(1, $);
+        }
+    }
+
+    void pop_asked() {
+        for (int looks = 0, item; looks < 3; looks++) {
+            const int ticket = LOAD(head, seq_cst);
+            if (get(ticket, &item) && cas(head, ticket, ticket + 1, seq_cst) == ticket) {
+                if (!is("late read"))
+                    RL_ASSERT(READ(made[item - 1]) == item);
+                STORE(turn[0], ticket + 1, release);
+                STORE(turn[1], ~(ticket + 1), release);
+                if (is("late read"))
+                    RL_ASSERT(get(ticket, &item));
+                return;
+            }
+            rl::yield(1, $);
+        }
+    }
+
+    void thread(unsigned index) {
+        if (index < 2)
+            push_asked((int)index + 1);
+        else
+            pop_asked();
     }
 };
 
@@ -115,8 +157,8 @@ struct learned : rl::test_suite<learned, 3> {
 
 int main(int argc, char **argv) {
     read_options(argc, argv);
-    bool good =
-        check<turns>({"turns", FEW_SWITCHES, {"turn", "put's release", "get's acquire"}});
+    bool good = check<turns>({"turns", FEW_SWITCHES, {"turn", "put's release", "get's acquire"}});
+    good &= check<asked>({"asked", FEW_SWITCHES, {"draw without a look", "late read"}});
     good &= check<learned>({"learned", EVERY, {"learner's release", "user's acquire"}});
     return !good;
 }

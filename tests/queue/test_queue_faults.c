@@ -38,6 +38,21 @@ static void wait_in_vain(fixture *f, tern_queue *full, tern_queue *empty) {
     }
 }
 
+/* Requests that come to the ticket of the dead: one after the other is told. */
+static void start_in_vain(fixture *f, tern_queue *pushed, tern_queue *popped, tern_flags via) {
+    enum { SOME = 3 };
+    tern_request request[2][SOME] = {{{0}}};
+    uint64_t items[2][SOME] = {{9, 9, 9}, {9, 9, 9}};
+    for (size_t i = 0; i < SOME; i++) {
+        EXPECT_OK(tern_queue_pop_start(f->worker, pushed, &items[0][i], via, &request[0][i]));
+        EXPECT_OK(tern_queue_push_start(f->worker, popped, &items[1][i], via, &request[1][i]));
+    }
+    for (size_t i = 0; i < 2 * SOME; i++) {
+        EXPECT(TERN_ERR_PEER, tern_wait(f->worker, &request[i % 2][i / 2]));
+        CU_ASSERT_EQUAL(items[i % 2][i / 2], 9);
+    }
+}
+
 static void a_rank_dies_holding_tickets(void) {
     fixture f;
     if (!survivors_open(&f, (uint32_t)tern_test_size() - 1))
@@ -70,6 +85,7 @@ static void a_rank_dies_holding_tickets(void) {
         EXPECT(TERN_ERR_PEER, tern_queue_try_pop(f.worker, pushed, &item, via));
         EXPECT_DETAIL("has died");
         EXPECT(TERN_ERR_PEER, tern_queue_try_push(f.worker, popped, &item, via));
+        start_in_vain(&f, pushed, popped, via);
     }
     EXPECT_OK(tern_queue_size(f.worker, popped, &size));
     CU_ASSERT_EQUAL(size, CAPACITY - 1);
