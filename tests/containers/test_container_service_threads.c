@@ -84,6 +84,19 @@ static void use_queue(job *j, tern_worker *worker, bool by_call) {
                      : ask_host(worker, j->queue, TERN_PATH_POP, &item);
     j->failures += status != TERN_OK && status != TERN_ERR_EMPTY;
     j->popped += status == TERN_OK;
+    /* Requests: each worker adds its pool to the queue's list. */
+    tern_request request[2] = {{0}};
+    uint64_t other = 0;
+    j->failures +=
+        tern_queue_push_start(worker, j->queue, &item, TERN_BY_RMA, &request[0]) != TERN_OK;
+    j->failures +=
+        tern_queue_pop_start(worker, j->queue, &other, TERN_BY_RMA, &request[1]) != TERN_OK;
+    status = tern_wait(worker, &request[0]);
+    j->failures += status != TERN_OK && status != TERN_ERR_FULL;
+    j->pushed += status == TERN_OK;
+    status = tern_wait(worker, &request[1]);
+    j->failures += status != TERN_OK && status != TERN_ERR_EMPTY;
+    j->popped += status == TERN_OK;
 }
 
 /* Insert by call with its content, replace in place, find by call, erase by call. */
