@@ -56,7 +56,7 @@ static void kinds_are_told_apart(void) {
         !EXPECT_OK(tern_queue_create(f.worker, &options, &queue)))
         return;
     const tern_function one = function_of(f.context, "tern_hashtable_on_ops"),
-                        pop = function_of(f.context, "tern_queue_on_pop");
+                        pop = function_of(f.context, "tern_queue_on_op");
     const uint64_t nonces[] = {queue->nonce, table->nonce};
     struct {
         uint64_t nonce, key;
@@ -64,7 +64,7 @@ static void kinds_are_told_apart(void) {
     for (int i = 0; i < 2; i++) {
         uint64_t result[2];
         message.nonce = nonces[i];
-        message.key = UINT64_C(1) << 32; /* of a queue: one item, no promise */
+        message.key = UINT64_C(1) << 32 | TERN_PATH_POP; /* of a queue: one item, no promise */
         EXPECT(TERN_ERR_STATE,
                tern_call_return(f.worker, (tern_worker_id){0, 0}, i == 0 ? &one : &pop, &message,
                                 sizeof message, result, sizeof result, NULL));
