@@ -21,7 +21,9 @@
  *     3       erased: the key is not in the table; with taken and updated, or left, only
  *     8..31   tag: bits 32..55 of the key's hash
  *     32..53  rank: taken and not updated: who inserts; locked: who holds the lock; else 0
- *     54..63  0
+ *     54      locked: a worker of that rank does not hold the lock (near/liveness.c)
+ *     55      damaged: that rank is not writing the bucket; nothing changes it any more
+ *     56..63  0
  *
  * A bucket goes free -> taken (or locked) once, then back and forth between taken and locked. It
  * never becomes free again and its key never changes, not even by an erase: the key comes back to
@@ -63,7 +65,7 @@
 enum { TERN_KEY_MAX = 1024, TERN_VALUE_MAX = 65536 };
 
 /* So many ns a process waits at least between two questions about one table
- * (hashtable/near/mend.c). A variable for tests alone. */
+ * (hashtable/near/liveness.c). A variable for tests alone. */
 extern uint64_t tern_doubt_ns;
 
 #define TERN_ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -82,8 +84,9 @@ enum {
 #define TERN_LOST UINT64_C(11)
 #define TERN_TAG UINT64_C(0xffffff00)
 #define TERN_STATE_RANKS (UINT32_C(1) << 22)
-#define TERN_STATE_DOUBTED (UINT64_C(1) << 54) /* locked, and maybe by nobody (mend.c) */
-#define TERN_STATE_UNUSED (UINT64_MAX << 55)   /* no rank sets them */
+#define TERN_STATE_DOUBTED (UINT64_C(1) << 54)
+#define TERN_STATE_WRONG (UINT64_C(1) << 55)
+#define TERN_STATE_UNUSED (UINT64_MAX << 56) /* no rank sets them */
 #define TERN_STAMP UINT64_C(0xffff)
 #define TERN_STAMP_UPDATED UINT64_C(0xffff)
 #define TERN_STAMP_ERASED UINT64_C(0xfffe)
@@ -143,10 +146,17 @@ static inline uint32_t tern_state_rank(uint64_t state) {
     return (uint32_t)(state >> 32) & (TERN_STATE_RANKS - 1);
 }
 
-/* Whether the state has no bit that a correct rank would not set. */
+/* Whether the state is not that of a damaged bucket: it is not marked as one, and has no bit that a
+ * correct rank would not set. */
 static inline bool tern_state_is_possible(uint64_t state) {
     const bool locked = (state & TERN_KIND) == TERN_LOCKED;
-    return (state & (TERN_STATE_UNUSED | (locked ? 0 : TERN_STATE_DOUBTED))) == 0;
+    const uint64_t bits = TERN_STATE_UNUSED | TERN_STATE_WRONG | (locked ? 0 : TERN_STATE_DOUBTED);
+    return (state & bits) == 0;
+}
+
+/* Of a bucket whose state names a rank that is not writing it. */
+static inline uint64_t tern_state_wrong(uint64_t state) {
+    return (state & ~TERN_STATE_DOUBTED) | TERN_STATE_WRONG;
 }
 
 /* The rank that holds the lock or, if the entry was never updated, the one that inserts or has

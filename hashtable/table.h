@@ -81,7 +81,7 @@ struct tern_hashtable {
     uint64_t (*key_owner)(const void *key, size_t bytes, void *argument); /* NULL: by the hash */
     void *key_argument;
     bool users_hash;        /* key_hash or key_owner is given: a hash takes a key that is aligned */
-    _Atomic uint64_t asked; /* ns: when this process last asked about damage (mend.c) */
+    _Atomic uint64_t asked; /* ns: of the last liveness query of this process */
     atomic_uint modifiers;  /* that run here, each with a bucket of its own */
     atomic_bool meets_keys; /* the last insert met its key: the next one looks before it takes */
     tern_table_part *part;  /* by rank, the first array */

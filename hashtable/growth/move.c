@@ -235,10 +235,16 @@ static tern_status move_insert(const tern_growth *growth, const tern_key_search 
     return move_copy(growth, p, &op, false);
 }
 
-/* Puts the entry of a dead rank, whose check fits nowhere: a grave for the new array, too. */
-static tern_status move_grave(const tern_growth *growth, const tern_key_search *p, uint32_t dead,
+/* Whether no rank leaves a bucket with that state behind, not even one that dies. */
+static bool move_is_damaged(const tern_key_search *p, uint64_t state) {
+    return tern_state_writer(state) >= p->table->ranks || !tern_state_is_possible(state);
+}
+
+/* Puts an entry whose check fits nowhere, as if writer were writing it: a grave for the new array,
+ * too. A rank that is alive says there again that it is not writing it. */
+static tern_status move_grave(const tern_growth *growth, const tern_key_search *p, uint32_t writer,
                               const uint64_t *entry) {
-    tern_op op = {.given = entry, .mine = tern_state_locked(p->hash, dead)};
+    tern_op op = {.given = entry, .mine = tern_state_locked(p->hash, writer)};
     return move_copy(growth, p, &op, true);
 }
 
@@ -262,7 +268,7 @@ static tern_status move_leave(tern_growth *growth, const tern_key_search *p, con
         status = tern_puts_flush(p->worker, growth->table->rank);
     if (status == TERN_OK)
         status = tern_state_cas(p, s, near, locked, tern_state_moved(p->hash), &seen);
-    /* A doubt that came before the move has marked it (mend.c), once. */
+    /* A doubt that came before the move has marked it (near/liveness.c), once. */
     if (status == TERN_OK && seen == (locked | TERN_STATE_DOUBTED))
         status = tern_state_cas(p, s, near, seen, tern_state_moved(p->hash), &seen);
     growth->held = growth->marked = growth->held && status != TERN_OK;
@@ -282,9 +288,17 @@ static bool has_no_place(const tern_growth *growth, tern_status status) {
     return true;
 }
 
-/* What is left of a rank that died in the bucket, whose entry is not whole. An insert has not
- * happened. The key of an update stays one whose value nobody knows: a rank that needs it, in the
- * new array too, is told of the death. */
+static void move_log_lost(const tern_growth *growth) {
+    const uint32_t rank = growth->table->rank;
+    tern_log(TERN_LOG_ERROR,
+             "a key is lost, since rank %u's part of a hash table is damaged; look for what writes "
+             "into rank %u's segment",
+             rank, rank);
+}
+
+/* What is left in a bucket whose entry is not whole, and whose writer died or is not writing it. An
+ * insert has not happened. The key of an update stays one whose value nobody knows: a rank that
+ * needs it, in the new array too, is told of the death or of the damage. */
 static tern_status move_bury(tern_growth *growth, tern_key_search *p, uint64_t state,
                              uint64_t *entry) {
     tern_shape s = growth->table->shape;
@@ -305,17 +319,19 @@ static tern_status move_bury(tern_growth *growth, tern_key_search *p, uint64_t s
     }
     uint64_t was;
     status = tern_state_cas(p, s, p->part->near != NULL, state, TERN_LOST, &was);
+    if (status == TERN_OK && was == state && move_is_damaged(p, state))
+        move_log_lost(growth);
     return status == TERN_OK && was != state ? TERN_ERR_AGAIN : status;
 }
 
-/* Whether the rank that state names died, or does not exist; or nobody writes the bucket, and yet
- * its entry does not become whole. */
+/* Whether the rank that state names died, is not writing the bucket or does not exist; or nobody
+ * writes the bucket, and yet its entry does not become whole. */
 static bool is_orphan(const tern_key_search *p, uint64_t state) {
     tern_peers *peers = &p->worker->context->peers;
     const uint32_t writer = tern_state_writer(state);
     if (writer == TERN_NOBODY)
         return tern_bucket_look_again(p, state) == TERN_ERR_CORRUPT;
-    if (writer >= p->table->ranks)
+    if (move_is_damaged(p, state))
         return true;
     tern_peers_look(peers);
     if (!tern_peer_is_dead(peers, writer))
@@ -353,11 +369,7 @@ static tern_status move_hold(tern_growth *growth, const tern_key_search *p, uint
 
 /* Gives the bucket up that the move has locked, whose state nobody else changes meanwhile. */
 static tern_status move_give_up(tern_growth *growth, const tern_key_search *p) {
-    const uint32_t rank = growth->table->rank;
-    tern_log(TERN_LOG_ERROR,
-             "a key is lost, since rank %u's part of a hash table is damaged; look for what writes "
-             "into rank %u's segment",
-             rank, rank);
+    move_log_lost(growth);
     const tern_status status =
         tern_atomic_store(p->worker, tern_bucket_far(p, growth->table->shape, 0), TERN_LOST);
     growth->held = growth->marked = growth->held && status != TERN_OK;

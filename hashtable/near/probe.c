@@ -22,6 +22,12 @@ tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t
     return tern_wait_step(context, wait, rank);
 }
 
+uint64_t tern_bucket_mark(const tern_key_search *p, uint64_t state, uint64_t marked) {
+    uint64_t seen = 0;
+    (void)tern_state_cas(p, p->table->shape, true, state, marked, &seen);
+    return seen;
+}
+
 tern_status tern_bucket_left(const tern_key_search *p) {
     return tern_fail(TERN_ERR_CORRUPT,
                      "a bucket of rank %u's part of a hash table says that its key has moved, and "
@@ -48,10 +54,13 @@ static tern_status probe_corrupt(const tern_key_search *p, uint64_t state, const
 
 tern_status tern_bucket_check(const tern_key_search *p, uint64_t state) {
     const uint32_t writer = tern_state_writer(state);
-    if (!tern_state_is_possible(state))
-        return probe_corrupt(p, state, ", which has bits that no rank sets");
     if (writer != TERN_NOBODY && writer >= p->table->ranks)
         return probe_corrupt(p, state, ", which names a rank that does not exist");
+    if (!tern_state_is_possible(state & ~TERN_STATE_WRONG) ||
+        (!tern_state_is_possible(state) && writer == TERN_NOBODY))
+        return probe_corrupt(p, state, ", which has bits that no rank sets");
+    if (!tern_state_is_possible(state))
+        return probe_corrupt(p, state, ", which names a rank that is not writing the bucket");
     return TERN_OK;
 }
 

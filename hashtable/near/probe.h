@@ -217,8 +217,12 @@ TERN_ALWAYS_INLINE tern_verdict tern_probe_judge(const tern_key_search *p, tern_
 /* One turn of a wait for the origin that state names. */
 tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t state);
 
-/* TERN_ERR_CORRUPT if the state that was read of the bucket is one that no rank stores: it names a
- * rank that there is not, or has bits that are always 0. */
+/* Sets a mark of near/liveness.c in the state of a near bucket, if it is state. Returns what it
+ * was. */
+uint64_t tern_bucket_mark(const tern_key_search *p, uint64_t state, uint64_t marked);
+
+/* TERN_ERR_CORRUPT if the state that was read of the bucket names a rank that does not exist, or
+ * one that says that it is not writing the bucket, or has bits that no rank sets. */
 tern_status tern_bucket_check(const tern_key_search *p, uint64_t state);
 
 /* What it means that nobody is writing a bucket, and its entry is not whole: TERN_ERR_CORRUPT. */
@@ -227,8 +231,8 @@ tern_status tern_bucket_not_whole(const tern_key_search *p, uint64_t state);
 /* What it means that state and entry differ on whether the key is erased: TERN_ERR_CORRUPT. */
 tern_status tern_bucket_contradictory(const tern_key_search *p, uint64_t state);
 
-/* Asks the rank that a state names whether it is writing the bucket; it mends the state if it is
- * not. Now and then, and without waiting. */
+/* Asks the rank that a state names whether it is writing the bucket; it marks the state as wrong if
+ * it is not. Now and then, and without waiting. */
 void tern_bucket_doubt(const tern_key_search *p, uint64_t state);
 
 /* What it means that a bucket which this rank has locked holds no whole entry: TERN_ERR_CORRUPT. */
@@ -241,8 +245,8 @@ tern_status tern_bucket_left(const tern_key_search *p);
  * changes. TERN_ERR_CORRUPT: neither does. */
 tern_status tern_bucket_look_again(const tern_key_search *p, uint64_t state);
 
-/* Unlocks a near bucket. Meanwhile nobody changes its state, but for the mark of mend.c, which this
- * overwrites. state: what it is then. */
+/* Unlocks a near bucket. Meanwhile nobody changes its state, but for the mark of liveness.c, which
+ * this overwrites. state: what it is then. */
 TERN_ALWAYS_INLINE void tern_state_unlock(const tern_key_search *p, tern_shape s, uint64_t state) {
     /* R6: tern_state_cas, tern_state_load */
     __atomic_store_n((uint64_t *)(void *)tern_bucket_near(p, s, 0), state, __ATOMIC_RELEASE);

@@ -96,7 +96,7 @@ void tern_op_meet(tern_op *op, tern_sight sight) {
 /* A find takes an insert whose entry has not arrived for one that has not returned. An op that
  * changes the key waits for it: in a phase of writes it may have returned. */
 bool tern_op_passes(const tern_op *op, uint64_t state) {
-    const bool arriving = (state & (TERN_KIND | TERN_UPDATED)) == TERN_TAKEN;
+    const bool arriving = (state & (TERN_KIND | TERN_UPDATED | TERN_STATE_WRONG)) == TERN_TAKEN;
     const bool finds = op->kind == TERN_OP_FIND;
     return !tern_state_may_hold(state, op->probe.hash) || state == TERN_LOST ||
            (finds && (arriving || TERN_BROKEN(TERN_BREAK_UPDATE))) ||

@@ -110,7 +110,8 @@ typedef struct tern_op {
     uint8_t promise; /* of tern_flags */
     bool remote;     /* load and store do not reach the bucket */
     bool follows;    /* goes on in the next array; else its outcome is TERN_MOVED or TERN_BEYOND */
-    bool grave;      /* of a copy: the entry is not whole, and its state names a dead rank */
+    bool grave;      /* of a copy: the entry is not whole, and its state names a rank that is dead
+                     or is not writing it */
     bool once;       /* it ends where it would have to wait for another rank */
     /* What it waits for, if it waits: the rank that state names. */
     bool waits;

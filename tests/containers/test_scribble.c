@@ -89,8 +89,8 @@ typedef struct scene {
     uint64_t heap_used; /* bytes from the heap's start that anything lies in */
 } scene;
 
-/* served: by a service thread of each rank, too. A table that grows is not mended in a process of
- * several workers (docs/damage.md). */
+/* served: by a service thread of each rank, too. In a process of several workers the
+ * buckets of a table that grows are not asked about (docs/damage.md). */
 static bool open_scene(scene *s, area area, bool served) {
     tern_config config;
     memset(s, 0, sizeof *s);

@@ -6,27 +6,29 @@
 #include "src/mpi/mpi.h"
 
 /*
- * Mending what damage would have others wait for. A bucket that says for long that a rank is
- * writing it may be damaged, and only that rank knows: it writes a bucket that it reaches by load
- * and store in one go, so a handler of its only worker never runs in the middle. Two cases are
- * different, and the rank knows of them: while a modifier has a bucket, the modifier may make
- * progress (modify.c), and the move of keys keeps a bucket from one round to the next (move.c). A
- * rank that waits for the bucket asks that rank, which mends a bucket that names it wrongly. A rank
- * that is slow answers late, and nothing is mended until then; what is asked in vain does no harm.
+ * Liveness queries. A bucket that says for long that a rank is writing it may be damaged, and only
+ * that rank knows: it writes a bucket that it reaches by load and store in one go, so a handler of
+ * its only worker never runs in the middle. Two cases are different, and the rank knows of them:
+ * while a modifier has a bucket, the modifier may make progress (modify.c), and the move of keys
+ * keeps a bucket from one round to the next (move.c). A rank that waits for the bucket asks that
+ * rank. If the bucket names it wrongly, the rank marks the state as wrong, and every operation that
+ * meets the mark ends with TERN_ERR_CORRUPT. Nothing is repaired. A rank that is slow answers late,
+ * and a question that comes late or in vain does no harm.
  *
  * In a process of several workers the question goes from worker to worker. A handler of a worker
  * shows that the worker is not in the middle of a write, and so does a worker that no thread has.
  * Another worker may have let go and locked the bucket again meanwhile, in the same state. So the
- * first one marks the state. A worker that has the lock stores over the mark when it unlocks, and
- * none can take a lock that is marked. If the last worker still finds the mark, none of them had
- * the lock. The state of a bucket whose key is being inserted never comes back and needs no mark.
- * A table that grows, and in one that has moved what the owner is said to write, is left alone: the
- * move relies on the state of a bucket that it has.
+ * first one marks the state as doubted. A worker that has the lock stores over the mark when it
+ * unlocks, and none can take a lock that is marked. If the last worker still finds the mark, none
+ * of them had the lock. The state of a bucket whose key is being inserted never comes back and
+ * needs no such mark. A table that grows, and in one that has moved the locks of the owner, is left
+ * alone: the move relies on the state of a bucket that it has.
  *
  * New keys of ranks of other nodes the owner writes for them, where owners put, in one go and under
  * the lock of MPI. So the owner is asked instead.
  *
- * In the same way the owner of a part is asked to write news again that do not pass their check.
+ * In the same way the owner of a part is asked to write news again that do not pass their check: a
+ * rank that reads them while they are written cannot tell that from damage.
  */
 
 uint64_t tern_doubt_ns = 1000000000u;
@@ -44,43 +46,40 @@ typedef struct doubt {
 static tern_status tern_hashtable_on_doubt(tern_call_info *call, const void *message, size_t bytes);
 TERN_FUNCTION(tern_hashtable_on_doubt)
 
-static void mend_bucket(tern_key_search p, uint64_t state) {
-    const tern_hashtable *table = p.table;
-    const tern_growth *growth = table->growth;
-    const tern_shape s = table->shape;
-    uint64_t now, seen;
-    /* Of several workers is_left_alone knows. */
-    if (table->context->workers == 1 && growth->held && growth->from == p.part &&
-        growth->position == p.index)
-        return; /* the move has it */
-    (void)tern_state_load(&p, s, true, &now);
+static bool liveness_is_whole(const tern_key_search *p) {
+    const tern_shape s = p->table->shape;
     tern_scratch room;
-    uint64_t *entry = now == state ? tern_scratch_take(&room, 8 * tern_entry_words(s)) : NULL;
+    uint64_t *entry = tern_scratch_take(&room, 8 * tern_entry_words(s));
     if (entry == NULL)
-        return;
-    (void)tern_entry_get(&p, s, true, entry);
-    p.key = entry + 1;
+        return true; /* others ask again */
+    (void)tern_entry_get(p, s, true, entry);
     const bool whole =
-        tern_entry_judge(p.part->nonce, p.index, s, entry, p.key) != TERN_ENTRY_INVALID;
-    uint64_t mended = TERN_LOST;
-    if (whole)
-        mended = tern_state_unlocked(tern_key_hash(table, p.key),
-                                     (entry[0] & TERN_STAMP) == TERN_STAMP_ERASED);
+        tern_entry_judge(p->part->nonce, p->index, s, entry, entry + 1) != TERN_ENTRY_INVALID;
     tern_scratch_free(&room);
-    if (whole && (state & TERN_KIND) != TERN_LOCKED)
-        return; /* nobody waits for it */
-    (void)tern_state_cas(&p, s, true, state, mended, &seen);
-    if (seen == state)
-        tern_log(
-            TERN_LOG_ERROR,
-            "bucket %llu of rank %u's part of a hash table had the state %#llx, as if this rank "
-            "were writing it; it is %s now; look for what writes into rank %u's segment",
-            (unsigned long long)p.index, p.part->buckets.rank, (unsigned long long)state,
-            whole ? "unlocked" : "lost", p.part->buckets.rank);
+    return whole;
 }
 
-static const tern_table_part *mend_part_of(const tern_hashtable *table, uint32_t owner,
-                                           uint32_t generation) {
+/* Nobody is writing the bucket if it still has that state, which others wait for. For a bucket that
+ * is not locked and whose entry is whole nobody waits. */
+static void liveness_deny(const tern_key_search *p, uint64_t state) {
+    const tern_growth *growth = p->table->growth;
+    /* Of several workers is_left_alone knows. */
+    if (p->table->context->workers == 1 && growth->held && growth->from == p->part &&
+        growth->position == p->index)
+        return; /* the move has it */
+    if ((state & TERN_KIND) != TERN_LOCKED && liveness_is_whole(p))
+        return;
+    if (tern_bucket_mark(p, state, tern_state_wrong(state)) == state)
+        tern_log(TERN_LOG_ERROR,
+                 "bucket %llu of rank %u's part of a hash table has the state %#llx, as if rank %u "
+                 "were writing it, which it is not; operations on its key end with "
+                 "TERN_ERR_CORRUPT; look for what writes into rank %u's segment",
+                 (unsigned long long)p->index, p->part->buckets.rank, (unsigned long long)state,
+                 tern_state_writer(state), p->part->buckets.rank);
+}
+
+static const tern_table_part *liveness_part_of(const tern_hashtable *table, uint32_t owner,
+                                               uint32_t generation) {
     const tern_table_part *part = owner < table->ranks ? &table->part[owner] : NULL;
     while (part != NULL && part->generation != generation)
         /* R1: growth_apply */
@@ -90,8 +89,8 @@ static const tern_table_part *mend_part_of(const tern_hashtable *table, uint32_t
 
 /* A rank that is named falsely may never have looked for a key in an array that another rank has
  * made. NULL: such an array cannot be reached by load and store, or there is none. */
-static const tern_table_part *mend_learn_part(tern_worker *worker, const tern_hashtable *table,
-                                              const doubt *d) {
+static const tern_table_part *liveness_learn_part(tern_worker *worker, const tern_hashtable *table,
+                                                  const doubt *d) {
     const bool known = d->owner < table->ranks;
     const tern_table_part *first = known ? &table->part[d->owner] : NULL;
     bool moving;
@@ -100,23 +99,21 @@ static const tern_table_part *mend_learn_part(tern_worker *worker, const tern_ha
     const tern_key_search p = {worker, table, first, NULL, 0, 0, first->count};
     if (tern_growth_moves(&p, &moving) != TERN_OK)
         tern_error_clear(); /* others ask again */
-    return mend_part_of(table, d->owner, d->generation);
+    return liveness_part_of(table, d->owner, d->generation);
 }
 
-/* Whether the state is still what the others wait for, and marked from now on if it has to be. */
-static bool mend_mark(const tern_key_search *p, uint64_t state) {
+/* Whether the state is still what the others wait for, and marked as doubted from now on if it has
+ * to be. */
+static bool liveness_mark(const tern_key_search *p, uint64_t state) {
     const bool locked = (state & TERN_KIND) == TERN_LOCKED;
     const uint64_t marked = locked ? state | TERN_STATE_DOUBTED : state;
-    uint64_t now;
-    (void)tern_state_load(p, p->table->shape, true, &now);
-    if (locked && now == state)
-        (void)tern_state_cas(p, p->table->shape, true, state, marked, &now);
-    return now == state || now == marked;
+    const uint64_t seen = tern_bucket_mark(p, state, marked);
+    return seen == state || seen == marked;
 }
 
 /* Whether all workers from d->worker on have answered; else the next one is asked. Each is in no
  * operation now: the first runs this, and those that no thread has can be borrowed. */
-static bool mend_ask_workers(tern_worker *worker, doubt d) {
+static bool liveness_ask_workers(tern_worker *worker, doubt d) {
     tern_context *context = worker->context;
     while (++d.worker < context->workers) {
         tern_worker *next = context->worker[d.worker];
@@ -145,30 +142,30 @@ static bool is_left_alone(const tern_key_search *p, uint64_t state) {
     return moved;
 }
 
-static void mend_in_turn(tern_key_search p, const doubt *d) {
+static void liveness_in_turn(const tern_key_search *p, const doubt *d) {
     uint64_t state = d->state;
-    if (p.table->context->workers > 1) {
+    if (p->table->context->workers > 1) {
         state &= ~TERN_STATE_DOUBTED;
-        if (is_left_alone(&p, state) || (d->worker == 0 && !mend_mark(&p, state)) ||
-            !mend_ask_workers(p.worker, *d) || is_left_alone(&p, state))
+        if (is_left_alone(p, state) || (d->worker == 0 && !liveness_mark(p, state)) ||
+            !liveness_ask_workers(p->worker, *d) || is_left_alone(p, state))
             return;
         if ((state & TERN_KIND) == TERN_LOCKED)
             state |= TERN_STATE_DOUBTED;
     }
-    mend_bucket(p, state);
+    liveness_deny(p, state);
 }
 
 /* Whether all keys have moved out of the array, as far as this rank knows. Then no operation waits
  * there any more, and another array may lie in the memory: that one's owner knows that this rank
  * knows (tour.c). */
-static bool mend_is_left(const tern_hashtable *table, const tern_table_part *part) {
+static bool liveness_is_left(const tern_hashtable *table, const tern_table_part *part) {
     return part->generation < tern_table_part_of(table, part->buckets.rank)->generation;
 }
 
 /* The rank that knows whether the state of a bucket in owner's part is right: the one that the
  * state names; but a new key of a rank of another node comes in a put_if, which the owner does in
  * one go (rma/put_if.c). A lock such a rank may hold for longer (op/remote.c). */
-static uint32_t mend_knower(const tern_hashtable *table, uint32_t owner, uint64_t state) {
+static uint32_t liveness_knower(const tern_hashtable *table, uint32_t owner, uint64_t state) {
     const uint32_t *node = table->context->node, writer = tern_state_writer(state);
     const bool served =
         table->owners_put && (state & TERN_KIND) == TERN_TAKEN && node[writer] != node[owner];
@@ -177,32 +174,32 @@ static uint32_t mend_knower(const tern_hashtable *table, uint32_t owner, uint64_
 
 /* What a rank of another node is said to write in this rank's part. Such puts are served under the
  * lock, by any thread. */
-static void mend_served(const tern_key_search *p, uint64_t state) {
+static void liveness_served(const tern_key_search *p, uint64_t state) {
     tern_mpi_lock();
-    mend_bucket(*p, state);
+    liveness_deny(p, state);
     tern_mpi_unlock();
 }
 
-static void mend_doubt(tern_worker *worker, const tern_hashtable *table, const doubt *d) {
+static void liveness_doubt(tern_worker *worker, const tern_hashtable *table, const doubt *d) {
     /* R5: modify_see; of this thread's own modifiers, which make progress while they have a bucket
      */
     if (atomic_load_explicit(&table->modifiers, memory_order_relaxed) > 0)
         return;
-    const tern_table_part *part = mend_part_of(table, d->owner, d->generation);
+    const tern_table_part *part = liveness_part_of(table, d->owner, d->generation);
     if (part == NULL && d->index != NEWS)
-        part = mend_learn_part(worker, table, d);
+        part = liveness_learn_part(worker, table, d);
     if (d->index == NEWS) {
         if (d->owner == table->rank)
             /* R4; a later round looks again */
             atomic_store_explicit(&table->growth->doubted, true, memory_order_relaxed);
     } else if (part != NULL && part->near != NULL && d->index < part->count &&
-               !mend_is_left(table, part)) {
+               !liveness_is_left(table, part)) {
         const tern_key_search p = {worker, table, part, NULL, 0, d->index, part->count};
         const uint32_t writer = tern_state_writer(d->state);
         if (writer == table->rank)
-            mend_in_turn(p, d);
-        else if (writer < table->ranks && mend_knower(table, d->owner, d->state) == table->rank)
-            mend_served(&p, d->state);
+            liveness_in_turn(&p, d);
+        else if (writer < table->ranks && liveness_knower(table, d->owner, d->state) == table->rank)
+            liveness_served(&p, d->state);
     }
 }
 
@@ -215,12 +212,12 @@ static tern_status tern_hashtable_on_doubt(tern_call_info *call, const void *mes
     tern_read_once(&d, message, sizeof d);
     if (d.worker != call->worker->index)
         return TERN_OK;
-    mend_doubt(call->worker, table, &d);
+    liveness_doubt(call->worker, table, &d);
     return TERN_OK;
 }
 
-static void mend_ask(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
-                     const doubt *d) {
+static void liveness_ask(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
+                         const doubt *d) {
     _Atomic uint64_t *asked = &((tern_hashtable *)(uintptr_t)table)->asked;
     const uint64_t now = tern_now();
     /* R4 */
@@ -232,7 +229,7 @@ static void mend_ask(tern_worker *worker, const tern_hashtable *table, uint32_t 
     if (last == 0)
         return; /* the first wait of all: give it the time, too */
     if (rank == table->rank && table->context->workers == 1)
-        mend_doubt(worker, table, d);
+        liveness_doubt(worker, table, d);
     else if (tern_call_queue(worker, (tern_worker_id){rank, 0}, &tern_hashtable_on_doubt_function,
                              d, sizeof *d) != TERN_OK)
         tern_error_clear();
@@ -243,10 +240,10 @@ void tern_bucket_doubt(const tern_key_search *p, uint64_t state) {
     const doubt d = {tern_table_head_to(p->table), p->index, state, p->part->buckets.rank,
                      p->part->generation,          0,        0};
     if ((p->part->near != NULL || p->table->owners_put) && writer < p->table->ranks)
-        mend_ask(p->worker, p->table, mend_knower(p->table, d.owner, state), &d);
+        liveness_ask(p->worker, p->table, liveness_knower(p->table, d.owner, state), &d);
 }
 
 void tern_growth_doubt(tern_worker *worker, const tern_hashtable *table, uint32_t rank) {
     const doubt d = {tern_table_head_to(table), NEWS, 0, rank, 0, 0, 0};
-    mend_ask(worker, table, rank, &d);
+    liveness_ask(worker, table, rank, &d);
 }

@@ -1,7 +1,7 @@
 // tern-test: ranks least=2
 
-/* Words of a hash table that say what is not so: which of them the rank that they name mends, which
- * it leaves alone because it is writing, and which are an error at once. */
+/* Words of a hash table that say what is not so: which of them the rank that they name marks as
+ * wrong, which it leaves alone because it is writing, and which are an error at once. */
 
 #include "bucket_tools.h"
 
@@ -165,7 +165,7 @@ static void the_move_has_a_bucket(void) {
         CU_ASSERT_EQUAL(word_at(word), state);
         growth->held = false;
         tern_bucket_doubt(&p, state);
-        CU_ASSERT_EQUAL(word_at(word), tern_state_unlocked(hash, false));
+        CU_ASSERT_EQUAL(word_at(word), tern_state_wrong(state));
         growth->position = 0;
         tern_doubt_ns = INTERVAL;
     }
@@ -214,29 +214,43 @@ static void a_question_comes_after_a_move(void) {
 
 /* ---- Words that name a rank which is not writing ---- */
 
-/* Damage by rank 1, which then operates on the key. All others are in a barrier meanwhile. */
+/* The bucket stays as the rank that it names has marked it. Others work as ever. */
+static void expect_damaged(fixture *f, tern_hashtable *table, uint64_t key, const uint64_t *word,
+                           uint64_t state) {
+    const uint64_t other = number_owned_by(table, 0, key + 1000);
+    EXPECT(TERN_ERR_CORRUPT, insert(f, table, key, 77));
+    EXPECT_DETAIL("of rank 0's part of a hash table");
+    EXPECT_DETAIL("which names a rank that is not writing the bucket");
+    CU_ASSERT_EQUAL(word_at(word), tern_state_wrong(state));
+    EXPECT_OK(insert(f, table, other, 78));
+    CU_ASSERT_EQUAL(value_of(f, table, other), 78);
+    EXPECT_OK(tern_hashtable_erase(f->worker, table, &other, TERN_BY_RMA));
+}
+
+/* Damage by rank 1, which then operates on keys. All others are in a barrier meanwhile. An entry
+ * that is whole is found. */
 static void others_of_a_crowd_are_named(crowd crowd) {
     fixture f;
     if (!open_scene_of(&f, crowd))
         return;
     tern_hashtable *table = make(&f, (tern_hashtable_options){0});
-    const uint64_t key = number_owned_by(table, 0, 0), hash = hash_of(table, &key);
-    for (uint32_t named = 0; named < f.size && f.rank == 1; named++) {
-        uint64_t *state = bucket_at(&f, table, key);
-        EXPECT_OK(insert(&f, table, key, named));
-        scribble(state, tern_state_locked(hash, named));
-        EXPECT_OK(insert(&f, table, key, named + 10));
-        CU_ASSERT_EQUAL(word_at(state), tern_state_unlocked(hash, false));
-        CU_ASSERT_EQUAL(value_of(&f, table, key), named + 10);
-        /* That the key is erased, the entry says. */
-        EXPECT_OK(tern_hashtable_erase(f.worker, table, &key, TERN_BY_RMA));
-        scribble(state, tern_state_locked(hash, named));
-        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_erase(f.worker, table, &key, TERN_BY_RMA));
-        int existed = 77;
-        scribble(state, tern_state_locked(hash, named));
-        EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, &key, TERN_BY_RMA, &existed));
-        CU_ASSERT_EQUAL(existed, 0);
-    }
+    uint64_t key = 0;
+    for (uint32_t named = 0; named < f.size && f.rank == 1; named++)
+        for (int erased = 0; erased < 2; erased++) {
+            key = number_owned_by(table, 0, key + 1);
+            uint64_t *word = bucket_at(&f, table, key);
+            const uint64_t state = tern_state_locked(hash_of(table, &key), named);
+            if (word_at(word) != TERN_FREE)
+                continue; /* another key's bucket */
+            EXPECT_OK(insert(&f, table, key, named));
+            if (erased)
+                EXPECT_OK(tern_hashtable_erase(f.worker, table, &key, TERN_BY_RMA));
+            scribble(word, state);
+            expect_damaged(&f, table, key, word, state);
+            EXPECT(erased ? TERN_ERR_NOT_FOUND : TERN_ERR_CORRUPT,
+                   tern_hashtable_erase(f.worker, table, &key, TERN_BY_RMA));
+            CU_ASSERT_EQUAL(value_of(&f, table, key), erased ? UINT64_MAX : named);
+        }
     end(&f, table);
 }
 
@@ -245,7 +259,7 @@ static void others_are_named(void) {
         others_of_a_crowd_are_named(crowds[i]);
 }
 
-/* A whole entry is given up by nobody, and one that is torn stays no key's. */
+/* A find tells of a bucket that is marked, too. */
 static void torn_entries_of_a_crowd(crowd crowd) {
     fixture f;
     if (!open_scene_of(&f, crowd))
@@ -256,20 +270,23 @@ static void torn_entries_of_a_crowd(crowd crowd) {
         for (int taken = 0; taken < 2; taken++) {
             key = number_owned_by(table, 0, key + 1);
             const uint64_t hash = hash_of(table, &key);
-            uint64_t *state = bucket_at(&f, table, key);
-            if (word_at(state) != TERN_FREE)
+            uint64_t *word = bucket_at(&f, table, key), value;
+            const uint64_t state =
+                taken ? tern_state_taken(hash, named) : tern_state_locked(hash, named);
+            if (word_at(word) != TERN_FREE)
                 continue; /* another key's bucket */
             EXPECT_OK(insert(&f, table, key, 5));
-            scribble(state + 2, key + 1);
-            scribble(state, taken ? tern_state_taken(hash, named) : tern_state_locked(hash, named));
-            EXPECT_OK(insert(&f, table, key, 6));
-            CU_ASSERT_EQUAL(word_at(state), TERN_LOST);
-            CU_ASSERT_EQUAL(value_of(&f, table, key), 6);
+            scribble(word + 2, key + 1);
+            scribble(word, state);
+            expect_damaged(&f, table, key, word, state);
+            EXPECT(TERN_ERR_CORRUPT,
+                   tern_hashtable_find(f.worker, table, &key, TERN_BY_RMA, &value));
+            EXPECT(TERN_ERR_CORRUPT, tern_hashtable_erase(f.worker, table, &key, TERN_BY_RMA));
         }
     end(&f, table);
 }
 
-static void torn_entries_are_given_up(void) {
+static void entries_are_torn(void) {
     for (int i = 0; i < CROWDS; i++)
         torn_entries_of_a_crowd(crowds[i]);
 }
@@ -306,25 +323,26 @@ static void a_bucket_is_locked_again(void) {
         CU_ASSERT_EQUAL(word_at(word), state);
         ask_about(&p, state, f.worker);
         tern_progress(second);
-        CU_ASSERT_EQUAL(word_at(word), tern_state_unlocked(hash, false));
+        CU_ASSERT_EQUAL(word_at(word), tern_state_wrong(state));
         tern_doubt_ns = INTERVAL;
         EXPECT_OK(tern_worker_release(second));
     }
     end(&f, table);
 }
 
-/* In a phase of reads all ranks find the key, each way. */
-static void expect_in_a_phase(fixture *f, tern_hashtable *table, uint64_t key, uint64_t value) {
+/* In a phase of reads all ranks are told, each way. */
+static void expect_corrupt_in_a_phase(fixture *f, tern_hashtable *table, uint64_t key) {
     const tern_flags flags = TERN_BY_RMA | TERN_READ_ONLY;
-    uint64_t found[3] = {0, 0, 0};
+    uint64_t found;
     tern_request request;
     EXPECT_OK(tern_barrier(f->worker));
-    EXPECT_OK(tern_hashtable_find(f->worker, table, &key, flags, &found[0]));
-    EXPECT_OK(tern_hashtable_find_start(f->worker, table, &key, flags, &found[1], &request));
-    EXPECT_OK(tern_wait(f->worker, &request));
-    EXPECT_OK(tern_hashtable_find_many(f->worker, table, &key, 1, flags, &found[2], NULL, NULL));
-    for (int i = 0; i < 3; i++)
-        CU_ASSERT_EQUAL(found[i], value);
+    EXPECT(TERN_ERR_CORRUPT, tern_hashtable_find(f->worker, table, &key, flags, &found));
+    tern_status status = tern_hashtable_find_start(f->worker, table, &key, flags, &found, &request);
+    if (status == TERN_OK)
+        status = tern_wait(f->worker, &request);
+    EXPECT(TERN_ERR_CORRUPT, status);
+    EXPECT(TERN_ERR_CORRUPT,
+           tern_hashtable_find_many(f->worker, table, &key, 1, flags, &found, NULL, NULL));
     EXPECT_OK(tern_barrier(f->worker));
 }
 
@@ -335,20 +353,20 @@ static void a_far_rank_is_named_to(uint32_t user, tern_flags via) {
     if (!open_far_scene(&f))
         return;
     tern_hashtable *table = make(&f, (tern_hashtable_options){0});
-    const uint64_t key = number_owned_by(table, 0, 0), value = 6;
-    uint64_t *state = tern_local(f.context, bucket_of(table, &key));
+    const uint64_t key = number_owned_by(table, 0, 0), value = 6,
+                   state = tern_state_taken(hash_of(table, &key), 1);
+    uint64_t *word = tern_local(f.context, bucket_of(table, &key));
     if (f.rank == 1)
         EXPECT_OK(insert(&f, table, key, 5));
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == 0)
-        scribble(state + 2, key + 1);
+        scribble(word + 2, key + 1);
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == user)
-        EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, &value, via, NULL));
+        EXPECT(TERN_ERR_CORRUPT, tern_hashtable_insert(f.worker, table, &key, &value, via, NULL));
     EXPECT_OK(tern_barrier(f.worker));
-    CU_ASSERT_EQUAL(value_of(&f, table, key), 6);
-    CU_ASSERT(f.rank != 0 || word_at(state) == TERN_LOST);
-    expect_in_a_phase(&f, table, key, 6); /* it lies behind the lost bucket */
+    CU_ASSERT(f.rank != 0 || word_at(word) == tern_state_wrong(state));
+    expect_corrupt_in_a_phase(&f, table, key);
     end(&f, table);
 }
 
@@ -405,9 +423,9 @@ static void a_stranger_is_named(void) {
         EXPECT_OK(tern_op_run(&op));
         uint64_t *state = (uint64_t *)(void *)tern_bucket_near(&op.probe, table->shape, 0);
         scribble(state, tern_state_locked(hash, 2));
-        EXPECT_OK(insert(&f, table, key, 2));
-        CU_ASSERT_EQUAL(word_at(state), tern_state_unlocked(hash, false));
-        CU_ASSERT_EQUAL(value_of(&f, table, key), 2);
+        EXPECT(TERN_ERR_CORRUPT, insert(&f, table, key, 2));
+        CU_ASSERT_EQUAL(word_at(state), tern_state_wrong(tern_state_locked(hash, 2)));
+        CU_ASSERT_EQUAL(value_of(&f, table, key), 1);
     }
     tern_table_exit(f.worker, table);
     end(&f, table);
@@ -429,7 +447,7 @@ static void damage_is_an_error(void) {
         const uint64_t whole = word_at(state + 3);
         const uint64_t words[] = {
             tern_state_locked(hash, f.size),                /* by a rank that there is not */
-            tern_state_locked(hash, 0) | UINT64_C(1) << 55, /* and with a bit that no rank sets */
+            tern_state_locked(hash, 0) | UINT64_C(1) << 56, /* and with a bit that no rank sets */
             tern_state_unlocked(hash, false) | TERN_STATE_UNUSED,
             tern_state_unlocked(hash, false) | TERN_STATE_DOUBTED, /* a mark of locked ones */
             tern_state_moved(hash),          /* in a table that does not grow */
@@ -489,6 +507,43 @@ static void a_moved_entry_is_torn(void) {
         CU_ASSERT_EQUAL(value_of(&f, table, torn.key), UINT64_MAX);
         EXPECT_OK(insert(&f, table, torn.key, 3));
         CU_ASSERT_EQUAL(value_of(&f, table, torn.key), 3);
+    }
+    end(&f, table);
+}
+
+/* Of two keys whose entries are torn, the move takes the one along whose value was being changed:
+ * operations on it still end with the error. The other one was never there. */
+static void damaged_buckets_move(void) {
+    fixture f;
+    if (!open_scene(&f))
+        return;
+    tern_hashtable *table = make(&f, (tern_hashtable_options){.grow = 1});
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == 0) {
+        uint64_t key = 0, keys[3], *word[3];
+        for (int i = 0; i < 3; i++) {
+            do
+                key = number_owned_by(table, 0, key + 1);
+            while (word_at(word[i] = bucket_at(&f, table, key)) != TERN_FREE);
+            EXPECT_OK(insert(&f, table, keys[i] = key, 1));
+        }
+        scribble(word[0] + 3, 2); /* the value */
+        scribble(word[1] + 3, 2);
+        scribble(word[0], tern_state_locked(hash_of(table, &keys[0]), 0));
+        scribble(word[2], tern_state_locked(hash_of(table, &keys[2]), 0));
+        for (int i = 0; i < 3; i++)
+            EXPECT(TERN_ERR_CORRUPT, insert(&f, table, keys[i], 2));
+        while (tern_table_part_of(table, 0) == &table->part[0]) {
+            key = number_owned_by(table, 0, key + 1);
+            EXPECT_OK(insert(&f, table, key, 1));
+            tern_progress(f.worker);
+        }
+        EXPECT(TERN_ERR_CORRUPT, insert(&f, table, keys[0], 2));
+        CU_ASSERT_EQUAL(value_of(&f, table, keys[1]), UINT64_MAX);
+        EXPECT_OK(insert(&f, table, keys[1], 3));
+        CU_ASSERT_EQUAL(value_of(&f, table, keys[1]), 3);
+        CU_ASSERT_EQUAL(value_of(&f, table, keys[2]), 1); /* its entry was whole */
+        EXPECT_OK(insert(&f, table, keys[2], 3));
     }
     end(&f, table);
 }
@@ -559,15 +614,16 @@ int main(int argc, char **argv) {
         {"the_move_has_a_bucket", the_move_has_a_bucket},
         {"a_question_comes_after_a_move", a_question_comes_after_a_move},
         {"others_are_named", others_are_named},
-        {"torn_entries_are_given_up", torn_entries_are_given_up},
+        {"entries_are_torn", entries_are_torn},
         {"a_bucket_is_locked_again", a_bucket_is_locked_again},
         {"a_far_rank_is_named", a_far_rank_is_named},
         {"news_are_told_again", news_are_told_again},
         {"a_stranger_is_named", a_stranger_is_named},
         {"damage_is_an_error", damage_is_an_error},
         {"a_moved_entry_is_torn", a_moved_entry_is_torn},
+        {"damaged_buckets_move", damaged_buckets_move},
         {"an_orphan_has_no_place", an_orphan_has_no_place},
     };
     tern_doubt_ns = INTERVAL;
-    return tern_test_main(argc, argv, "hashtable_mend", tests, sizeof tests / sizeof tests[0]);
+    return tern_test_main(argc, argv, "hashtable_damage", tests, sizeof tests / sizeof tests[0]);
 }
