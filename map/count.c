@@ -2,9 +2,13 @@
 
 /* Values that are numbers: modifiers of the library's own. */
 
-/* The number that is the value. [out] number: 0 if the key is not there. */
-static tern_status count_read(const tern_map_modify_info *info, uint64_t *number) {
+/* The number that is the value. [out] number: 0 if the key is not there. wanted: numbers that the
+ * argument has; it may come from another rank. */
+static tern_status count_read(const tern_map_modify_info *info, size_t wanted, uint64_t *number) {
     *number = 0;
+    if (info->argument_bytes != wanted * sizeof *number)
+        return tern_fail(TERN_ERR_ARGUMENT, "an argument of %zu bytes; %zu numbers have %zu",
+                         info->argument_bytes, wanted, wanted * sizeof *number);
     if (info->existed != 0 && info->value_bytes != sizeof *number)
         return tern_fail(TERN_ERR_RANGE, "the value has %zu bytes; a number has %zu",
                          info->value_bytes, sizeof *number);
@@ -25,7 +29,7 @@ static tern_status count_write(tern_map_modify_info *info, uint64_t before, uint
 
 static tern_status tern_map_on_add(tern_map_modify_info *info) {
     uint64_t before;
-    tern_status status = count_read(info, &before);
+    tern_status status = count_read(info, 1, &before);
     return status == TERN_OK ? count_write(info, before, before + *(const uint64_t *)info->argument)
                              : status;
 }
@@ -35,7 +39,7 @@ const tern_map_modifier *const tern_map_adding = &tern_map_on_add_modifier;
 static tern_status tern_map_on_compare_swap(tern_map_modify_info *info) {
     const uint64_t *numbers = info->argument;
     uint64_t before;
-    tern_status status = count_read(info, &before);
+    tern_status status = count_read(info, 2, &before);
     return status == TERN_OK ? count_write(info, before, before == numbers[0] ? numbers[1] : before)
                              : status;
 }

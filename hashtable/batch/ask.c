@@ -315,11 +315,12 @@ tern_status tern_items_ask(tern_worker *worker, tern_hashtable *table, const ter
     batch.scatter.local_in_place = local_in_place;
     batch.values = out->values;
     batch.found = out->found;
+    tern_item_batch *outer = waiting; /* of another worker that this thread has adopted */
     waiting = &batch;
     status = batch_give_all(&batch, items);
     /* Answers are awaited in this frame until they have come. */
     (void)tern_scatter_wait(&batch.scatter);
-    waiting = NULL;
+    waiting = outer;
     const tern_status failed = tern_scatter_failure(&batch.scatter);
     tern_scatter_end(&batch.scatter);
     out->stored = batch.stored;

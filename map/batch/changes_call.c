@@ -118,7 +118,8 @@ tern_status tern_map_on_changes(tern_call_info *call, const void *message, size_
     for (size_t i = 0; items.words > 0 && status == TERN_OK; i++) {
         tern_map_op m;
         status = tern_map_items_next(&items, call->worker, &m);
-        if (status == TERN_OK && m.op.kind != TERN_OP_INSERT && m.op.kind != TERN_OP_ADD)
+        if (status == TERN_OK &&
+            ((m.op.kind != TERN_OP_INSERT && m.op.kind != TERN_OP_ADD) || m.key.bytes == NULL))
             status = tern_fail(TERN_ERR_ARGUMENT, "an item of a batch that changes nothing");
         if (status == TERN_OK && i >= s.done)
             status = changes_one(call, &s, &m);

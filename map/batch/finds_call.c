@@ -65,7 +65,7 @@ tern_status tern_map_on_finds(tern_call_info *call, const void *message, size_t 
     while (items.words > 0 && status == TERN_OK && a.words < TERN_MAP_FOUND_WORDS) {
         tern_map_op m;
         status = tern_map_items_next(&items, call->worker, &m);
-        if (status == TERN_OK && m.op.kind != TERN_OP_FIND)
+        if (status == TERN_OK && (m.op.kind != TERN_OP_FIND || m.key.bytes == NULL))
             status = tern_fail(TERN_ERR_ARGUMENT, "an item of a batch that finds nothing");
         if (status == TERN_OK)
             status = finds_one(&m, &a);
