@@ -32,7 +32,7 @@ tern_status tern_op_call(tern_op *op, tern_request *request) {
     void *there = op->kind == TERN_OP_FIND ? op->taken
                   : request != NULL        ? &request->result
                                            : &op->result;
-    size_t got;
+    size_t got = result;
     op->result = 0;
     const tern_status status =
         request != NULL ? tern_call_start(op->probe.worker, to, &tern_hashtable_on_ops_function,
@@ -40,7 +40,9 @@ tern_status tern_op_call(tern_op *op, tern_request *request) {
                         : tern_call_return(op->probe.worker, to, &tern_hashtable_on_ops_function,
                                            message, bytes, there, result, &got);
     tern_scratch_free(&scratch);
-    return status;
+    if (status == TERN_OK && request != NULL)
+        tern_answer_request_all(request);
+    return tern_answer_check_size(status, got, result);
 }
 
 /* ---- Answers to a batch ---- */
@@ -135,7 +137,8 @@ static tern_status finds_take(tern_item_batch *b, tern_scatter_piece *piece,
             *done = r->done;
         return status;
     }
-    if (r->done > rest || !found_is_whole(b, found, r->done, rest - r->done, &present))
+    if (piece->landed > 0 || r->done > rest ||
+        !found_is_whole(b, found, r->done, rest - r->done, &present))
         return TERN_OK;
     batch_place(b, piece, found, r->done, r->rest + r->done);
     *done = r->done;
@@ -192,14 +195,13 @@ static tern_status batch_here(tern_scatter *scatter, tern_scatter_piece *piece) 
     items.count = piece->count;
     items.owner = piece->owner;
     const tern_status status = tern_items_here(scatter->worker, scatter->table, &items, &out);
-    if (batch_finds(b))
+    /* After an error a window does not say which items are done. */
+    if (batch_finds(b) || !batch_count(b, piece, out.done, out.stored))
         b->stored += out.stored;
-    else
-        (void)batch_count(b, piece, out.done, out.stored);
     return status;
 }
 
-static const tern_scatter_ops batch_ops = {&tern_hashtable_on_ops_function, true, TERN_RESULT_MAX,
+static const tern_scatter_ops batch_ops = {&tern_hashtable_on_ops_function, TERN_RESULT_MAX,
                                            batch_here, batch_take};
 
 /* ---- A batch ---- */

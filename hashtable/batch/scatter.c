@@ -126,9 +126,8 @@ static tern_status scatter_finish_oldest(tern_scatter *s) {
 static tern_status scatter_start(tern_scatter *s, tern_scatter_piece *piece) {
     static atomic_uint_fast64_t sent;
     tern_status status;
-    if (s->ops->numbered)
-        /* R4 */
-        piece->head.number = (uint32_t)atomic_fetch_add_explicit(&sent, 1, memory_order_relaxed);
+    /* R4 */
+    piece->head.number = (uint32_t)atomic_fetch_add_explicit(&sent, 1, memory_order_relaxed);
     piece->head.count = (uint16_t)piece->count;
     piece->landed = 0;
     for (;;) {

@@ -29,7 +29,6 @@ typedef struct tern_scatter tern_scatter;
 /* What is done with pieces. */
 typedef struct tern_scatter_ops {
     const tern_function *function;
-    bool numbered;       /* each sending of a piece has a number */
     size_t answer_bytes; /* of the largest answer */
     /* Does a piece in place. */
     tern_status (*here)(tern_scatter *scatter, tern_scatter_piece *piece);

@@ -74,8 +74,8 @@ static tern_status changes_take(tern_scatter *scatter, tern_scatter_piece *piece
 TERN_FUNCTION(tern_map_on_changes)
 
 /* Keys of this rank are in no piece. */
-static const tern_scatter_ops changes_ops = {&tern_map_on_changes_function, false,
-                                             TERN_MAP_ANSWER_MAX, NULL, changes_take};
+static const tern_scatter_ops changes_ops = {&tern_map_on_changes_function, TERN_MAP_ANSWER_MAX,
+                                             NULL, changes_take};
 
 tern_status tern_map_changes_begin(tern_map_changes *changes, tern_worker *worker, tern_map *map,
                                    size_t expected, uint32_t limit) {

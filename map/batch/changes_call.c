@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/process.h"
 #include "hashtable/batch/deferred.h"
 #include "hashtable/near/probe.h"
 #include "map/modify.h"
@@ -15,6 +16,7 @@
  */
 
 typedef struct changes_state {
+    tern_piece_head of; /* the message, by its number */
     size_t done;
     size_t blocks; /* of other ranks that were replaced */
     size_t room;   /* for so many of them in the answer */
@@ -113,7 +115,13 @@ tern_status tern_map_on_changes(tern_call_info *call, const void *message, size_
         return status;
     s.done = s.blocks = 0;
     s.status = TERN_OK;
+    tern_piece_head head;
+    tern_read_once(&head, message, sizeof head);
+    s.of = head;
     (void)tern_deferred_take(call, map->table, &s, sizeof s);
+    if (memcmp(&s.of, &head, sizeof head) != 0)
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "a message of changes has changed since some of them were done");
     s.room = blocks_at_hand();
     for (size_t i = 0; items.words > 0 && status == TERN_OK; i++) {
         tern_map_op m;

@@ -46,7 +46,7 @@ static tern_status finds_take(tern_scatter *scatter, tern_scatter_piece *piece, 
 TERN_FUNCTION(tern_map_on_finds)
 
 /* Keys of this rank are in no piece. */
-static const tern_scatter_ops finds_ops = {&tern_map_on_finds_function, false,
+static const tern_scatter_ops finds_ops = {&tern_map_on_finds_function,
                                            8 * (size_t)TERN_MAP_FOUND_WORDS, NULL, finds_take};
 
 tern_status tern_map_finds_begin(tern_map_finds *finds, tern_worker *worker, tern_map *map,

@@ -12,6 +12,7 @@
 #include "hashtable/call.h"
 #include "tern/hashtable_batch.h"
 #include "tern/hashtable_buffer.h"
+#include "tern/hashtable_request.h"
 
 enum { OWNER = 0, WORDS = 1200 };
 
@@ -316,6 +317,36 @@ static void replies_are_checked(void) {
     fixture_close(&f);
 }
 
+static tern_status answer_too_little(tern_call_info *call, const void *message, size_t bytes) {
+    (void)message;
+    (void)bytes;
+    memset(call->result, 0, 8);
+    call->result_bytes = told++ % 8;
+    return TERN_OK;
+}
+
+static void replies_to_one_are_checked(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_hashtable *table = make(&f, 8, 8, false);
+    const uint64_t key = number_owned_by(table, OWNER, 1);
+    told = 0;
+    handle_with(&f, answer_too_little);
+    for (int i = 0; i < 4 && f.rank == f.size - 1; i++) {
+        uint64_t value = 5;
+        tern_request request = {0};
+        EXPECT(TERN_ERR_MISMATCH, tern_hashtable_find(f.worker, table, &key, TERN_BY_CALL, &value));
+        EXPECT(TERN_ERR_MISMATCH,
+               tern_hashtable_insert(f.worker, table, &key, &value, TERN_BY_CALL, NULL));
+        EXPECT_OK(tern_hashtable_find_start(f.worker, table, &key, TERN_BY_CALL, &value, &request));
+        EXPECT(TERN_ERR_MISMATCH, tern_wait(f.worker, &request));
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    fixture_close(&f);
+}
+
 /* ---- Items that could not be done at once ---- */
 
 static uint64_t answered, deferred;
@@ -497,6 +528,7 @@ int main(int argc, char **argv) {
         {"replies_are_checked", replies_are_checked},
         {"adds_are_answered_once", adds_are_answered_once},
         {"batches_go_on", batches_go_on},
+        {"replies_to_one_are_checked", replies_to_one_are_checked},
         {"finds_are_cut", finds_are_cut},
     };
     tern_doubt_ns = UINT64_MAX; /* buckets are taken by hand, for long */
