@@ -111,6 +111,10 @@ void tern_table_clear(const tern_hashtable *t, char *buckets, uint64_t count) {
         memset(buckets + i * t->shape.stride, 0, t->shape.entry_at + 8);
 }
 
+static tern_status table_no_memory(const tern_context *context) {
+    return tern_fail(TERN_ERR_MEMORY, "no memory for a table over %u ranks", context->size);
+}
+
 /* What options and sizes leave to TERN_AUTO. */
 static void table_choose_ways(tern_hashtable *t) {
     const tern_flags find = tern_call_check_find(t) == TERN_OK ? TERN_AUTO : TERN_BY_RMA,
@@ -125,25 +129,9 @@ static void table_choose_ways(tern_hashtable *t) {
     }
 }
 
-/* Allocates this rank's part and learns where the others' are. [out] memory: to be freed on an
- * error too, unless it is null. */
-static tern_status table_introduce(tern_worker *worker, tern_hashtable *t, table_introduction *all,
-                                   tern_ptr *memory) {
-    tern_context *context = worker->context;
-    table_introduction me = {0, TERN_NULL, worker->index, 0};
-    tern_status status = table_allocate(worker, t, &me.memory);
-    if (status == TERN_OK) {
-        *memory = me.memory;
-        tern_table_clear(t, (char *)tern_local(context, me.memory) + sizeof(tern_anchor),
-                         t->buckets);
-        if (getrandom(&me.random, sizeof me.random, 0) != (ssize_t)sizeof me.random)
-            status = tern_fail_system("getrandom");
-    }
-    status = tern_collective_agree(context, worker, status, "tern_hashtable_create");
-    if (status == TERN_OK)
-        status = tern_collective_allgather(context, worker, &me, sizeof me, all);
-    if (status != TERN_OK)
-        return status;
+/* Learns where the parts are, of which this rank's own is at memory. */
+static void table_learn_parts(tern_worker *worker, tern_hashtable *t, tern_ptr memory,
+                              const table_introduction *all) {
     t->all_near = true;
     for (uint32_t r = 0; r < t->ranks; r++) {
         tern_table_part *part = &t->part[r];
@@ -160,7 +148,32 @@ static tern_status table_introduce(tern_worker *worker, tern_hashtable *t, table
         t->part[r].count = t->buckets;
         t->part[r].nonce = t->nonce;
     }
-    memset(tern_local(context, me.memory), 0, sizeof(tern_anchor));
+    memset(tern_local(t->context, memory), 0, sizeof(tern_anchor));
+}
+
+/* Allocates this rank's part and learns where the others' are. [out] memory: to be freed on an
+ * error too, unless it is null. */
+static tern_status table_introduce(tern_worker *worker, tern_hashtable *t, tern_ptr *memory) {
+    tern_context *context = worker->context;
+    table_introduction me = {0, TERN_NULL, worker->index, 0};
+    table_introduction *all = calloc(context->size, sizeof *all);
+    tern_status status =
+        all != NULL ? table_allocate(worker, t, &me.memory) : table_no_memory(context);
+    if (status == TERN_OK) {
+        *memory = me.memory;
+        tern_table_clear(t, (char *)tern_local(context, me.memory) + sizeof(tern_anchor),
+                         t->buckets);
+        if (getrandom(&me.random, sizeof me.random, 0) != (ssize_t)sizeof me.random)
+            status = tern_fail_system("getrandom");
+    }
+    status = tern_collective_agree(context, worker, status, "tern_hashtable_create");
+    if (status == TERN_OK)
+        status = tern_collective_allgather(context, worker, &me, sizeof me, all);
+    if (status == TERN_OK)
+        table_learn_parts(worker, t, me.memory, all);
+    free(all);
+    if (status != TERN_OK)
+        return status;
     tern_callee_add(context, &t->callee, TERN_CALLEE_TABLE, t->nonce, t);
     tern_news news = {.buckets = t->part[t->rank].buckets.offset, .count = t->buckets};
     uint64_t near = t->all_near;
@@ -170,15 +183,11 @@ static tern_status table_introduce(tern_worker *worker, tern_hashtable *t, table
     return status == TERN_OK ? tern_growth_publish(worker, t->growth, &news) : status;
 }
 
-tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_options *options,
-                                  tern_hashtable **table) {
-    static const char name[] = "tern_hashtable_create";
-    TERN_COLLECTIVE(worker, name);
-    tern_status status = tern_worker_may_wait(worker, name);
-    if (status != TERN_OK)
-        return status;
+/* Whether all ranks may create a table, and want the same one. */
+static tern_status table_agree(tern_worker *worker, const tern_hashtable_options *options,
+                               tern_hashtable **table, const char *name) {
     tern_context *context = worker->context;
-    status = table_check_options(options, table);
+    tern_status status = table_check_options(options, table);
     if (status == TERN_OK)
         status = check_context(context);
     status = tern_collective_agree(context, worker, status, name);
@@ -193,78 +202,101 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
                                  {"the presence of key_equal", options->key_equal != NULL},
                                  {"grow", (uint64_t)options->grow},
                                  {"the presence of key_owner", options->key_owner != NULL}};
-    status =
-        tern_collective_same_fields(context, worker, agreed, sizeof agreed / sizeof *agreed, name);
-    if (status != TERN_OK)
-        return status;
+    return tern_collective_same_fields(context, worker, agreed, sizeof agreed / sizeof *agreed,
+                                       name);
+}
 
-    tern_ptr memory = TERN_NULL;
-    table_introduction *all = calloc(context->size, sizeof *all);
-    tern_table_part *part = calloc(context->size, sizeof *part);
-    tern_hashtable *t = calloc(1, sizeof *t);
-    struct tern_op_pool **requests = calloc(context->workers, sizeof *requests);
-    struct tern_deferred **deferred = calloc(context->workers, sizeof *deferred);
-    tern_table_inside *inside = calloc(context->workers, sizeof *inside);
-    if (all == NULL || t == NULL || part == NULL || requests == NULL || deferred == NULL ||
-        inside == NULL) {
-        status = tern_fail(TERN_ERR_MEMORY, "no memory for a table over %u ranks", context->size);
-    } else {
-        t->context = context;
-        t->rank = context->rank;
-        t->part = part;
-        t->grows = options->grow != 0;
-        t->inside = inside;
-        status = tern_growth_make(t);
-    }
-    status = tern_collective_agree(context, worker, status, name);
-    if (status != TERN_OK)
-        goto fail;
+/* What does not depend on other ranks but by what was agreed on. */
+static void table_describe(tern_hashtable *t, const tern_hashtable_options *options) {
+    t->rank = t->context->rank;
+    t->ranks = t->context->size;
+    t->grows = options->grow != 0;
     t->shape = shape_of(options);
-    t->ranks = context->size;
     t->buckets = buckets_of(options->capacity, t->ranks, t->shape);
     t->key_bytes = options->key_bytes;
     t->value_bytes = options->value_bytes;
     t->call_only = options->call_only != 0;
     t->users_hash = options->key_hash != NULL || options->key_owner != NULL;
-    t->owners_put = tern_owners_put(context) && t->shape.stride <= TERN_PUT_IF_MAX;
-    t->words_seen = tern_gets_see_words(context);
+    t->owners_put = tern_owners_put(t->context) && t->shape.stride <= TERN_PUT_IF_MAX;
+    t->words_seen = tern_gets_see_words(t->context);
     t->plain = t->key_bytes == 8 && t->value_bytes == (options->counter ? 0 : 8) && !t->call_only &&
                !t->users_hash;
     t->key_hash = options->key_hash;
     t->key_equal = options->key_equal;
     t->key_owner = options->key_owner;
     t->key_argument = options->key_argument;
-    t->requests = requests;
-    t->deferred = deferred;
     table_choose_ways(t);
-    status = table_introduce(worker, t, all, &memory);
+}
+
+/* Frees what table_make has allocated, but for the table itself. */
+static void table_free_members(tern_worker *worker, tern_hashtable *t) {
+    if (t->requests != NULL)
+        tern_pools_free(t); /* handlers of tours look at them */
+    tern_growth_free(worker, t->growth);
+    if (t->deferred != NULL)
+        tern_deferred_free(t);
+    free(t->part);
+    free(t->inside);
+}
+
+/* NULL: no memory, which the detail says. */
+static tern_hashtable *table_make(tern_worker *worker, const tern_hashtable_options *options) {
+    tern_context *context = worker->context;
+    tern_hashtable *t = calloc(1, sizeof *t);
+    if (t == NULL) {
+        tern_ignore(table_no_memory(context));
+        return NULL;
+    }
+    t->context = context;
+    t->part = calloc(context->size, sizeof *t->part);
+    t->requests = calloc(context->workers, sizeof *t->requests);
+    t->deferred = calloc(context->workers, sizeof *t->deferred);
+    t->inside = calloc(context->workers, sizeof *t->inside);
+    table_describe(t, options);
+    if (t->part != NULL && t->requests != NULL && t->deferred != NULL && t->inside != NULL &&
+        tern_growth_make(t) == TERN_OK)
+        return t;
+    table_free_members(worker, t);
+    free(t);
+    tern_ignore(table_no_memory(context));
+    return NULL;
+}
+
+tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_options *options,
+                                  tern_hashtable **table) {
+    static const char name[] = "tern_hashtable_create";
+    TERN_COLLECTIVE(worker, name);
+    tern_status status = tern_worker_may_wait(worker, name);
+    if (status == TERN_OK)
+        status = table_agree(worker, options, table, name);
     if (status != TERN_OK)
-        goto fail;
+        return status;
+    tern_context *context = worker->context;
+    tern_ptr memory = TERN_NULL;
+    tern_hashtable *t = table_make(worker, options);
+    status = tern_collective_agree(context, worker, t != NULL ? TERN_OK : TERN_ERR_MEMORY, name);
+    if (status == TERN_OK)
+        status = table_introduce(worker, t, &memory);
     /* A call may come as soon as another rank has returned: every anchor is in place before. If a
      * death ends this, others may have returned: what they need of this rank's is left to them. */
-    status = tern_collective_barrier(context, worker);
-    if (status != TERN_OK && status != TERN_ERR_PEER)
-        goto fail;
-    free(all);
-    tern_task_add(context, &t->growth->task);
-    if (status == TERN_OK) {
-        tern_object_add(context, &t->object, "hash table");
-        *table = t;
+    const bool introduced = status == TERN_OK;
+    if (introduced)
+        status = tern_collective_barrier(context, worker);
+    if (introduced && (status == TERN_OK || status == TERN_ERR_PEER)) {
+        tern_task_add(context, &t->growth->task);
+        if (status == TERN_OK) {
+            tern_object_add(context, &t->object, "hash table");
+            *table = t;
+        }
+        return status;
     }
-    return status;
-fail:
     if (t != NULL) {
         /* A call may name it where the others' barrier succeeded. */
         tern_callee_remove(context, &t->callee);
-        tern_growth_free(worker, t->growth);
+        table_free_members(worker, t);
     }
     tern_ignore(tern_free(worker, memory));
     free(t);
-    free(requests);
-    free(deferred);
-    free(inside);
-    free(part);
-    free(all);
     return status;
 }
 
@@ -291,12 +323,8 @@ tern_status tern_hashtable_destroy(tern_worker *worker, tern_hashtable *table) {
     tern_object_remove(table->context, &table->object);
     tern_ptr memory = tern_ptr_add(table->part[table->rank].buckets, -(int64_t)sizeof(tern_anchor));
     tern_callee_remove(table->context, &table->callee);
-    tern_pools_free(table); /* handlers of tours look at them */
-    tern_growth_free(worker, table->growth);
+    table_free_members(worker, table);
     tern_status freed = tern_free(worker, memory);
-    tern_deferred_free(table);
-    free(table->part);
-    free(table->inside);
     tern_destroyed_keep_object(table, sizeof *table);
     return status == TERN_OK ? freed : status;
 }
