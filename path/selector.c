@@ -127,9 +127,9 @@ tern_pick tern_selector_take(tern_worker *worker, tern_path_kind kind,
 
 /* After a death there is nothing to measure. What is measured may fail, or wait and recover from
  * something: the operation's detail stays. */
-void tern_selector_done(tern_worker *worker, const tern_pick *pick, const tern_path_target *target,
-                        tern_status status) {
-    if (__builtin_expect(pick->expected == 0, 1) || status == TERN_ERR_PEER)
+void tern_selector_record(tern_worker *worker, const tern_pick *pick,
+                          const tern_path_target *target, tern_status status) {
+    if (status == TERN_ERR_PEER)
         return;
     tern_selector *s = tern_selector_of(worker);
     tern_path_costs *c = &s->of[pick->class];

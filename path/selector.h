@@ -136,12 +136,17 @@ static inline bool tern_path_settled(const tern_worker *worker, tern_path_kind k
 }
 
 /* Chooses the way of one operation by TERN_AUTO; tern_selector_done records how long the
- * operation took. The way is RMA in a handler, which cannot wait for a call, and if the program
- * has all calls under way. */
+ * operation took if it is timed. The way is RMA in a handler, which cannot wait for a call, and if
+ * the program has all calls under way. */
 tern_pick tern_selector_take(tern_worker *worker, tern_path_kind kind,
                              const tern_path_target *target);
-void tern_selector_done(tern_worker *worker, const tern_pick *pick, const tern_path_target *target,
-                        tern_status status);
+void tern_selector_record(tern_worker *worker, const tern_pick *pick,
+                          const tern_path_target *target, tern_status status);
+static inline void tern_selector_done(tern_worker *worker, const tern_pick *pick,
+                                      const tern_path_target *target, tern_status status) {
+    if (__builtin_expect(pick->expected != 0, 0))
+        tern_selector_record(worker, pick, target, status);
+}
 
 /* The same for an operation with any via. only: the only way that the container's options permit,
  * or AUTO if they permit both. */
