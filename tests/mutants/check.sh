@@ -22,7 +22,7 @@ expect() {
     exit 1
 }
 
-lap='uint64_t lap = tern_slot_lap(q, ticket) + 1, turns'
+lap='const uint64_t lap = tern_slot_lap(q, op->ticket) + 1;'
 mutant 'no source says this' ''
 expect 2 'no source contains' --check
 mutant 'tern_status status' ''
@@ -31,7 +31,7 @@ mutant "$lap" "$lap"
 expect 0 'in one place' --check
 expect 2 'no mutant is called two' --only two "$build"
 expect 1 'survived: one' --seed 7 "$build"
-mutant "$lap" 'uint64_t no_such_name, lap = no, turns'
+mutant "$lap" 'const uint64_t no_such_name, lap = no;'
 expect 2 'does not compile' "$build"
-mutant "$lap" 'uint64_t lap = tern_slot_lap(q, ticket), turns'
+mutant "$lap" 'const uint64_t lap = tern_slot_lap(q, op->ticket);'
 expect 0 'all 1 were caught (seed 7)' --seed 7 "$build"
