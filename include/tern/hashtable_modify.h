@@ -32,8 +32,9 @@ typedef struct tern_modify_info {
 
 /* Changes value, value_bytes of it, in place. TERN_OK: the value is stored, and the key is there if
  * it was not. Anything else: nothing is changed, and it is the status of tern_hashtable_modify; by
- * call TERN_ERR_AGAIN has it run again later. It runs where handlers run and may neither wait nor
- * use the table. */
+ * call TERN_ERR_AGAIN has it run again later. A modifier may run more than once for one change, as
+ * those of maps do, so it must have no effect but on its value and its result. It runs where
+ * handlers run and may neither wait nor use the table. */
 typedef tern_status (*tern_modify_function)(tern_modify_info *info, void *value);
 
 /* A registered modifier; made by TERN_MODIFIER or TERN_MODIFIER_ANY_THREAD. */
