@@ -34,14 +34,21 @@ tern_status tern_hashtable_check(const tern_worker *worker, const tern_hashtable
     tern_status status = tern_flags_check(flags, excluded, name);
     if (status != TERN_OK)
         return status;
-    if (tern_flags_promise(flags) == TERN_LOCAL)
-        return tern_fail(TERN_ERR_ARGUMENT,
-                         "%s: the promise TERN_LOCAL is none of a hash table, but of queues", name);
     if (tern_flags_way(flags) == TERN_BY_RMA && table->call_only)
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "%s: the table is call_only; pass TERN_BY_CALL or create it without",
                          name);
     return TERN_OK;
+}
+
+tern_status tern_hashtable_check_owner(const tern_hashtable *table, uint32_t owner,
+                                       tern_flags flags, const char *name) {
+    if (tern_flags_promise(flags) != TERN_LOCAL || owner == table->rank)
+        return TERN_OK;
+    return tern_fail(TERN_ERR_ARGUMENT,
+                     "%s: the key belongs to rank %u, and with the promise TERN_LOCAL a rank works "
+                     "on keys of its own; ask the owner of a key, or leave the promise out",
+                     name, owner);
 }
 
 tern_status tern_hashtable_check_kind(const tern_hashtable *table, int counter, const char *name) {
@@ -115,6 +122,9 @@ static __attribute__((noinline)) tern_status table_operate(const tern_asked *ask
     tern_table_key k;
     tern_key_load(asked->table, asked->key, &k);
     const uint32_t owner = tern_hash_owner(asked->table, k.hash);
+    status = tern_hashtable_check_owner(asked->table, owner, asked->flags, asked->name);
+    if (status != TERN_OK)
+        return status;
     bool existed = false;
     uint64_t before = 0;
     const tern_path_kind kind = tern_op_path(asked->kind, asked->table);
@@ -137,13 +147,22 @@ static __attribute__((noinline)) tern_status table_operate(const tern_asked *ask
     return tern_hashtable_outcome(asked->table, owner, status);
 }
 
+/* Whether flags are a promise of one's own keys, and maybe by RMA. */
+static bool is_own(const tern_hashtable *table, const void *key, tern_flags flags) {
+    uint64_t word;
+    memcpy(&word, key, sizeof word);
+    return (flags & ~(tern_flags)TERN_BY_RMA) == TERN_LOCAL &&
+           tern_hash_owner(table, tern_hash_word(&word, 0)) == table->rank;
+}
+
 /* True: the operation goes the short way (near.h). [out] word, p: key and search. */
 TERN_ALWAYS_INLINE bool table_begin(tern_worker *worker, tern_hashtable *table, const void *key,
                                     tern_flags flags, tern_op_kind kind, bool right, uint64_t *word,
                                     tern_key_search *p) {
     const tern_flags other = kind == TERN_OP_FIND ? TERN_READ_ONLY : TERN_WRITE_ONLY;
     if (!right || worker == NULL || table == NULL || key == NULL || !table->plain ||
-        (flags & ~(other | TERN_BY_RMA)) != 0 || worker->context != table->context ||
+        ((flags & ~(other | TERN_BY_RMA)) != 0 && !is_own(table, key, flags)) ||
+        worker->context != table->context ||
         (kind != TERN_OP_FIND && tern_shape_counts(table->shape) != (kind == TERN_OP_ADD)))
         return false;
     memcpy(word, key, sizeof *word);

@@ -169,6 +169,9 @@ tern_status tern_hashtable_modify(tern_worker *worker, tern_hashtable *table, co
     tern_table_key k;
     tern_key_load(table, key, &k);
     uint32_t owner = tern_hash_owner(table, k.hash);
+    status = tern_hashtable_check_owner(table, owner, flags, "tern_hashtable_modify");
+    if (status != TERN_OK)
+        return status;
     uint64_t reply[TERN_RESULT_MAX / 8];
     size_t got = 0;
     status = owner == table->rank ? modify_in_place(worker, table, &k, modifier, argument, bytes,

@@ -26,6 +26,9 @@ static tern_status request_start(const tern_asked *asked, tern_request *request)
     tern_table_key k;
     tern_key_load(table, asked->key, &k);
     const uint32_t owner = tern_hash_owner(table, k.hash);
+    status = tern_hashtable_check_owner(table, owner, asked->flags, asked->name);
+    if (status != TERN_OK)
+        return status;
     tern_op op;
     tern_asked_begin(asked, &k, &op);
     const bool calls = way_of(asked, owner) == TERN_BY_CALL;

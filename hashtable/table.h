@@ -231,6 +231,10 @@ tern_status tern_hashtable_check(const tern_worker *worker, const tern_hashtable
                                  const void *keys, tern_flags flags, tern_flags excluded,
                                  const char *name);
 
+/* TERN_ERR_ARGUMENT where flags promise TERN_LOCAL, and the key is another rank's. */
+tern_status tern_hashtable_check_owner(const tern_hashtable *table, uint32_t owner,
+                                       tern_flags flags, const char *name);
+
 /* TERN_ERR_UNSUPPORTED unless the table has counters (1) or values (0). */
 tern_status tern_hashtable_check_kind(const tern_hashtable *table, int counter, const char *name);
 

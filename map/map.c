@@ -58,11 +58,14 @@ bool tern_map_in_place(tern_worker *worker, const tern_map *map, uint32_t owner,
 TERN_ALWAYS_INLINE tern_status map_change(tern_map_op *m, tern_flags flags, const char *name) {
     tern_worker *worker = tern_map_op_worker(m);
     const tern_map *map = m->map;
+    tern_status status = tern_hashtable_check_owner(map->table, m->owner, flags, name);
+    if (status != TERN_OK)
+        return status;
     m->at_hand = tern_map_in_handler(worker);
     const tern_path_target target = tern_table_target(map->table, m->owner);
     const tern_pick pick = tern_path_take(worker, TERN_PATH_INSERT, &target, tern_flags_way(flags),
                                           map->table->call_only ? TERN_BY_CALL : TERN_AUTO);
-    tern_status status = tern_map_may_run(worker, map, m->owner, pick.via, name);
+    status = tern_map_may_run(worker, map, m->owner, pick.via, name);
     if (status == TERN_OK) {
         m->by_call = !tern_map_in_place(worker, map, m->owner, pick.via);
         status = tern_map_op_run(m);
@@ -122,11 +125,14 @@ static tern_status map_find(tern_map_op *m, tern_flags flags, const char *name,
     tern_worker *worker = tern_map_op_worker(m);
     const tern_map *map = m->map;
     const size_t room = m->room;
+    tern_status status = tern_hashtable_check_owner(map->table, m->owner, flags, name);
+    if (status != TERN_OK)
+        return status;
     const tern_path_target target = tern_table_target(map->table, m->owner);
     const tern_pick pick = tern_path_take(worker, TERN_PATH_FIND, &target, tern_flags_way(flags),
                                           map->table->call_only ? TERN_BY_CALL : TERN_AUTO);
     m->by_call = !tern_map_in_place(worker, map, m->owner, pick.via);
-    tern_status status = m->by_call ? tern_worker_may_wait(worker, name) : TERN_OK;
+    status = m->by_call ? tern_worker_may_wait(worker, name) : TERN_OK;
     m->value_bytes = 0;
     if (status == TERN_OK)
         status = tern_map_op_run(m);

@@ -36,6 +36,9 @@ tern_status tern_map_modify_as(const char *name, tern_worker *worker, tern_map *
     tern_map_key_make(map, key, key_bytes, &m.key);
     tern_map_op_init_modify(&m, worker, map, modifier, absent == TERN_ABSENT_INSERT, argument,
                             bytes, room, sizeof room);
+    status = tern_hashtable_check_owner(map->table, m.owner, flags, name);
+    if (status != TERN_OK)
+        return status;
     const tern_flags via = tern_map_way(map, m.owner, flags);
     status = tern_map_may_run(worker, map, m.owner, via, name);
     if (status != TERN_OK)

@@ -148,6 +148,9 @@ static tern_status request_start(tern_map_op *m, tern_flags flags, const char *n
                                  tern_request *request) {
     tern_worker *worker = tern_map_op_worker(m);
     const tern_map *map = m->map;
+    tern_status status = tern_hashtable_check_owner(map->table, m->owner, flags, name);
+    if (status != TERN_OK)
+        return status;
     const tern_flags via = tern_map_way(map, m->owner, flags);
     const bool modifies = m->op.kind == TERN_OP_MODIFY;
     const bool flies = via == TERN_BY_RMA && !modifies && tern_op_is_remote(map->table, m->owner);
@@ -155,7 +158,7 @@ static tern_status request_start(tern_map_op *m, tern_flags flags, const char *n
                        (!modifies || tern_map_op_is_asked(m));
     if (!flies && !calls)
         return request_do_now(m, via, name, request);
-    tern_status status = tern_worker_may_wait(worker, name);
+    status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;
     map_request *r = request_of(m);

@@ -51,15 +51,31 @@ static tern_status many_flush(tern_worker *worker, const tern_hashtable *table,
     return tern_puts_flush_all(worker);
 }
 
+static tern_status many_check_owners(const tern_hashtable *table, const tern_items *items,
+                                     tern_flags flags) {
+    tern_status status = TERN_OK;
+    if (tern_flags_promise(flags) != TERN_LOCAL)
+        return TERN_OK;
+    for (size_t i = 0; i < items->count && status == TERN_OK; i++) {
+        const uint64_t hash = tern_hash_of_bytes(table, items->keys + i * items->key_step);
+        status = tern_hashtable_check_owner(table, tern_hash_owner(table, hash), flags,
+                                            "a batch of a hash table");
+    }
+    return status;
+}
+
 tern_status tern_items_do(tern_worker *worker, tern_hashtable *table, const tern_items *items,
                           tern_flags flags, tern_outcomes *out) {
+    out->stored = 0;
+    tern_status status = many_check_owners(table, items, flags);
+    if (status != TERN_OK)
+        return status;
     const bool local_in_place = tern_flags_way(flags) == TERN_AUTO;
     const bool calls =
         tern_table_batch_way(worker, table, many_path(table, items), flags, items->keys,
                              items->key_step, items->count) == TERN_BY_CALL;
-    out->stored = 0;
-    tern_status status = calls ? tern_items_ask(worker, table, items, local_in_place, out)
-                               : tern_items_here(worker, table, items, out);
+    status = calls ? tern_items_ask(worker, table, items, local_in_place, out)
+                   : tern_items_here(worker, table, items, out);
     const tern_status flushed = many_flush(worker, table, items, flags, !calls || local_in_place);
     status = status == TERN_OK ? flushed : status;
     if (status == TERN_OK && items->kind != TERN_OP_FIND && out->stored < items->count)

@@ -193,9 +193,11 @@ TERN_ALWAYS_INLINE tern_status tern_entry_replace(const tern_key_search *p, tern
     return tern_entry_put(p, s, near, true, entry);
 }
 
-/* Whether an operation takes effect when it puts a near entry; in a phase of writes that can wait
- * for the phase's end. */
-static inline bool tern_promise_is_strict(tern_flags promise) { return promise != TERN_WRITE_ONLY; }
+/* Whether an operation takes effect when it puts a near entry; in a phase of writes, or where
+ * nobody else looks, that can wait for the phase's end. */
+static inline bool tern_promise_is_strict(tern_flags promise) {
+    return (promise & (TERN_WRITE_ONLY | TERN_LOCAL)) == 0;
+}
 
 /* Behind near entries that were put as in a phase of writes, by a batch, or by a handler, which
  * does not know what its caller has promised: all of them take effect before the caller goes on. */

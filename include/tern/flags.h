@@ -40,7 +40,9 @@ enum {
     TERN_READ_WRITE = 0,      /* no promise: any operation may run at the same time */
     TERN_WRITE_ONLY = 1 << 0, /* a phase of writes: only operations that change or push */
     TERN_READ_ONLY = 1 << 1,  /* a phase of reads: only operations that find or pop */
-    TERN_LOCAL = 1 << 2,      /* queues: only one worker of the host uses the queue */
+    TERN_LOCAL = 1 << 2,      /* only one worker of the rank whose memory it is uses a queue, or the
+                                 rank's own part of a table or map; on a key of another rank an
+                                 operation with it is TERN_ERR_ARGUMENT */
     TERN_PROMISES = TERN_WRITE_ONLY | TERN_READ_ONLY | TERN_LOCAL, /* the flags of promises */
 };
 

@@ -47,12 +47,19 @@ typedef struct map_batch {
     tern_map_key keys[GROUP];
 } map_batch;
 
-static tern_status batch_check_item(const map_batch *b, const tern_map_item *item) {
-    tern_status status = tern_map_check(b->changes.scatter.worker, b->changes.map, item->key,
-                                        item->key_bytes, b->flags, TERN_READ_ONLY, b->name);
-    return status == TERN_OK && !b->adds
-               ? tern_map_check_value(item->value, item->value_bytes, b->name)
-               : status;
+/* [out] key: of an item whose arguments are right. */
+static tern_status batch_check_item(const map_batch *b, const tern_map_item *item,
+                                    tern_map_key *key) {
+    const tern_map *map = b->changes.map;
+    tern_status status = tern_map_check(b->changes.scatter.worker, map, item->key, item->key_bytes,
+                                        b->flags, TERN_READ_ONLY, b->name);
+    if (status == TERN_OK && !b->adds)
+        status = tern_map_check_value(item->value, item->value_bytes, b->name);
+    if (status != TERN_OK)
+        return status;
+    tern_map_key_make(map, item->key, item->key_bytes, key);
+    return tern_hashtable_check_owner(map->table, tern_hash_owner(map->table, key->hash), b->flags,
+                                      b->name);
 }
 
 /* Takes the change of one key of a group, which is for count keys. */
@@ -84,8 +91,9 @@ static tern_status batch_take_group(map_batch *b, const tern_map_item *group, si
                                     bool first) {
     tern_status valid = TERN_OK, status = TERN_OK;
     size_t keys = 0;
-    for (; keys < count && (valid = batch_check_item(b, &group[keys])) == TERN_OK; keys++)
-        tern_map_key_make(b->changes.map, group[keys].key, group[keys].key_bytes, &b->keys[keys]);
+    for (; keys < count; keys++)
+        if ((valid = batch_check_item(b, &group[keys], &b->keys[keys])) != TERN_OK)
+            break;
     tern_ignore(tern_scatter_note(&b->changes.scatter, valid));
     if (first && b->calls)
         b->combines = tern_batch_repeats(group_first(b->keys), sizeof *b->keys, GROUP_BYTES, keys);
@@ -179,6 +187,10 @@ static tern_status finds_run(tern_map_finds *f, size_t count, tern_flags flags, 
         if (status != TERN_OK)
             break;
         tern_map_key_make(f->map, slot->key, slot->key_bytes, &key);
+        status = tern_hashtable_check_owner(f->map->table, tern_hash_owner(f->map->table, key.hash),
+                                            flags, name);
+        if (status != TERN_OK)
+            break;
         if (calls)
             status = tern_map_finds_take(f, i, &key, flags);
         else

@@ -342,6 +342,15 @@ static void misuse(scene *s, const item *i, tern_flags way) {
     key_of(s, i->k, key);
     memset(value, 0xee, h->value_bytes + 8);
     EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find(w, s->table, key, TERN_WRITE_ONLY | way, value));
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_hashtable_erase(w, s->table, key, TERN_LOCAL | TERN_WRITE_ONLY | way));
+    if (tern_hashtable_owner(s->table, key) != s->f->rank) {
+        if (h->value_bytes <= TERN_RESULT_MAX)
+            EXPECT(TERN_ERR_ARGUMENT,
+                   tern_hashtable_find(w, s->table, key, TERN_LOCAL | way, value));
+        EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_erase(w, s->table, key, TERN_LOCAL | way));
+        EXPECT_DETAIL("TERN_LOCAL");
+    }
     EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find(w, s->table, key, way | 1u << 30, value));
     EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_erase(w, s->table, key, TERN_READ_ONLY | way));
     EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_erase(w, s->table, NULL, way));
@@ -366,16 +375,30 @@ static void misuse(scene *s, const item *i, tern_flags way) {
     check_value(s, value, i->k, 0, false);
 }
 
+/* The first key from k on that lies in the rank's own part. False: there is none. */
+static bool choose_local(const scene *s, uint64_t *k) {
+    unsigned char key[KEY_MAX];
+    for (uint64_t i = 0; i < s->shape->each; i++) {
+        *k = (*k + 1) % s->shape->each;
+        key_of(s, *k, key);
+        if (tern_hashtable_owner(s->table, key) == s->f->rank)
+            return true;
+    }
+    return false;
+}
+
 /* Draws a step of the script, the same in every form. All that is added in a step is the same. */
 static kind draw(scene *s, uint64_t *script, item *items, size_t *count) {
     static const kind of_values[] = {INSERT, INSERT_NEW, ERASE, MODIFY, INSERT, MISUSE, FIND, FIND},
                       of_counters[] = {ADD, SWAP, ERASE, ADD, SWAP, MISUSE, FIND, FIND};
     const bool reads = s->promise == TERN_READ_ONLY, writes = s->promise == TERN_WRITE_ONLY;
     const uint64_t which = reads ? 6 : below(script, writes ? 6 : 8), delta = below(script, 5) - 2;
-    const kind kind = s->shape->counter ? of_counters[which] : of_values[which];
+    kind kind = s->shape->counter ? of_counters[which] : of_values[which];
     *count = 1 + below(script, STEP);
     for (size_t i = 0; i < *count; i++) {
         items[i].k = below(script, s->shape->each);
+        if (s->promise == TERN_LOCAL && kind != MISUSE && !choose_local(s, &items[i].k))
+            kind = MISUSE;
         items[i].absent = below(script, 2) ? TERN_ABSENT_INSERT : TERN_ABSENT_FAIL;
         items[i].word = kind == ADD ? delta : ++s->newest;
         items[i].expected = s->own[items[i].k].word + below(script, 2);
@@ -455,8 +478,8 @@ static void check_all(scene *s) {
 
 /* The script in one form, on an empty table, which is empty again behind it. */
 static void run_form(scene *s, uint64_t script, uint64_t salt) {
-    static const tern_flags phases[] = {TERN_WRITE_ONLY, TERN_READ_ONLY, TERN_READ_WRITE,
-                                        TERN_WRITE_ONLY, TERN_READ_WRITE};
+    static const tern_flags phases[] = {TERN_WRITE_ONLY, TERN_READ_ONLY,  TERN_READ_WRITE,
+                                        TERN_LOCAL,      TERN_WRITE_ONLY, TERN_READ_WRITE};
     const int steps = s->f->size == 1 ? 20 : fixture_all_near(s->f) ? 5 : s->f->size == 2 ? 4 : 2;
     uint64_t refused = UNTOUCHED;
     s->random = salt;

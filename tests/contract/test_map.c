@@ -491,6 +491,78 @@ static void archives_go_in_and_out(void) {
     fixture_close(&f);
 }
 
+/* The first key from number on whose owner is, or is not, this rank. */
+static uint64_t number_owned(const fixture *f, const tern_map *map, uint64_t number, bool own) {
+    while ((tern_map_owner(map, &number, 8) == f->rank) != own)
+        number++;
+    return number;
+}
+
+/* Nothing of a key that another rank owns is done with TERN_LOCAL. */
+static void local_refuses_others(fixture *f, tern_map *map, tern_flags local) {
+    tern_worker *w = f->worker;
+    const uint64_t other = number_owned(f, map, 1, false), seven = 7;
+    const tern_map_item item = {&other, &seven, 8, 8};
+    tern_map_slot slot = {.key = &other, .key_bytes = 8, .value = found, .room = 8};
+    tern_request request = {0};
+    uint64_t before = 77;
+    size_t done = 77;
+    int existed = 77;
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(w, map, &other, 8, &seven, 8, local, &existed));
+    EXPECT_DETAIL("TERN_LOCAL");
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert_new(w, map, &other, 8, &seven, 8, local, &existed));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_erase(w, map, &other, 8, local));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_add(w, map, &other, 8, 1, local, &before));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_compare_swap(w, map, &other, 8, 0, 1, local, &before));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_find(w, map, &other, 8, local, found, 8, &done));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert_start(w, map, &other, 8, &seven, 8, local, &request));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_add_start(w, map, &other, 8, 1, local, &request));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_find_start(w, map, &other, 8, local, found, 8, &request));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_find_many(w, map, &slot, 1, local, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert_many(w, map, &item, 1, local, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_add_many(w, map, &item, 1, 1, local, NULL));
+    CU_ASSERT(existed == 77 && before == 77 && done == 77 && request.kind == NULL);
+}
+
+/* Each rank changes its own part alone, and behind the barrier all find what it has put there. */
+static void each_rank_in_its_own_part(void) {
+    enum { NUMBERS = 60 };
+    fixture f;
+    if (!fixture_enter(&f))
+        return;
+    tern_worker *w = f.worker;
+    tern_map *map = map_make(&f, (tern_map_options){.capacity = 1, .grow = 1});
+    EXPECT_OK(tern_barrier(w));
+    for (uint64_t i = 0, number = 0; i < NUMBERS; i++, number++) {
+        const tern_flags local = TERN_LOCAL | fixture_way(i);
+        tern_request request = {0};
+        uint64_t before = 77, count = 77;
+        size_t bytes = 77;
+        int existed = 77;
+        number = number_owned(&f, map, number, true);
+        EXPECT_OK(tern_map_insert(w, map, &number, 8, value, 2000, local, &existed));
+        CU_ASSERT_EQUAL(existed, 0);
+        EXPECT_OK(tern_map_insert_start(w, map, &number, 8, &i, 8, local, &request));
+        EXPECT_OK(tern_wait(w, &request));
+        const tern_map_item item = {&number, &i, 8, 8};
+        EXPECT_OK(tern_map_add_many(w, map, &item, 1, 2, local, NULL));
+        EXPECT_OK(tern_map_add(w, map, &number, 8, 1, local, &before));
+        CU_ASSERT_EQUAL(before, i + 2);
+        EXPECT_OK(tern_map_find(w, map, &number, 8, local, &count, 8, &bytes));
+        CU_ASSERT(count == i + 3 && bytes == 8);
+        if (i % 4 == 0)
+            EXPECT_OK(tern_map_erase(w, map, &number, 8, local));
+        if (f.size > 1)
+            local_refuses_others(&f, map, local);
+    }
+    EXPECT_OK(tern_barrier(w));
+    uint64_t size = 0;
+    EXPECT_OK(tern_map_size(w, map, &size));
+    CU_ASSERT_EQUAL(size, (uint64_t)f.size * (NUMBERS - NUMBERS / 4));
+    map_end(&f, map);
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"arguments_are_checked", arguments_are_checked},
@@ -504,6 +576,7 @@ int main(int argc, char **argv) {
         {"a_map_by_call_only", a_map_by_call_only},
         {"blocks_go_home_without_a_ring", blocks_go_home_without_a_ring},
         {"archives_go_in_and_out", archives_go_in_and_out},
+        {"each_rank_in_its_own_part", each_rank_in_its_own_part},
     };
     return tern_test_main(argc, argv, "map", tests, sizeof tests / sizeof tests[0]);
 }
