@@ -46,8 +46,9 @@ static tern_status map_op_see(tern_op_hook *hook, const uint64_t *d, uint64_t *n
  * and its block has to stay. */
 static bool map_op_is_uncertain(const tern_map_op *m, tern_status status) {
     const bool left = m->by_call ? m->sent : m->map->table->part[m->owner].near == NULL;
-    return left && (status == TERN_ERR_PEER || status == TERN_ERR_NETWORK ||
-                    status == TERN_ERR_MPI || status == TERN_ERR_SYSTEM);
+    return left &&
+           (status == TERN_ERR_PEER || status == TERN_ERR_NETWORK || status == TERN_ERR_MPI ||
+            status == TERN_ERR_SYSTEM || status == TERN_ERR_MISMATCH);
 }
 
 /* ---- The first steps ---- */
