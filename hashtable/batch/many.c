@@ -86,7 +86,7 @@ tern_status tern_items_do(tern_worker *worker, tern_hashtable *table, const tern
 
 tern_status tern_hashtable_insert_many(tern_worker *worker, tern_hashtable *table, const void *keys,
                                        const void *values, size_t count, tern_flags flags,
-                                       size_t *stored) {
+                                       size_t *done) {
     static const char name[] = "tern_hashtable_insert_many";
     size_t bytes = 0;
     tern_status status =
@@ -113,13 +113,13 @@ tern_status tern_hashtable_insert_many(tern_worker *worker, tern_hashtable *tabl
                               .owner = TERN_NOBODY};
     tern_outcomes out = {0};
     status = tern_items_do(worker, table, &items, flags, &out);
-    if (stored != NULL)
-        *stored = out.stored;
+    if (done != NULL)
+        *done = out.stored;
     return status;
 }
 
 tern_status tern_hashtable_add_many(tern_worker *worker, tern_hashtable *table, const void *keys,
-                                    size_t count, uint64_t delta, tern_flags flags, size_t *added) {
+                                    size_t count, uint64_t delta, tern_flags flags, size_t *done) {
     static const char name[] = "tern_hashtable_add_many";
     tern_status status =
         tern_hashtable_check(worker, table, count > 0 ? keys : name, flags, TERN_READ_ONLY, name);
@@ -137,8 +137,8 @@ tern_status tern_hashtable_add_many(tern_worker *worker, tern_hashtable *table, 
                               .owner = TERN_NOBODY};
     tern_outcomes out = {0};
     status = tern_items_do(worker, table, &items, flags, &out);
-    if (added != NULL)
-        *added = out.stored;
+    if (done != NULL)
+        *done = out.stored;
     return status;
 }
 
@@ -167,7 +167,7 @@ static tern_status check_find(tern_worker *worker, const tern_hashtable *table, 
 
 tern_status tern_hashtable_find_many(tern_worker *worker, tern_hashtable *table, const void *keys,
                                      size_t count, tern_flags flags, void *values,
-                                     unsigned char *found, size_t *present) {
+                                     unsigned char *found, size_t *done) {
     tern_status status = check_find(worker, table, keys, count, flags, values, found);
     if (status != TERN_OK)
         return status;
@@ -180,7 +180,7 @@ tern_status tern_hashtable_find_many(tern_worker *worker, tern_hashtable *table,
                               .owner = TERN_NOBODY};
     tern_outcomes out = {.values = values == NULL ? nothing : values, .found = found};
     status = tern_items_do(worker, table, &items, flags, &out);
-    if (status == TERN_OK && present != NULL)
-        *present = out.stored;
+    if (status == TERN_OK && done != NULL)
+        *done = out.stored;
     return status;
 }

@@ -171,12 +171,12 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_compare_swap(tern_worker *wor
 
 /* Adds delta to the counters of count keys that lie one after the other at keys. By call: one
  * message per owner and some 500 keys; by RMA: pipelined. Serves other ranks meanwhile. Keys that
- * find no room are passed over: TERN_ERR_FULL, and the others were counted; [out] added (may be
+ * find no room are passed over: TERN_ERR_FULL, and the others were counted; [out] done (may be
  * NULL; set whatever the status, once counting has begun): how many were. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_add_many(tern_worker *worker,
                                                             tern_hashtable *table, const void *keys,
                                                             size_t count, uint64_t delta,
-                                                            tern_flags flags, size_t *added);
+                                                            tern_flags flags, size_t *done);
 
 /* [out] value: value_bytes bytes, or the uint64_t counter. TERN_ERR_NOT_FOUND: no such key.
  * TERN_ERR_UNSUPPORTED: as above, or the value is too large for a call. */

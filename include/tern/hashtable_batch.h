@@ -25,7 +25,7 @@ extern "C" {
 
 /* Stores count values under count keys, whether these are there or not. values: may be NULL where
  * value_bytes is 0. Keys that find no room are passed over: TERN_ERR_FULL, and the others are
- * stored. [out] stored (may be NULL; set whatever the status, once the arguments have been
+ * stored. [out] done (may be NULL; set whatever the status, once the arguments have been
  * checked): keys that are known to be. TERN_ERR_UNSUPPORTED: the table has counters, is call_only
  * and flags have TERN_BY_RMA, or key and value are too large for a call. TERN_ERR_ARGUMENT: too
  * many keys for the memory there is, too. TERN_ERR_PEER: an owner, or who writes a bucket, has
@@ -35,11 +35,11 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_insert_many(tern_worker *work
                                                                tern_hashtable *table,
                                                                const void *keys, const void *values,
                                                                size_t count, tern_flags flags,
-                                                               size_t *stored);
+                                                               size_t *done);
 
 /* Looks count keys up. [out] values: value_bytes each, or a uint64_t counter, at the place of its
  * key; those of absent keys stay as they are. [out] found (may be NULL): 1 or 0 for each key. [out]
- * present (may be NULL): how many are there. keys may not overlap what is written. On an error what
+ * done (may be NULL): how many are there. keys may not overlap what is written. On an error what
  * is written to values and found is not defined. By call a value has to fit TERN_RING_SIZE / 2 with
  * 640 bytes to spare, TERN_ERR_UNSUPPORTED, but may be larger than TERN_RESULT_MAX. Other errors as
  * above. */
@@ -47,7 +47,7 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_find_many(tern_worker *worker
                                                              tern_hashtable *table,
                                                              const void *keys, size_t count,
                                                              tern_flags flags, void *values,
-                                                             unsigned char *found, size_t *present);
+                                                             unsigned char *found, size_t *done);
 
 #ifdef __cplusplus
 }

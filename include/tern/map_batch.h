@@ -35,7 +35,7 @@ extern "C" {
  * @param items keys and values, which need no alignment here; may be NULL if count is 0
  * @param count number of items
  * @param flags a promise and a way, or 0 (tern/flags.h)
- * @param[out] stored number of items that are stored for certain, whatever the status, once the
+ * @param[out] done number of items that are stored for certain, whatever the status, once the
  *     arguments have been checked; may be NULL
  * @return TERN_OK; TERN_ERR_FULL if some keys found no room, and the others are stored;
  *     TERN_ERR_RANGE if a key or a value is too large; otherwise the statuses of tern_map_insert,
@@ -44,17 +44,17 @@ extern "C" {
  * Blocking: as tern_map_insert. */
 TERN_NODISCARD TERN_API tern_status tern_map_insert_many(tern_worker *worker, tern_map *map,
                                                          const tern_map_item *items, size_t count,
-                                                         tern_flags flags, size_t *stored);
+                                                         tern_flags flags, size_t *done);
 
 /** Adds delta to the numbers of count keys, as tern_map_add does.
  *
  * @param items keys; their values are not looked at
- * @param[out] added number of items that are counted for certain, as stored above; may be NULL
+ * @param[out] done number of items that are counted for certain, as above; may be NULL
  * @return as tern_map_insert_many and tern_map_add */
 TERN_NODISCARD TERN_API tern_status tern_map_add_many(tern_worker *worker, tern_map *map,
                                                       const tern_map_item *items, size_t count,
                                                       uint64_t delta, tern_flags flags,
-                                                      size_t *added);
+                                                      size_t *done);
 
 /* A key to look for, and room for its value. */
 typedef struct tern_map_slot {
@@ -73,7 +73,7 @@ typedef struct tern_map_slot {
  * @param slots keys and rooms, which may not overlap; may be NULL if count is 0
  * @param count number of slots
  * @param flags a promise and a way, or 0 (tern/flags.h)
- * @param[out] present number of keys that are there; may be NULL
+ * @param[out] done number of keys that are there; may be NULL
  * @return TERN_OK; TERN_ERR_RANGE if a value has more bytes than its room: its slot says how many,
  *     and the other values are there; otherwise the statuses of tern_map_find, of a key
  *     that failed, and then what was written to the slots is not defined
@@ -81,7 +81,7 @@ typedef struct tern_map_slot {
  * Blocking: as tern_map_find. */
 TERN_NODISCARD TERN_API tern_status tern_map_find_many(tern_worker *worker, tern_map *map,
                                                        tern_map_slot *slots, size_t count,
-                                                       tern_flags flags, size_t *present);
+                                                       tern_flags flags, size_t *done);
 
 #ifdef __cplusplus
 }

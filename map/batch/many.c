@@ -150,7 +150,7 @@ static tern_status batch_change(map_batch *b, tern_worker *worker, tern_map *map
 }
 
 tern_status tern_map_insert_many(tern_worker *worker, tern_map *map, const tern_map_item *items,
-                                 size_t count, tern_flags flags, size_t *stored) {
+                                 size_t count, tern_flags flags, size_t *done) {
     map_batch b;
     b.name = "tern_map_insert_many";
     b.flags = flags;
@@ -158,11 +158,11 @@ tern_status tern_map_insert_many(tern_worker *worker, tern_map *map, const tern_
     b.count = count;
     b.adds = false;
     b.delta = 0;
-    return batch_change(&b, worker, map, stored);
+    return batch_change(&b, worker, map, done);
 }
 
 tern_status tern_map_add_many(tern_worker *worker, tern_map *map, const tern_map_item *items,
-                              size_t count, uint64_t delta, tern_flags flags, size_t *added) {
+                              size_t count, uint64_t delta, tern_flags flags, size_t *done) {
     map_batch b;
     b.name = "tern_map_add_many";
     b.flags = flags;
@@ -170,7 +170,7 @@ tern_status tern_map_add_many(tern_worker *worker, tern_map *map, const tern_map
     b.count = count;
     b.adds = true;
     b.delta = delta;
-    return batch_change(&b, worker, map, added);
+    return batch_change(&b, worker, map, done);
 }
 
 /* Takes all slots. The first error ends it. */
@@ -202,7 +202,7 @@ static tern_status finds_run(tern_map_finds *f, size_t count, tern_flags flags, 
 }
 
 tern_status tern_map_find_many(tern_worker *worker, tern_map *map, tern_map_slot *slots,
-                               size_t count, tern_flags flags, size_t *present) {
+                               size_t count, tern_flags flags, size_t *done) {
     static const char name[] = "tern_map_find_many";
     tern_status status = many_check(worker, map, count > 0 && slots == NULL ? "slots" : NULL, flags,
                                     TERN_WRITE_ONLY, name);
@@ -224,8 +224,8 @@ tern_status tern_map_find_many(tern_worker *worker, tern_map *map, tern_map_slot
     if (failed != TERN_OK || status != TERN_OK)
         return failed != TERN_OK ? failed : status;
     tern_error_clear();
-    if (present != NULL)
-        *present = f.present;
+    if (done != NULL)
+        *done = f.present;
     return f.refused == 0
                ? TERN_OK
                : tern_fail(TERN_ERR_RANGE, "%zu of %zu values found no room", f.refused, count);
