@@ -196,3 +196,17 @@ uint32_t tern_map_owner(const tern_map *map, const void *key, size_t key_bytes) 
     tern_map_key_make(map, key, key_bytes, &k);
     return tern_hash_owner(map->table, k.hash);
 }
+
+tern_status tern_map_explain(const tern_worker *worker, const tern_map *map, uint32_t owner,
+                             char *text, size_t room, size_t *bytes) {
+    static const char name[] = "tern_map_explain";
+    tern_status status = tern_map_check(worker, map, name, 1, 0, TERN_READ_WRITE, name);
+    if (status == TERN_OK && owner >= map->table->ranks)
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: rank %u of %u", name, owner, map->table->ranks);
+    if (status != TERN_OK)
+        return status;
+    const tern_flags only = map->table->call_only ? TERN_BY_CALL : TERN_AUTO;
+    const tern_path_question questions[] = {{"find", TERN_PATH_FIND, only},
+                                            {"insert", TERN_PATH_INSERT, only}};
+    return tern_path_explain(worker, owner, questions, 2, text, room, bytes, name);
+}

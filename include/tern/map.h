@@ -297,6 +297,25 @@ TERN_NODISCARD TERN_API tern_status tern_map_local_size(tern_worker *worker, ter
  * key is NULL with key_bytes other than 0, or the key is too large. Local, never blocks. */
 TERN_API uint32_t tern_map_owner(const tern_map *map, const void *key, size_t key_bytes);
 
+/** Explains which way this worker's blocking finds, inserts and erasures by TERN_AUTO go on the
+ * part of a rank, and why, as tern_hashtable_explain does. Requests, batches and modifications by
+ * TERN_AUTO go by RMA where load/store reaches the part, and else by call.
+ *
+ * @param worker the calling worker
+ * @param map the map
+ * @param owner the rank whose part is asked about
+ * @param[out] text the caller's memory of room bytes. The text is cut to fit, and ends with a zero
+ *     byte unless room is 0; may be NULL if room is 0
+ * @param room bytes
+ * @param[out] bytes of the whole text, without the zero byte; may be NULL
+ * @return TERN_OK; TERN_ERR_ARGUMENT, and nothing is written: worker or map is NULL or of another
+ *     context, text is NULL and room is not 0, or there is no rank owner
+ *
+ * Local: it measures nothing and never blocks. Handlers may call it. */
+TERN_NODISCARD TERN_API tern_status tern_map_explain(const tern_worker *worker, const tern_map *map,
+                                                     uint32_t owner, char *text, size_t room,
+                                                     size_t *bytes);
+
 #ifdef __cplusplus
 }
 #endif

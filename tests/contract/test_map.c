@@ -44,6 +44,22 @@ static void flags_are_checked(fixture *f, tern_map *map) {
     CU_ASSERT_EQUAL(size, 0);
 }
 
+/* A text of any room is cut, and ends with a zero byte; refusals write nothing. */
+static void explanation_is_checked(fixture *f, tern_map *map) {
+    char whole[2048], text[2048];
+    size_t bytes = 0, same = 77;
+    EXPECT_OK(tern_map_explain(f->worker, map, 0, whole, sizeof whole, &bytes));
+    CU_ASSERT(bytes > 0 && bytes == strlen(whole) && strstr(whole, "insert") != NULL);
+    memset(text, '?', sizeof text);
+    EXPECT_OK(tern_map_explain(f->worker, map, 0, text, 5, NULL));
+    CU_ASSERT(memcmp(text, whole, 4) == 0 && text[4] == 0 && text[5] == '?');
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_explain(f->worker, map, f->size, text, 9, &same));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_explain(NULL, map, 0, text, 9, &same));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_explain(f->worker, NULL, 0, text, 9, &same));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_explain(f->worker, map, 0, NULL, 9, &same));
+    CU_ASSERT(same == 77 && memcmp(text, whole, 4) == 0 && text[5] == '?');
+}
+
 static void arguments_are_checked(void) {
     fixture f;
     if (!fixture_enter(&f))
@@ -104,6 +120,7 @@ static void arguments_are_checked(void) {
     CU_ASSERT_EQUAL(tern_map_owner(NULL, key, 1), UINT32_MAX);
     CU_ASSERT_EQUAL(tern_map_owner(map, key, TERN_MAP_KEY_MAX + 1), UINT32_MAX);
     CU_ASSERT(tern_map_owner(map, NULL, 0) < f.size);
+    explanation_is_checked(&f, map);
     flags_are_checked(&f, map);
     EXPECT_OK(tern_map_destroy(w, NULL));
     clear_and_expect_heap(&f, map, heap_in_use(&f));
