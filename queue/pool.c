@@ -173,24 +173,6 @@ static tern_queue_pool *queue_pool_of(tern_worker *worker, tern_queue *queue) {
     return pool;
 }
 
-static bool queue_request_look(tern_worker *worker, tern_request *request) {
-    (void)request;                   /* progress ends it */
-    (void)tern_puts_deliver(worker); /* the rank that it waits for may wait for them */
-    return false;
-}
-
-/* A death ends the op in progress. */
-static tern_status queue_request_wait(tern_worker *worker, tern_request *request) {
-    tern_wait_state wait = TERN_WAIT_START;
-    while (tern_request_is_under_way(request)) {
-        (void)tern_puts_deliver(worker);
-        (void)tern_progress_round(worker);
-        if (tern_request_is_under_way(request))
-            (void)tern_wait_step(worker->context, &wait, request->rank);
-    }
-    return tern_request_tell(request);
-}
-
 static tern_status queue_request_explain(const tern_request *request) {
     const tern_status status = (tern_status)request->outcome;
     if (status == TERN_ERR_FULL)
@@ -216,7 +198,7 @@ static tern_status queue_call_wait(tern_worker *worker, tern_request *request) {
                                                                : status;
 }
 
-static const tern_request_kind queue_request = {queue_request_look, queue_request_wait,
+static const tern_request_kind queue_request = {tern_pending_look, tern_pending_wait,
                                                 queue_request_explain};
 static const tern_request_kind queue_call_request = {queue_call_look, queue_call_wait,
                                                      queue_request_explain};

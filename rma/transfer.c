@@ -219,6 +219,25 @@ void tern_transfer_forget(tern_transfer *transfer) {
     transfer->under_way = false;
 }
 
+/* Requests that progress ends. */
+
+bool tern_pending_look(tern_worker *worker, tern_request *request) {
+    (void)request;
+    (void)tern_puts_deliver(worker); /* the rank that it waits for may wait for them */
+    return false;
+}
+
+tern_status tern_pending_wait(tern_worker *worker, tern_request *request) {
+    tern_wait_state wait = TERN_WAIT_START;
+    while (tern_request_is_under_way(request)) {
+        (void)tern_puts_deliver(worker); /* what was put meanwhile */
+        (void)tern_progress_round(worker);
+        if (tern_request_is_under_way(request)) /* a death ends it in progress */
+            (void)tern_wait_step(worker->context, &wait, request->rank);
+    }
+    return tern_request_tell(request);
+}
+
 /* Requests that hold a transfer. */
 
 static tern_transfer transfer_of(const tern_request *request) {

@@ -107,4 +107,9 @@ void tern_transfer_forget(tern_transfer *transfer);
 tern_status tern_transfer_test(tern_worker *worker, tern_transfer *transfer, int *done);
 tern_status tern_transfer_wait(tern_worker *worker, tern_transfer *transfer);
 
+/* Of requests that progress ends, whatever happens: what a look and a wait do (tern_request_kind).
+ */
+bool tern_pending_look(tern_worker *worker, tern_request *request);
+tern_status tern_pending_wait(tern_worker *worker, tern_request *request);
+
 #endif

@@ -147,24 +147,6 @@ bool tern_ops_hold(const tern_hashtable *table, uint32_t worker, uint32_t owner,
     return false;
 }
 
-static bool op_request_look(tern_worker *worker, tern_request *request) {
-    (void)request;                   /* progress ends it */
-    (void)tern_puts_deliver(worker); /* the owner may wait for them */
-    return false;
-}
-
-/* A death ends the op in progress. */
-static tern_status op_request_wait(tern_worker *worker, tern_request *request) {
-    tern_wait_state wait = TERN_WAIT_START;
-    while (tern_request_is_under_way(request)) {
-        (void)tern_puts_deliver(worker); /* other ops may have put meanwhile */
-        (void)tern_progress_round(worker);
-        if (tern_request_is_under_way(request))
-            (void)tern_wait_step(worker->context, &wait, request->rank);
-    }
-    return tern_request_tell(request);
-}
-
 static tern_status table_request_explain(const tern_request *request) {
     const tern_status status = (tern_status)request->outcome;
     if (status == TERN_ERR_NOT_FOUND)
@@ -190,7 +172,8 @@ static tern_status call_request_wait(tern_worker *worker, tern_request *request)
                                                                    : status;
 }
 
-const tern_request_kind tern_op_request = {op_request_look, op_request_wait, table_request_explain};
+const tern_request_kind tern_op_request = {tern_pending_look, tern_pending_wait,
+                                           table_request_explain};
 const tern_request_kind tern_table_call_request = {call_request_look, call_request_wait,
                                                    table_request_explain};
 
