@@ -8,8 +8,9 @@
  * of their starts. By RMA a find or an insert of a key that load/store does not reach goes on in
  * the progress of its worker, but an insert is done when its start returns where owners do not put
  * (tern/hashtable.h). Other operations by RMA are done when their start returns, and so is an add
- * to a key that fits no ring. TERN_AUTO goes by RMA where load/store reaches the key's part of the
- * map, otherwise by call.
+ * to a key that fits no ring. Inserts of one key that are under way together by RMA take effect in
+ * any order, as those of tables do. TERN_AUTO goes by RMA where load/store reaches the key's part
+ * of the map, otherwise by call.
  *
  * Each request ends with tern_wait, tern_wait_all or tern_wait_any. tern_test tells when tern_wait
  * does not wait for the owner any more, but where a find's block was replaced meanwhile. The result

@@ -129,13 +129,34 @@ static tern_status outcome(tern_status start, tern_request *request) {
     return start == TERN_OK ? tern_wait(s.f.worker, request) : start;
 }
 
-/* Each value has been copied when its start returns. */
+static void finish_inserts(bool only_new, size_t from, size_t to, const tern_status *start,
+                           tern_request *request) {
+    for (size_t i = from; i < to; i++) {
+        operation *o = &s.o[i];
+        const tern_status status = outcome(start[i], &request[i]);
+        right(status == TERN_OK && tern_request_result(&request[i]) == o->e->there, "insert", o,
+              status);
+        if (!only_new || !o->e->there)
+            store(o->e, o->value, o->bytes);
+    }
+}
+
+/* Each value has been copied when its start returns. Inserts of one key by RMA are not under way
+ * together: they would take effect in any order. */
 static void start_inserts(bool only_new) {
     const tern_flags by = way();
     tern_request request[STEP_MOST] = {0};
     tern_status start[STEP_MOST];
+    size_t first = 0;
     for (size_t i = 0; i < s.count; i++) {
         operation *o = &s.o[i];
+        bool together = false;
+        for (size_t j = first; j < i; j++)
+            together = together || s.o[j].e == o->e;
+        if (together && by == TERN_BY_RMA) {
+            finish_inserts(only_new, first, i, start, request);
+            first = i;
+        }
         unsigned char *copy = malloc(o->bytes + 1);
         CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
         memcpy(copy, o->value, o->bytes);
@@ -144,14 +165,7 @@ static void start_inserts(bool only_new) {
         memset(copy, 0xdd, o->bytes);
         free(copy);
     }
-    for (size_t i = 0; i < s.count; i++) {
-        operation *o = &s.o[i];
-        const tern_status status = outcome(start[i], &request[i]);
-        right(status == TERN_OK && tern_request_result(&request[i]) == o->e->there, "insert", o,
-              status);
-        if (!only_new || !o->e->there)
-            store(o->e, o->value, o->bytes);
-    }
+    finish_inserts(only_new, first, s.count, start, request);
 }
 
 static void insert_one(operation *o, bool only_new) {
