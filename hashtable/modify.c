@@ -181,7 +181,10 @@ tern_status tern_hashtable_modify(tern_worker *worker, tern_hashtable *table, co
     if (status != TERN_OK)
         return tern_hashtable_outcome(table, owner, status);
     if (got < sizeof reply[0])
-        return tern_fail(TERN_ERR_SYSTEM, "rank %u's reply makes no sense", owner);
+        return tern_fail(TERN_ERR_SYSTEM,
+                         "rank %u has answered a modification with %zu bytes; an answer has %zu or "
+                         "more; look for what writes into that rank's memory",
+                         owner, got, sizeof reply[0]);
     got -= sizeof reply[0];
     if (got > capacity)
         return tern_fail(TERN_ERR_RANGE, "the result has %zu bytes; there is room for %zu", got,

@@ -104,8 +104,10 @@ static tern_status scatter_finish_oldest(tern_scatter *s) {
     if (status == TERN_OK)
         status = s->ops->take(s, piece, s->answer, bytes, &done);
     if (status == TERN_OK && (done == 0 || done > piece->count))
-        status =
-            tern_fail(TERN_ERR_SYSTEM, "rank %u's reply to a batch makes no sense", piece->owner);
+        status = tern_fail(TERN_ERR_SYSTEM,
+                           "rank %u has answered a batch with what no owner answers; look for what "
+                           "writes into that rank's memory",
+                           piece->owner);
     s->first = piece->next;
     if (s->first == NULL)
         s->last = NULL;

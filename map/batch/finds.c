@@ -30,7 +30,7 @@ static tern_status finds_take(tern_scatter *scatter, tern_scatter_piece *piece, 
     const uint64_t *word = reply;
     const size_t words = bytes / 8;
     if (words == 0 || word[0] > piece->count)
-        return TERN_OK; /* which makes no sense */
+        return TERN_OK; /* which no owner answers */
     size_t at = 1;
     for (size_t i = 0; i < word[0]; i++) {
         const size_t taken =

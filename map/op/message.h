@@ -13,8 +13,8 @@
 #include "map/op/item.h"
 #include "map/op/op.h"
 
-/* In a handler: returns the map that a message is for; NULL if there is none, or the message has
- * fewer than least bytes. */
+/* In a handler: returns the map that a message is for; NULL if this rank has no such map, or the
+ * message has fewer than least bytes. */
 tern_map *tern_map_of_call(const tern_worker *worker, const void *message, size_t bytes,
                            size_t least);
 
@@ -28,7 +28,7 @@ bool tern_map_message_has_value(const tern_map_op *m);
 /* Sends the op to the owner. The call is under way. */
 tern_status tern_map_message_send(tern_map_op *m);
 
-/* The answer is none to the op: TERN_ERR_SYSTEM. */
+/* Tells of an answer that no owner gives to this op: TERN_ERR_SYSTEM. */
 tern_status tern_map_message_is_wrong(const tern_map_op *m);
 
 /* Takes the answer to a change. */

@@ -375,7 +375,7 @@ static void misuse(scene *s, const item *i, tern_flags way) {
     check_value(s, value, i->k, 0, false);
 }
 
-/* The first key from k on that lies in the rank's own part. False: there is none. */
+/* The next key behind k, around the end, that lies in the rank's own part. False: no key does. */
 static bool choose_local(const scene *s, uint64_t *k) {
     unsigned char key[KEY_MAX];
     for (uint64_t i = 0; i < s->shape->each; i++) {
