@@ -75,16 +75,17 @@ static void print_row(const bench *b, const row *r) {
 /* Says what is wrong in place of advice. It counts as a missed target. */
 static void refuse(bench *b, const advice *a) {
     double load = 0;
+    char now[64] = "";
     const size_t shown = a->doubtful < DOUBTS ? a->doubtful : DOUBTS;
     fprintf(b->table, "  No advice, because of figures that cannot be or say too little:\n");
     for (size_t i = 0; i < shown; i++)
         fprintf(b->table, "    %s\n", a->doubts[i]);
     if (a->doubtful > shown)
         fprintf(b->table, "    and %zu more\n", a->doubtful - shown);
-    fprintf(b->table, "  Measure again on an idle machine, without --quick");
     if (getloadavg(&load, 1) == 1)
-        fprintf(b->table, " (the load is %.1f on %d cores)", load, b->cores);
-    fprintf(b->table, ".\n");
+        snprintf(now, sizeof now, " (the load is %.1f on %d cores)", load, b->cores);
+    /* A line at a time: the launcher may put what goes to another stream between two pieces. */
+    fprintf(b->table, "  Measure again on an idle machine, without --quick%s.\n", now);
     if (b->json != NULL)
         fprintf(b->json, "{\"advice\":null,\"transport\":\"%s\",\"doubts\":%zu}\n",
                 tern_transport_name(b->transport), a->doubtful);
