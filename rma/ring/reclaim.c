@@ -73,14 +73,13 @@ void tern_reclaim_ask(tern_worker *worker) {
 bool tern_reclaim_serve_ask(tern_context *context, uint32_t source, const tern_message *message) {
     if (message->target / context->workers != context->rank || message->operand[0] >= TERN_CHANNELS)
         return false;
-    tern_rma_worker *origin =
-        tern_rma_worker_of(context->worker[message->target % context->workers]);
-    const uint32_t line = tern_line_of(context, (uint32_t)message->operand[0], message->origin);
-    /* R1: tern_ring_open_channel */
-    tern_out *out = __atomic_load_n(&origin->out[line], __ATOMIC_ACQUIRE);
+    tern_worker *worker = context->worker[message->target % context->workers];
+    tern_rma_worker *origin = tern_rma_worker_of(worker);
+    tern_out *out = tern_ring_at_rest(
+        worker, tern_line_of(context, (uint32_t)message->operand[0], message->origin));
     tern_inbox_count(context, source, message);
     /* R4; the ring is a number */
-    if (out == NULL || out == &tern_lent_ring ||
+    if (out == NULL ||
         atomic_exchange_explicit(&out->wanted, (message->operand[1] & UINT32_MAX) + 1,
                                  memory_order_relaxed) != 0)
         return true;
@@ -132,8 +131,9 @@ static void close_ring(tern_worker *worker, tern_out *out) {
 void tern_reclaim_close(tern_worker *worker) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     /* R4 */
-    if (atomic_load_explicit(&mine->wanted, memory_order_relaxed) == NULL || mine->settling > 0 ||
-        worker->context->closing)
+    if (atomic_load_explicit(&mine->wanted, memory_order_relaxed) == NULL)
+        return;
+    if (mine->settling > 0 || worker->context->closing)
         return;
     /* R1: tern_reclaim_serve_ask */
     tern_out *out = atomic_exchange_explicit(&mine->wanted, NULL, memory_order_acquire);

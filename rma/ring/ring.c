@@ -137,7 +137,7 @@ tern_status tern_ring_open_channel(tern_worker *worker, uint32_t channel, uint32
             return status;
         }
         fresh->opening = status == TERN_ERR_AGAIN;
-        /* R1: tern_sleep_answer */
+        /* R1: tern_ring_at_rest */
         __atomic_store_n(slot, fresh, __ATOMIC_RELEASE);
         fresh->next = mine->outs;
         mine->outs = fresh;
@@ -301,19 +301,25 @@ void tern_ring_lend(tern_worker *worker, tern_out *out) {
     out->pending = false;
     out->lent = true;
     tern_batch_hand_over(worker, out);
-    /* R1: tern_sleep_answer */
+    /* R1: tern_ring_at_rest */
     __atomic_store_n(&mine->out[tern_line_of(worker->context, out->channel, out->target)],
                      &tern_lent_ring, __ATOMIC_RELEASE);
 }
 
 void tern_ring_give_back(tern_worker *worker, tern_out *out) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
-    /* R1: tern_sleep_answer */
+    /* R1: tern_ring_at_rest */
     __atomic_store_n(&mine->out[tern_line_of(worker->context, out->channel, out->target)], out,
                      __ATOMIC_RELEASE);
     out->lent = false;
     if (out->lane.first_header != 0 || out->wake_due)
         leave_to_progress(worker, out);
+}
+
+tern_out *tern_ring_at_rest(const tern_worker *worker, uint32_t line) {
+    /* R1: tern_ring_open_channel, tern_ring_lend, tern_ring_give_back */
+    tern_out *out = __atomic_load_n(&tern_rma_worker_of(worker)->out[line], __ATOMIC_ACQUIRE);
+    return out == &tern_lent_ring ? NULL : out;
 }
 
 static bool ring_is_due(const tern_out *out) {

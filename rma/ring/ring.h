@@ -250,6 +250,9 @@ void tern_ring_give_back(tern_worker *worker, tern_out *out);
 /* In the place of lent rings: shut, and never written. */
 extern tern_out tern_lent_ring;
 
+/* A worker's ring on a line, for any thread. NULL: it is not open, or it is lent. */
+tern_out *tern_ring_at_rest(const tern_worker *worker, uint32_t line);
+
 /* Goes on with an opening that is under way. TERN_ERR_AGAIN: it still is. */
 tern_status tern_ring_opened(tern_worker *worker, tern_out *out);
 

@@ -139,14 +139,11 @@ static bool is_ours(const tern_context *context, const tern_message *message) {
 bool tern_sleep_answer(tern_context *context, const tern_message *message, uint64_t answer[2]) {
     if (!is_ours(context, message))
         return false;
-    const tern_rma_worker *origin =
-        tern_rma_worker_of(context->worker[message->target % context->workers]);
-    const uint32_t line = tern_line_of(context, (uint32_t)message->operand[0], message->origin);
-    /* R1: tern_ring_open_channel */
-    tern_out *out = __atomic_load_n(&origin->out[line], __ATOMIC_ACQUIRE);
+    tern_out *out =
+        tern_ring_at_rest(context->worker[message->target % context->workers],
+                          tern_line_of(context, (uint32_t)message->operand[0], message->origin));
     answer[0] = answer[1] = 0;
-    /* No ring yet, or one that is lent: it stays awake. */
-    if (out == NULL || out == &tern_lent_ring ||
+    if (out == NULL || /* the target stays awake */
         !tern_way_to(context, message->origin / context->workers)->reads_own_batches)
         return true;
     /* R3: tern_sleep_published */

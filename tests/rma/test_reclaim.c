@@ -182,6 +182,149 @@ static void questions_under_way(void) {
     fixture_close(&f);
 }
 
+/* Whether rank 1 asks for a ring after so many batches of loose rings, of which so many are
+ * answered. */
+static bool asks(uint64_t batches, uint64_t answered) {
+    tern_rma *rma = tern_rma_of(f.context);
+    const uint64_t before = atomic_load(&rma->loose_batches);
+    const uint64_t answered_before = atomic_load(&rma->loose_answered);
+    atomic_store(&rma->loose_batches, batches);
+    atomic_store(&rma->loose_answered, answered);
+    tern_reclaim_ask(f.worker);
+    const bool asked = atomic_load(&rma->loose_answered) == batches;
+    CU_ASSERT(asked || atomic_load(&rma->loose_answered) == answered);
+    atomic_store(&rma->loose_batches, before);
+    atomic_store(&rma->loose_answered, answered_before);
+    return asked;
+}
+
+/* The same where in has carried nothing since batch 0. */
+static bool asks_for(tern_in *in, uint64_t batches) {
+    in->seen = in->position;
+    in->seen_batches = 0;
+    return asks(batches, 0);
+}
+
+static void ask_for_a_quiet_one(tern_in *in) {
+    enum { QUIET = TERN_RECLAIM_QUIET, BATCHES = TERN_RECLAIM_BATCHES };
+    const uint32_t ring = in->ring, empty = in->empty;
+    const bool active = in->active;
+    in->active = false;
+    CU_ASSERT(!asks_for(in, QUIET - 1));
+    CU_ASSERT(asks_for(in, QUIET));
+    CU_ASSERT(!asks(QUIET + BATCHES, QUIET)); /* again only after as many */
+    CU_ASSERT(asks(2 * QUIET, QUIET));
+    in->seen_batches = 0;
+    CU_ASSERT(!asks(QUIET, QUIET - BATCHES + 1)); /* a ring for so many batches */
+    CU_ASSERT(asks(QUIET, QUIET - BATCHES));
+    in->seen = in->position - 8; /* has carried something */
+    CU_ASSERT(!asks(4 * QUIET, 0));
+    CU_ASSERT(asks(5 * QUIET, 0));
+    in->closed = true;
+    CU_ASSERT(!asks_for(in, QUIET));
+    in->closed = false;
+    in->ending = true;
+    CU_ASSERT(!asks_for(in, QUIET));
+    in->ending = false;
+    in->ring = TERN_RING_NONE;
+    CU_ASSERT(!asks_for(in, QUIET));
+    in->ring = ring;
+    in->active = true;
+    in->empty = 0;
+    CU_ASSERT(!asks_for(in, QUIET));
+    in->empty = (uint32_t)f.context->config.idle_polls;
+    CU_ASSERT(asks_for(in, QUIET));
+    f.context->closing = true;
+    CU_ASSERT(!asks_for(in, QUIET));
+    f.context->closing = false;
+    in->empty = empty;
+    in->active = active;
+}
+
+/* Of the rings of rank 1 one can be asked for, the others have been closed. */
+static void which_are_asked_for(void) {
+    if (!set_up(1))
+        return;
+    send_and_wait(0, 3);
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == 1) {
+        tern_rma_worker *mine = tern_rma_worker_of(f.worker);
+        tern_in *calls = mine->in[tern_line_of(f.context, TERN_CHANNEL_CALLS, 0)];
+        bool closed[64];
+        size_t n = 0;
+        for (tern_in *in = mine->ins; in != NULL; in = in->next) {
+            CU_ASSERT_FATAL(n < sizeof closed / sizeof closed[0]);
+            closed[n++] = in->closed;
+            in->closed = in != calls;
+        }
+        ask_for_a_quiet_one(calls);
+        n = 0;
+        for (tern_in *in = mine->ins; in != NULL; in = in->next)
+            in->closed = closed[n++];
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    send_and_wait(3, 200);
+    fixture_close(&f);
+}
+
+/* A question of rank 1, as it comes to rank 0. */
+static bool serves(uint32_t target, uint64_t channel, uint32_t ring) {
+    tern_rma_worker *mine = tern_rma_worker_of(f.worker);
+    const uint64_t delivered = atomic_load(&mine->inbox.delivered);
+    const tern_message message = {.kind = TERN_MESSAGE_RECLAIM,
+                                  .origin = f.context->workers,
+                                  .target = target,
+                                  .operand = {channel, ring}};
+    const bool good = tern_reclaim_serve_ask(f.context, 1, &message);
+    atomic_store(&mine->inbox.delivered, delivered);
+    return good;
+}
+
+static tern_out *wanted(void) { return atomic_load(&tern_rma_worker_of(f.worker)->wanted); }
+
+static void serve_questions(void) {
+    tern_out **at = &tern_rma_worker_of(f.worker)
+                         ->out[tern_line_of(f.context, TERN_CHANNEL_CALLS, f.context->workers)];
+    tern_out *out = *at;
+    CU_ASSERT(!serves(f.worker->id, TERN_CHANNELS, out->ring));
+    CU_ASSERT(!serves(f.context->workers, TERN_CHANNEL_CALLS, out->ring));
+    *at = NULL;
+    CU_ASSERT(serves(f.worker->id, TERN_CHANNEL_CALLS, out->ring));
+    *at = &tern_lent_ring;
+    CU_ASSERT(serves(f.worker->id, TERN_CHANNEL_CALLS, out->ring));
+    *at = out;
+    CU_ASSERT_PTR_NULL(wanted());
+    for (int i = 0; i < 2; i++) { /* listed once */
+        CU_ASSERT(serves(f.worker->id, TERN_CHANNEL_CALLS, out->ring));
+        CU_ASSERT_PTR_EQUAL(wanted(), out);
+        CU_ASSERT_PTR_NULL(out->next_wanted);
+    }
+    const uint64_t before = f.worker->stats.rings_reclaimed;
+    f.context->closing = true;
+    tern_reclaim_close(f.worker);
+    f.context->closing = false;
+    CU_ASSERT_PTR_EQUAL(wanted(), out);
+    tern_rma_worker_of(f.worker)->settling++;
+    tern_reclaim_close(f.worker);
+    tern_rma_worker_of(f.worker)->settling--;
+    CU_ASSERT_PTR_EQUAL(wanted(), out);
+    CU_ASSERT_EQUAL(f.worker->stats.rings_reclaimed, before);
+    tern_reclaim_close(f.worker);
+    CU_ASSERT_PTR_NULL(wanted());
+    CU_ASSERT_EQUAL(f.worker->stats.rings_reclaimed, before + 1);
+}
+
+static void questions_as_they_come(void) {
+    if (!set_up(1))
+        return;
+    send_and_wait(0, 3);
+    if (f.rank == 0)
+        serve_questions();
+    EXPECT_OK(tern_barrier(f.worker));
+    send_and_wait(3, 200);
+    fixture_close(&f);
+}
+
 enum { PUTS = 400, BYTES = 1000, QUEUE = 50 };
 
 static tern_ptr memory[64];
@@ -265,6 +408,8 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"a_quiet_ring", a_quiet_ring},
         {"unpublished_records", unpublished_records},
+        {"which_are_asked_for", which_are_asked_for},
+        {"questions_as_they_come", questions_as_they_come},
         {"questions_under_way", questions_under_way},
         {"waiting_requests", waiting_requests},
         {"waiting_requests_in_any_order", waiting_requests_in_any_order},
