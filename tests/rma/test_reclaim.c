@@ -7,11 +7,14 @@
 #include <stdlib.h>
 
 #include "fixture.h"
+#include "rma/network/posting.h"
 #include "rma/notify/request.h"
+#include "rma/ring/batch.h"
 #include "rma/ring/doorbell.h"
 #include "rma/ring/loose.h"
 #include "rma/ring/reclaim.h"
 #include "rma/ring/ring.h"
+#include "rma/ring/sleep.h"
 #include "rma/state.h"
 #include "src/context.h"
 
@@ -19,6 +22,7 @@ enum { RING = 4096 };
 
 static fixture f;
 static uint64_t arrived;
+static tern_ptr memory[64];
 
 static tern_status arrive(tern_call_info *call, const void *arguments, size_t bytes) {
     uint64_t number = 0;
@@ -325,9 +329,93 @@ static void questions_as_they_come(void) {
     fixture_close(&f);
 }
 
+/* The ring ends where not even the header of a batch fits before the end of its lap. */
+static void at_the_end_of_a_lap(void) {
+    if (!set_up(1))
+        return;
+    send_and_wait(0, 1);
+    uint64_t sent = 1;
+    if (f.rank == 0) {
+        tern_out *out = ring_of_calls();
+        const bool batched = out->via->reads_own_batches;
+        uint64_t left = RING;
+        for (; sent < 2000 && batched && left >= TERN_BATCH_BYTES; sent++) {
+            EXPECT_OK(
+                tern_call(f.worker, (tern_worker_id){1, 0}, &arrive_function, &sent, sizeof sent));
+            left = RING - (out->lane.write & (RING - 1));
+        }
+        CU_ASSERT(left < TERN_BATCH_BYTES || !batched);
+        CU_ASSERT(closes(out, out->ring));
+    }
+    EXPECT_OK(tern_quiesce(f.worker));
+    tern_mpi_lock();
+    MPI_Bcast(&sent, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    tern_mpi_unlock();
+    CU_ASSERT_EQUAL(arrived, f.rank == 1 ? sent : 0);
+    send_and_wait(sent, 200);
+    fixture_close(&f);
+}
+
+static void meet(void) {
+    tern_mpi_lock();
+    MPI_Barrier(MPI_COMM_WORLD);
+    tern_mpi_unlock();
+}
+
+static tern_in *ring_that_brings_calls(void) {
+    return tern_rma_worker_of(f.worker)->in[tern_line_of(f.context, TERN_CHANNEL_CALLS, 0)];
+}
+
+/* Whether rank 1 leaves its ring, which ends where it has been consumed to or behind that. */
+static bool leaves(uint64_t behind) {
+    tern_in *in = ring_that_brings_calls();
+    const uint32_t ring = in->ring;
+    CU_ASSERT(tern_loose_begin(f.context, 0, tern_line_of(f.context, in->channel, in->origin),
+                               in->position + behind));
+    tern_reclaim_hear(f.worker, in);
+    CU_ASSERT(in->ending);
+    tern_reclaim_leave(f.worker, in);
+    CU_ASSERT_EQUAL(in->ending, in->ring == ring);
+    return in->ring != ring;
+}
+
+/* Rank 1 keeps its ring until what it waits for has come: records, the answer to its question
+ * whether it may sleep, and the end of a put of credit. */
+static void what_a_ring_is_kept_for(void) {
+    if (!set_up(1))
+        return;
+    send_and_wait(0, 3);
+    uint64_t word;
+    fixture_alloc_all(&f, sizeof word, TERN_DOMAIN_GLOBAL, memory);
+    EXPECT_OK(tern_get(f.worker, &word, memory[0], sizeof word)); /* has a port then */
+    EXPECT_OK(tern_barrier(f.worker));
+    meet();
+    if (f.rank == 1) { /* rank 0 answers nothing meanwhile */
+        tern_in *in = ring_that_brings_calls();
+        CU_ASSERT(!leaves(8));
+        if (tern_rma_worker_of(f.worker)->port != NULL) {
+            static tern_posting under_way = {.pieces = 1};
+            tern_posting *credit = in->credit;
+            in->credit = &under_way;
+            CU_ASSERT(!leaves(0));
+            in->credit = credit;
+        }
+        for (int i = 0; in->via->reads_own_batches && i < 100000 && in->ask == NULL; i++)
+            (void)tern_sleep_rest(f.worker, in);
+        CU_ASSERT(in->ask != NULL || !in->via->reads_own_batches);
+        if (in->ask != NULL)
+            CU_ASSERT(!leaves(0));
+    }
+    meet();
+    if (f.rank == 0)
+        CU_ASSERT(closes(ring_of_calls(), ring_of_calls()->ring));
+    EXPECT_OK(tern_barrier(f.worker));
+    send_and_wait(3, 200);
+    fixture_close(&f);
+}
+
 enum { PUTS = 400, BYTES = 1000, QUEUE = 50 };
 
-static tern_ptr memory[64];
 static unsigned char values[PUTS][BYTES];
 static uint64_t put;
 
@@ -411,6 +499,8 @@ int main(int argc, char **argv) {
         {"which_are_asked_for", which_are_asked_for},
         {"questions_as_they_come", questions_as_they_come},
         {"questions_under_way", questions_under_way},
+        {"at_the_end_of_a_lap", at_the_end_of_a_lap},
+        {"what_a_ring_is_kept_for", what_a_ring_is_kept_for},
         {"waiting_requests", waiting_requests},
         {"waiting_requests_in_any_order", waiting_requests_in_any_order},
     };
