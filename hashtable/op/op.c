@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "hashtable/growth/growth.h"
+#include "hashtable/near/near.h"
 #include "rma/transport/transport.h"
 
 void tern_op_finish(tern_op *op, tern_status outcome) {
@@ -352,4 +353,32 @@ tern_status tern_op_run_in(tern_op *op, const tern_table_part *part) {
     return status;
 }
 
-tern_status tern_op_run(tern_op *op) { return tern_op_run_in(op, NULL); }
+/* The short way (near/near.h). False: it does not take this op, and nothing was done. */
+static __attribute__((noinline)) bool op_run_short(tern_op *op) {
+    const tern_hashtable *table = op->probe.table;
+    const bool counts = tern_shape_counts(table->shape);
+    const tern_key_search p =
+        tern_probe_start(op->probe.worker, table, op->probe.key, op->probe.hash);
+    tern_near met = TERN_NEAR_LEFT;
+    if (p.part->near == NULL || op->hook != NULL)
+        return false;
+    if (op->kind == TERN_OP_FIND)
+        met = tern_near_find(p, counts, op->taken);
+    else if (op->kind == TERN_OP_ADD)
+        met = tern_near_add(p, op->number, op->promise, &op->result);
+    else if (op->kind == TERN_OP_INSERT || op->kind == TERN_OP_INSERT_NEW)
+        met = tern_near_insert(p, op->given, op->kind == TERN_OP_INSERT_NEW, op->promise);
+    if (met == TERN_NEAR_LEFT)
+        return false;
+    if (!counts)
+        op->result = met == TERN_NEAR_MINE;
+    const bool absent = op->kind == TERN_OP_FIND && met == TERN_NEAR_FREE;
+    tern_op_finish(op, absent ? TERN_ERR_NOT_FOUND : TERN_OK);
+    return true;
+}
+
+tern_status tern_op_run(tern_op *op) {
+    if (op->probe.table->plain && op_run_short(op))
+        return op->outcome;
+    return tern_op_run_in(op, NULL);
+}

@@ -169,9 +169,9 @@ static inline void tern_op_init(tern_op *op, tern_op_kind kind, tern_worker *wor
     op->result = 0;
 }
 
-/* Does it, and waits for it. The outcome. */
+/* Does it, the short way (near/near.h) if there is one, and waits for it. The outcome. */
 tern_status tern_op_run(tern_op *op);
-/* The same in one array alone. */
+/* The same at length, in one array alone; NULL: from where probes start. */
 tern_status tern_op_run_in(tern_op *op, const tern_table_part *part);
 
 /* Bytes of the room that a remote op has until it is done. */

@@ -153,7 +153,7 @@ static inline uint64_t *flip_bucket(flip_scene *s, const tern_hashtable *table, 
     tern_op_init(&op, TERN_OP_FIND, s->f.worker, table, key, tern_key_hash(table, key),
                  TERN_READ_WRITE);
     op.taken = value;
-    if (tern_op_run(&op) != TERN_OK)
+    if (tern_op_run_in(&op, NULL) != TERN_OK)
         return NULL;
     return flip_local(s, tern_bucket_far(&op.probe, table->shape, 0), i);
 }
