@@ -150,11 +150,4 @@ tern_status tern_map_may_run(const tern_worker *worker, const tern_map *map, uin
  * its own. The latter makes progress first. */
 bool tern_map_in_place(tern_worker *worker, const tern_map *map, uint32_t owner, tern_flags via);
 
-/* modify.c: tern_map_modify for the function of that name, for messages. */
-tern_status tern_map_modify_as(const char *name, tern_worker *worker, tern_map *map,
-                               const void *key, size_t key_bytes, const tern_map_modifier *modifier,
-                               const void *argument, size_t bytes, tern_absent absent,
-                               tern_flags flags, void *result, size_t capacity,
-                               size_t *result_bytes, int *existed);
-
 #endif

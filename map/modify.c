@@ -22,11 +22,29 @@ static tern_status modify_check(const char *name, const tern_worker *worker, con
     return TERN_OK;
 }
 
-tern_status tern_map_modify_as(const char *name, tern_worker *worker, tern_map *map,
-                               const void *key, size_t key_bytes, const tern_map_modifier *modifier,
-                               const void *argument, size_t bytes, tern_absent absent,
-                               tern_flags flags, void *result, size_t capacity,
-                               size_t *result_bytes, int *existed) {
+tern_status tern_map_modify_run(tern_map_op *m, tern_flags flags, const char *name) {
+    tern_worker *worker = tern_map_op_worker(m);
+    const tern_map *map = m->map;
+    tern_status status = tern_hashtable_check_owner(map->table, m->owner, flags, name);
+    if (status != TERN_OK)
+        return status;
+    const tern_flags via = tern_map_way(map, m->owner, flags);
+    status = tern_map_may_run(worker, map, m->owner, via, name);
+    if (status != TERN_OK)
+        return status;
+    m->by_call = !tern_map_in_place(worker, map, m->owner, via);
+    status = tern_map_op_run(m);
+    if (status != TERN_OK)
+        return tern_hashtable_outcome(map->table, m->owner, status);
+    tern_block_free(worker, map, m->old);
+    return TERN_OK;
+}
+
+tern_status tern_map_modify(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
+                            const tern_map_modifier *modifier, const void *argument, size_t bytes,
+                            tern_absent absent, tern_flags flags, void *result, size_t capacity,
+                            size_t *result_bytes, int *existed) {
+    static const char name[] = "tern_map_modify";
     tern_status status = modify_check(name, worker, map, key, key_bytes, modifier, argument, bytes,
                                       absent, flags, result, capacity);
     if (status != TERN_OK)
@@ -36,18 +54,9 @@ tern_status tern_map_modify_as(const char *name, tern_worker *worker, tern_map *
     tern_map_key_make(map, key, key_bytes, &m.key);
     tern_map_op_init_modify(&m, worker, map, modifier, absent == TERN_ABSENT_INSERT, argument,
                             bytes, room, sizeof room);
-    status = tern_hashtable_check_owner(map->table, m.owner, flags, name);
+    status = tern_map_modify_run(&m, flags, name);
     if (status != TERN_OK)
         return status;
-    const tern_flags via = tern_map_way(map, m.owner, flags);
-    status = tern_map_may_run(worker, map, m.owner, via, name);
-    if (status != TERN_OK)
-        return status;
-    m.by_call = !tern_map_in_place(worker, map, m.owner, via);
-    status = tern_map_op_run(&m);
-    if (status != TERN_OK)
-        return tern_hashtable_outcome(map->table, m.owner, status);
-    tern_block_free(worker, map, m.old);
     const size_t got = m.info.result_bytes;
     if (got > capacity)
         return tern_fail(TERN_ERR_RANGE, "the result has %zu bytes; there is room for %zu", got,
@@ -57,14 +66,6 @@ tern_status tern_map_modify_as(const char *name, tern_worker *worker, tern_map *
     if (result_bytes != NULL)
         *result_bytes = got;
     if (existed != NULL)
-        *existed = m.info.existed;
+        *existed = m.existed;
     return TERN_OK;
-}
-
-tern_status tern_map_modify(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
-                            const tern_map_modifier *modifier, const void *argument, size_t bytes,
-                            tern_absent absent, tern_flags flags, void *result, size_t capacity,
-                            size_t *result_bytes, int *existed) {
-    return tern_map_modify_as("tern_map_modify", worker, map, key, key_bytes, modifier, argument,
-                              bytes, absent, flags, result, capacity, result_bytes, existed);
 }

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 
 #include "hashtable/op/pool.h"
-#include "map/modify.h"
-#include "map/op/op.h"
+#include "map/op/message.h"
 #include "rma/transport/transport.h"
 #include "rpc/call/await.h"
 #include "src/progress/progress.h"
@@ -24,7 +23,6 @@ typedef struct map_request {
     tern_pending pending; /* first; of a find by RMA: on the worker's list until it is over */
     bool over;
     tern_map_op op;
-    uint64_t numbers[2]; /* of an add: what is added, and the number before */
     char key_bytes[];
 } map_request;
 
@@ -32,10 +30,10 @@ typedef struct map_request {
 static tern_status map_request_ends(const tern_map_op *m, tern_request *request,
                                     tern_status outcome) {
     const bool finds = m->op.kind == TERN_OP_FIND;
-    const uint64_t result = finds                          ? m->value_bytes
-                            : m->op.kind != TERN_OP_MODIFY ? m->existed
-                            : outcome == TERN_OK           ? *(const uint64_t *)m->info.result
-                                                           : 0;
+    const uint64_t result = finds                       ? m->value_bytes
+                            : m->op.kind != TERN_OP_ADD ? m->existed
+                            : outcome == TERN_OK        ? m->before
+                                                        : 0;
     request->own[0] = result;
     request->room = finds ? m->room : 0;
     return tern_request_end(request, outcome, result);
@@ -130,14 +128,8 @@ static map_request *request_of(const tern_map_op *from) {
     if (m->key.size > 0)
         memcpy(r->key_bytes, m->key.bytes, m->key.size);
     m->key.bytes = r->key_bytes;
-    if (m->op.kind == TERN_OP_MODIFY) {
-        memcpy(&r->numbers[0], m->info.argument, sizeof r->numbers[0]);
-        m->info.argument = &r->numbers[0];
-        m->info.result = &r->numbers[1];
-        m->info.key = m->key.bytes;
-    } else if (m->op.kind != TERN_OP_FIND) {
+    if (tern_map_op_puts((tern_op_kind)m->op.kind))
         m->d.words[0] = from->d.words[0];
-    }
     r->pending.move = map_request_move;
     r->over = true;
     return r;
@@ -152,10 +144,10 @@ static tern_status request_start(tern_map_op *m, tern_flags flags, const char *n
     if (status != TERN_OK)
         return status;
     const tern_flags via = tern_map_way(map, m->owner, flags);
-    const bool modifies = m->op.kind == TERN_OP_MODIFY;
+    const bool modifies = m->op.kind == TERN_OP_ADD;
     const bool flies = via == TERN_BY_RMA && !modifies && tern_op_is_remote(map->table, m->owner);
     const bool calls = via == TERN_BY_CALL && m->owner != map->context->rank &&
-                       (!modifies || tern_map_op_is_asked(m));
+                       (!modifies || tern_map_message_fits(m));
     if (!flies && !calls)
         return request_do_now(m, via, name, request);
     status = tern_worker_may_wait(worker, name);
@@ -242,8 +234,7 @@ tern_status tern_map_add_start(tern_worker *worker, tern_map *map, const void *k
     if (status != TERN_OK)
         return status;
     tern_map_op m;
-    uint64_t before = 0;
     tern_map_key_make(map, key, key_bytes, &m.key);
-    tern_map_op_init_add(&m, worker, map, &delta, &before);
+    tern_map_op_init_number(&m, TERN_OP_ADD, worker, map, delta, 0);
     return request_start(&m, flags, name, request);
 }

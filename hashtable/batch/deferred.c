@@ -8,9 +8,9 @@ bool tern_deferred_take(const tern_call_info *call, tern_hashtable *table, void 
          at = &(*at)->next) {
         tern_deferred *p = *at;
         if (p->origin.rank != call->origin.rank || p->origin.index != call->origin.index ||
-            p->bytes != bytes)
+            p->bytes > bytes)
             continue;
-        memcpy(state, p->state, bytes);
+        memcpy(state, p->state, p->bytes);
         *at = p->next;
         free(p);
         return true;

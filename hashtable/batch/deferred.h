@@ -15,12 +15,12 @@
 typedef struct tern_deferred {
     struct tern_deferred *next;
     tern_worker_id origin;
-    size_t bytes; /* a wrong rank may go on with another kind of batch */
+    size_t bytes;
     uint64_t state[];
 } tern_deferred;
 
-/* Takes what is deferred of a call's origin out: a state of so many bytes. False, and the state as
- * it was: nothing is. */
+/* Takes what is deferred of a call's origin out: a state of so many bytes at most. False, and the
+ * state as it was: nothing is. */
 bool tern_deferred_take(const tern_call_info *call, tern_hashtable *table, void *state,
                         size_t bytes);
 /* False: no memory. */

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 #include "hashtable/batch/buffered.h"
-#include "map/batch/changes.h"
+#include "map/batch/batch.h"
 
 struct tern_map_buffer {
-    tern_map_changes changes;
+    tern_map_batch batch;
     uint64_t taken; /* since the last report */
 };
 
@@ -14,7 +14,7 @@ _Static_assert(TERN_MAP_BUFFER_KEYS == TERN_BUFFERED_KEYS, "what the header says
 
 static tern_status map_buffer_check(tern_worker *worker, const tern_map_buffer *buffer,
                                     const char *name) {
-    return tern_buffered_check(worker, buffer != NULL ? &buffer->changes.scatter : NULL, name);
+    return tern_buffered_check(worker, buffer != NULL ? &buffer->batch.scatter : NULL, name);
 }
 
 tern_status tern_map_buffer_create(tern_worker *worker, tern_map *map, size_t keys,
@@ -31,9 +31,8 @@ tern_status tern_map_buffer_create(tern_worker *worker, tern_map *map, size_t ke
     tern_map_buffer *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a buffer");
-    status =
-        tern_map_changes_begin(&fresh->changes, worker, map, keys > 0 ? keys : TERN_MAP_BUFFER_KEYS,
-                               TERN_BUFFERED_UNDER_WAY);
+    status = tern_map_batch_begin(&fresh->batch, worker, map, NULL,
+                                  keys > 0 ? keys : TERN_MAP_BUFFER_KEYS, TERN_BUFFERED_UNDER_WAY);
     if (status != TERN_OK) {
         free(fresh);
         return status;
@@ -42,15 +41,9 @@ tern_status tern_map_buffer_create(tern_worker *worker, tern_map *map, size_t ke
     return TERN_OK;
 }
 
-/* An add of delta, or an insert of the value. */
-static tern_status map_buffer_give(tern_map_buffer *buffer, const void *key, size_t key_bytes,
-                                   bool adds, uint64_t delta, const void *value,
-                                   size_t value_bytes) {
-    tern_map_changes *c = &buffer->changes;
-    tern_map_op m;
-    tern_map_key_make(c->map, key, key_bytes, &m.key);
-    tern_map_change_init(&m, c, adds, delta, TERN_READ_WRITE, value, value_bytes);
-    tern_status status = tern_map_changes_take(c, &m, 1, TERN_READ_WRITE | TERN_BY_CALL);
+static tern_status map_buffer_give(tern_map_buffer *buffer, tern_map_op *m) {
+    const tern_status status =
+        tern_map_batch_take(&buffer->batch, m, 1, TERN_READ_WRITE | TERN_BY_CALL);
     buffer->taken += status == TERN_OK;
     return status;
 }
@@ -60,12 +53,17 @@ tern_status tern_map_buffer_insert(tern_worker *worker, tern_map_buffer *buffer,
     static const char name[] = "tern_map_buffer_insert";
     tern_status status = map_buffer_check(worker, buffer, name);
     if (status == TERN_OK)
-        status = tern_map_check(worker, buffer->changes.map, key, key_bytes, TERN_BY_CALL,
+        status = tern_map_check(worker, buffer->batch.map, key, key_bytes, TERN_BY_CALL,
                                 TERN_READ_ONLY, name);
     if (status == TERN_OK)
         status = tern_map_check_value(value, value_bytes, name);
-    return status == TERN_OK ? map_buffer_give(buffer, key, key_bytes, false, 0, value, value_bytes)
-                             : status;
+    if (status != TERN_OK)
+        return status;
+    tern_map_op m;
+    tern_map_key_make(buffer->batch.map, key, key_bytes, &m.key);
+    tern_map_op_init_change(&m, TERN_OP_INSERT, worker, buffer->batch.map, TERN_READ_WRITE, value,
+                            value_bytes);
+    return map_buffer_give(buffer, &m);
 }
 
 tern_status tern_map_buffer_add(tern_worker *worker, tern_map_buffer *buffer, const void *key,
@@ -73,15 +71,19 @@ tern_status tern_map_buffer_add(tern_worker *worker, tern_map_buffer *buffer, co
     static const char name[] = "tern_map_buffer_add";
     tern_status status = map_buffer_check(worker, buffer, name);
     if (status == TERN_OK)
-        status = tern_map_check(worker, buffer->changes.map, key, key_bytes, TERN_BY_CALL,
+        status = tern_map_check(worker, buffer->batch.map, key, key_bytes, TERN_BY_CALL,
                                 TERN_READ_ONLY, name);
-    return status == TERN_OK ? map_buffer_give(buffer, key, key_bytes, true, delta, NULL, 0)
-                             : status;
+    if (status != TERN_OK)
+        return status;
+    tern_map_op m;
+    tern_map_key_make(buffer->batch.map, key, key_bytes, &m.key);
+    tern_map_op_init_number(&m, TERN_OP_ADD, worker, buffer->batch.map, delta, 0);
+    return map_buffer_give(buffer, &m);
 }
 
 static tern_status map_buffer_report(tern_map_buffer *buffer, uint64_t *refused) {
-    tern_map_changes *c = &buffer->changes;
-    return tern_buffered_report(&c->scatter, &buffer->taken, &c->stored, &c->refused, "map",
+    tern_map_batch *b = &buffer->batch;
+    return tern_buffered_report(&b->scatter, &buffer->taken, &b->stored, &b->refused, "map",
                                 refused);
 }
 
@@ -89,7 +91,7 @@ tern_status tern_map_buffer_flush(tern_worker *worker, tern_map_buffer *buffer, 
     tern_status status = map_buffer_check(worker, buffer, "tern_map_buffer_flush");
     if (status != TERN_OK)
         return status;
-    status = tern_map_changes_finish(&buffer->changes);
+    status = tern_map_batch_finish(&buffer->batch, 0);
     return status == TERN_ERR_AGAIN ? status : map_buffer_report(buffer, refused);
 }
 
@@ -103,7 +105,7 @@ tern_status tern_map_buffer_destroy(tern_worker *worker, tern_map_buffer *buffer
     status = tern_map_buffer_flush(worker, buffer, refused);
     if (status == TERN_ERR_AGAIN)
         return status;
-    tern_map_changes_end(&buffer->changes);
+    tern_map_batch_end(&buffer->batch);
     free(buffer);
     return status;
 }

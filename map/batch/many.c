@@ -1,12 +1,11 @@
 #include "tern/map_batch.h"
 
 #include "hashtable/batch/combine.h"
-#include "map/batch/changes.h"
-#include "map/batch/finds.h"
+#include "map/batch/batch.h"
 #include "src/progress/progress.h"
 
 /* The public operations on many keys. Keys are checked and hashed group by group. If no key can go
- * by call, each is done at once; otherwise changes.h and finds.h decide. Equal keys of a group of
+ * by call, each is done at once; otherwise batch.h decides. Equal keys of a group of
  * changes are combined, if the first group says that it pays. */
 
 enum { IN_FLIGHT = 32, GROUP = 512, KEYS_PER_PROGRESS = 32 };
@@ -33,9 +32,25 @@ static tern_status many_check(tern_worker *worker, const tern_map *map, const ch
     return status == TERN_OK ? tern_worker_may_wait(worker, name) : status;
 }
 
+/* Sends and ends what has calls, of count slots that are taken. The outcome of all but that keys or
+ * values found no room. status: what has come of it so far. */
+static tern_status many_end(tern_map_batch *b, bool calls, tern_status status, size_t count) {
+    tern_ignore(tern_scatter_note(&b->scatter, status));
+    if (calls) {
+        const tern_status sent = tern_map_batch_finish(b, count);
+        status = status == TERN_OK ? sent : status;
+        tern_map_batch_end(b);
+    }
+    const tern_status failed = tern_scatter_failure(&b->scatter);
+    status = failed != TERN_OK ? failed : status;
+    if (status == TERN_OK)
+        tern_error_clear();
+    return status;
+}
+
 /* A batch of inserts or adds. */
 typedef struct map_batch {
-    tern_map_changes changes;
+    tern_map_batch batch;
     const char *name;
     tern_flags flags;
     const tern_map_item *items;
@@ -50,8 +65,8 @@ typedef struct map_batch {
 /* [out] key: of an item whose arguments are right. */
 static tern_status batch_check_item(const map_batch *b, const tern_map_item *item,
                                     tern_map_key *key) {
-    const tern_map *map = b->changes.map;
-    tern_status status = tern_map_check(b->changes.scatter.worker, map, item->key, item->key_bytes,
+    const tern_map *map = b->batch.map;
+    tern_status status = tern_map_check(b->batch.scatter.worker, map, item->key, item->key_bytes,
                                         b->flags, TERN_READ_ONLY, b->name);
     if (status == TERN_OK && !b->adds)
         status = tern_map_check_value(item->value, item->value_bytes, b->name);
@@ -64,16 +79,17 @@ static tern_status batch_check_item(const map_batch *b, const tern_map_item *ite
 
 /* Takes the change of one key of a group, which is for count keys. */
 static tern_status batch_take(map_batch *b, const tern_map_item *group, size_t i, size_t count) {
+    tern_worker *worker = b->batch.scatter.worker;
     tern_map_op m;
     m.key = b->keys[i];
-    tern_map_change_init(&m, &b->changes, b->adds, b->delta * count, tern_flags_promise(b->flags),
-                         group[i].value, group[i].value_bytes);
-    if (b->calls)
-        return tern_map_changes_take(&b->changes, &m, count, b->flags);
-    if (i % KEYS_PER_PROGRESS == 0)
-        (void)tern_progress_round(b->changes.scatter.worker);
-    tern_map_change_here(&b->changes, &m, count);
-    return TERN_OK;
+    if (b->adds)
+        tern_map_op_init_number(&m, TERN_OP_ADD, worker, b->batch.map, b->delta * count, 0);
+    else
+        tern_map_op_init_change(&m, TERN_OP_INSERT, worker, b->batch.map,
+                                tern_flags_promise(b->flags), group[i].value, group[i].value_bytes);
+    if (!b->calls && i % KEYS_PER_PROGRESS == 0)
+        (void)tern_progress_round(worker);
+    return tern_map_batch_take(&b->batch, &m, count, b->flags);
 }
 
 static tern_status batch_take_combined(map_batch *b, const tern_map_item *group, size_t count) {
@@ -94,7 +110,7 @@ static tern_status batch_take_group(map_batch *b, const tern_map_item *group, si
     for (; keys < count; keys++)
         if ((valid = batch_check_item(b, &group[keys], &b->keys[keys])) != TERN_OK)
             break;
-    tern_ignore(tern_scatter_note(&b->changes.scatter, valid));
+    tern_ignore(tern_scatter_note(&b->batch.scatter, valid));
     if (first && b->calls)
         b->combines = tern_batch_repeats(group_first(b->keys), sizeof *b->keys, GROUP_BYTES, keys);
     if (b->combines)
@@ -106,44 +122,44 @@ static tern_status batch_take_group(map_batch *b, const tern_map_item *group, si
 
 /* [out] done: keys that are stored or counted for certain. */
 static tern_status batch_run(map_batch *b, size_t *done) {
-    tern_map_changes *c = &b->changes;
+    const tern_map_batch *c = &b->batch;
     tern_status status = TERN_OK;
     for (size_t at = 0; at < b->count && status == TERN_OK && c->scatter.failed == TERN_OK;
          at += GROUP) {
         const size_t left = b->count - at;
         status = batch_take_group(b, b->items + at, left < GROUP ? left : GROUP, at == 0);
     }
-    tern_ignore(tern_scatter_note(&c->scatter, status));
-    if (b->calls) {
-        const tern_status sent = tern_map_changes_finish(c);
-        status = status == TERN_OK ? sent : status;
-        tern_map_changes_end(c);
-    }
+    status = many_end(&b->batch, b->calls, status, 0);
     *done = c->stored;
-    const tern_status failed = tern_scatter_failure(&c->scatter);
-    if (failed != TERN_OK || status != TERN_OK)
-        return failed != TERN_OK ? failed : status;
-    tern_error_clear();
-    return c->refused == 0
-               ? TERN_OK
+    return status != TERN_OK || c->refused == 0
+               ? status
                : tern_fail(TERN_ERR_FULL, "%zu of %zu keys found no room in the map; %s",
                            (size_t)c->refused, b->count, tern_table_room_remedy(c->map->table));
 }
 
-static tern_status batch_change(map_batch *b, tern_worker *worker, tern_map *map, size_t *done) {
+static tern_status batch_change(const char *name, bool adds, uint64_t delta, tern_worker *worker,
+                                tern_map *map, const tern_map_item *items, size_t count,
+                                tern_flags flags, size_t *done) {
     size_t changed = 0;
-    tern_status status = many_check(worker, map, b->count > 0 && b->items == NULL ? "items" : NULL,
-                                    b->flags, TERN_READ_ONLY, b->name);
+    tern_status status = many_check(worker, map, count > 0 && items == NULL ? "items" : NULL, flags,
+                                    TERN_READ_ONLY, name);
     if (status != TERN_OK)
         return status;
-    b->calls = many_calls(map, b->flags);
-    b->combines = false;
-    if (b->calls)
-        status = tern_map_changes_begin(&b->changes, worker, map, b->count, IN_FLIGHT);
+    map_batch b;
+    b.name = name;
+    b.flags = flags;
+    b.items = items;
+    b.count = count;
+    b.adds = adds;
+    b.delta = delta;
+    b.calls = many_calls(map, flags);
+    b.combines = false;
+    if (b.calls)
+        status = tern_map_batch_begin(&b.batch, worker, map, NULL, count, IN_FLIGHT);
     else
-        b->changes = (tern_map_changes){.scatter.worker = worker, .map = map};
+        b.batch = (tern_map_batch){.scatter.worker = worker, .map = map};
     if (status == TERN_OK)
-        status = batch_run(b, &changed);
+        status = batch_run(&b, &changed);
     if (done != NULL)
         *done = changed;
     return status;
@@ -151,52 +167,43 @@ static tern_status batch_change(map_batch *b, tern_worker *worker, tern_map *map
 
 tern_status tern_map_insert_many(tern_worker *worker, tern_map *map, const tern_map_item *items,
                                  size_t count, tern_flags flags, size_t *done) {
-    map_batch b;
-    b.name = "tern_map_insert_many";
-    b.flags = flags;
-    b.items = items;
-    b.count = count;
-    b.adds = false;
-    b.delta = 0;
-    return batch_change(&b, worker, map, done);
+    return batch_change("tern_map_insert_many", false, 0, worker, map, items, count, flags, done);
 }
 
 tern_status tern_map_add_many(tern_worker *worker, tern_map *map, const tern_map_item *items,
                               size_t count, uint64_t delta, tern_flags flags, size_t *done) {
-    map_batch b;
-    b.name = "tern_map_add_many";
-    b.flags = flags;
-    b.items = items;
-    b.count = count;
-    b.adds = true;
-    b.delta = delta;
-    return batch_change(&b, worker, map, done);
+    return batch_change("tern_map_add_many", true, delta, worker, map, items, count, flags, done);
+}
+
+/* [out] key: of a slot whose arguments are right. */
+static tern_status finds_check_slot(const tern_map_batch *b, const tern_map_slot *slot,
+                                    tern_flags flags, const char *name, tern_map_key *key) {
+    tern_status status = tern_map_check(b->scatter.worker, b->map, slot->key, slot->key_bytes,
+                                        flags, TERN_WRITE_ONLY, name);
+    if (status == TERN_OK && slot->value == NULL && slot->room > 0)
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", name);
+    if (status != TERN_OK)
+        return status;
+    tern_map_key_make(b->map, slot->key, slot->key_bytes, key);
+    return tern_hashtable_check_owner(b->map->table, tern_hash_owner(b->map->table, key->hash),
+                                      flags, name);
 }
 
 /* Takes all slots. The first error ends it. */
-static tern_status finds_run(tern_map_finds *f, size_t count, tern_flags flags, bool calls,
+static tern_status finds_run(tern_map_batch *b, size_t count, tern_flags flags, bool calls,
                              const char *name) {
     tern_status status = TERN_OK;
-    for (size_t i = 0; i < count && status == TERN_OK && f->scatter.failed == TERN_OK; i++) {
-        tern_map_slot *slot = &f->slots[i];
-        tern_map_key key;
-        status = tern_map_check(f->scatter.worker, f->map, slot->key, slot->key_bytes, flags,
-                                TERN_WRITE_ONLY, name);
-        if (status == TERN_OK && slot->value == NULL && slot->room > 0)
-            status = tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", name);
+    for (size_t i = 0; i < count && status == TERN_OK && b->scatter.failed == TERN_OK; i++) {
+        const tern_map_slot *slot = &b->slots[i];
+        tern_map_op m;
+        status = finds_check_slot(b, slot, flags, name, &m.key);
         if (status != TERN_OK)
             break;
-        tern_map_key_make(f->map, slot->key, slot->key_bytes, &key);
-        status = tern_hashtable_check_owner(f->map->table, tern_hash_owner(f->map->table, key.hash),
-                                            flags, name);
-        if (status != TERN_OK)
-            break;
-        if (calls)
-            status = tern_map_finds_take(f, i, &key, flags);
-        else
-            status = tern_map_find_here(f, slot, &key, false, tern_flags_promise(flags));
+        tern_map_op_init_find(&m, b->scatter.worker, b->map, tern_flags_promise(flags), slot->value,
+                              slot->room);
+        status = tern_map_batch_take(b, &m, i, flags);
         if (!calls && i % KEYS_PER_PROGRESS == 0)
-            (void)tern_progress_round(f->scatter.worker);
+            (void)tern_progress_round(b->scatter.worker);
     }
     return status;
 }
@@ -209,24 +216,18 @@ tern_status tern_map_find_many(tern_worker *worker, tern_map *map, tern_map_slot
     if (status != TERN_OK)
         return status;
     const bool calls = many_calls(map, flags);
-    tern_map_finds f = {.scatter.worker = worker, .map = map, .slots = slots};
+    tern_map_batch b = {.scatter.worker = worker, .map = map, .slots = slots};
     if (calls)
-        status = tern_map_finds_begin(&f, worker, map, slots, count);
+        status = tern_map_batch_begin(&b, worker, map, slots, count, IN_FLIGHT);
     if (status != TERN_OK)
         return status;
-    status = tern_scatter_note(&f.scatter, finds_run(&f, count, flags, calls, name));
-    if (calls) {
-        const tern_status sent = tern_map_finds_finish(&f, status == TERN_OK ? count : 0);
-        status = status == TERN_OK ? sent : status;
-        tern_map_finds_end(&f);
-    }
-    const tern_status failed = tern_scatter_failure(&f.scatter);
-    if (failed != TERN_OK || status != TERN_OK)
-        return failed != TERN_OK ? failed : status;
-    tern_error_clear();
+    status = finds_run(&b, count, flags, calls, name);
+    status = many_end(&b, calls, status, status == TERN_OK ? count : 0);
+    if (status != TERN_OK)
+        return status;
     if (done != NULL)
-        *done = f.present;
-    return f.refused == 0
-               ? TERN_OK
-               : tern_fail(TERN_ERR_RANGE, "%zu of %zu values found no room", f.refused, count);
+        *done = b.stored;
+    return b.refused == 0 ? TERN_OK
+                          : tern_fail(TERN_ERR_RANGE, "%zu of %zu values found no room",
+                                      (size_t)b.refused, count);
 }

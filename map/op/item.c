@@ -1,7 +1,6 @@
 #include "map/op/item.h"
 
 #include "base/process.h"
-#include "map/op/message.h"
 
 /* Copies bytes into whole words, the last of which ends with zeros. Returns where the next begin.
  */
@@ -24,22 +23,9 @@ uint64_t *tern_map_item_write(uint64_t *words, uint32_t what, const tern_map_key
     return item_fill(words, value, value_bytes);
 }
 
-tern_status tern_map_items_of(tern_call_info *call, const void *message, size_t bytes, size_t most,
-                              tern_map **map, tern_map_items *items) {
-    const size_t head = sizeof(tern_piece_head);
-    tern_map *to = tern_map_of_call(call->worker, message, bytes, head);
-    if (to == NULL)
-        return tern_callee_missing(call->worker->context, "map");
-    if (bytes - head > most)
-        return tern_fail(TERN_ERR_ARGUMENT, "a batch of %zu bytes; %zu are allowed", bytes, most);
-    const uint64_t *at = (const uint64_t *)(const void *)((const char *)message + head);
-    *items = (tern_map_items){to, at, (bytes - head) / 8};
-    *map = to;
-    return TERN_OK;
-}
-
-tern_status tern_map_item_key(const tern_map *map, const tern_map_item_head *head,
-                              const void *bytes, tern_map_key *key) {
+/* bytes: where those of the key lie, or NULL. TERN_ERR_ARGUMENT: it is another rank's. */
+static tern_status item_key(const tern_map *map, const tern_map_item_head *head, const void *bytes,
+                            tern_map_key *key) {
     *key = (tern_map_key){.bytes = bytes,
                           .size = tern_map_item_key_bytes(head->what),
                           .fingerprint = {head->fingerprint[0], head->fingerprint[1]},
@@ -58,17 +44,14 @@ enum { KEY, VALUE, DESCRIPTOR, EXPECTED, PARTS };
 static bool item_measure(const tern_map *map, const tern_map_item_head *head, size_t words[PARTS]) {
     const tern_op_kind kind = tern_map_item_kind(head->what);
     const bool bare = (head->what & TERN_MAP_ITEM_BARE) != 0;
-    const bool puts =
-        kind == TERN_OP_INSERT || kind == TERN_OP_INSERT_NEW || kind == TERN_OP_REPLACE;
-    const bool follows = puts || kind == TERN_OP_MODIFY || kind == TERN_OP_ADD;
-    const size_t descriptor = tern_map_descriptor_words(map);
+    const bool puts = tern_map_op_puts(kind), modifies = tern_map_op_modifies(kind);
+    const size_t descriptor = tern_map_descriptor_words(map), number = tern_map_number_bytes(kind);
     words[KEY] = bare ? 0 : tern_map_words(tern_map_item_key_bytes(head->what));
-    words[VALUE] = follows && !bare ? tern_map_words(head->bytes) : 0;
+    words[VALUE] = (puts || modifies) && !bare ? tern_map_words(head->bytes) : 0;
     words[DESCRIPTOR] = bare && puts ? descriptor : 0;
     words[EXPECTED] = kind == TERN_OP_REPLACE ? descriptor : 0;
     return puts || kind == TERN_OP_FIND || (kind == TERN_OP_ERASE && bare) ||
-           (kind == TERN_OP_MODIFY && !bare) ||
-           (kind == TERN_OP_ADD && !bare && head->bytes == sizeof(uint64_t));
+           (modifies && !bare && (number == 0 || head->bytes == number));
 }
 
 /* What the item has to store, from the words behind its head. */
@@ -82,13 +65,18 @@ static void item_take_value(const tern_map_item_head *head, const uint64_t *at,
     m->d.words[0] = tern_map_lengths(m->key.size, head->bytes);
     if (m->complete)
         tern_read_once(m->d.words, at, 8 * words[DESCRIPTOR]);
-    if (m->op.kind == TERN_OP_ADD)
-        m->op.number = *value;
     if (m->op.kind == TERN_OP_MODIFY)
         m->info = (tern_map_modify_info){.argument = value, .argument_bytes = head->bytes};
     if (words[EXPECTED] > 0)
         tern_read_once(m->expected.words, value + words[VALUE] + words[DESCRIPTOR],
                        8 * words[EXPECTED]);
+}
+
+static void item_take_number(tern_op_kind kind, const uint64_t *value, tern_worker *worker,
+                             const tern_map *map, tern_map_op *m) {
+    uint64_t number[2] = {0};
+    tern_read_once(number, value, tern_map_number_bytes(kind));
+    tern_map_op_init_number(m, kind, worker, map, number[0], number[1]);
 }
 
 tern_status tern_map_items_next(tern_map_items *items, tern_worker *worker, tern_map_op *m) {
@@ -107,13 +95,18 @@ tern_status tern_map_items_next(tern_map_items *items, tern_worker *worker, tern
     const uint64_t *at = items->at + before;
     const tern_op_kind kind = tern_map_item_kind(head.what);
     const bool bare = (head.what & TERN_MAP_ITEM_BARE) != 0;
-    const tern_status status = tern_map_item_key(map, &head, bare ? NULL : at, &m->key);
+    const tern_status status = item_key(map, &head, bare ? NULL : at, &m->key);
     if (status != TERN_OK)
         return status;
-    tern_map_op_init(m, kind, worker, map,
-                     kind == TERN_OP_FIND || kind == TERN_OP_ERASE ? TERN_READ_WRITE
-                                                                   : TERN_WRITE_ONLY);
-    item_take_value(&head, at, part, m);
+    if (tern_map_number_bytes(kind) > 0) {
+        item_take_number(kind, at + part[KEY], worker, map, m);
+    } else {
+        tern_map_op_init(m, kind, worker, map,
+                         tern_map_op_puts(kind) ? TERN_WRITE_ONLY : TERN_READ_WRITE);
+        item_take_value(&head, at, part, m);
+    }
+    m->served = true;
+    m->value_bytes = 0;
     items->at += words;
     items->words -= words;
     return TERN_OK;

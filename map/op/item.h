@@ -2,8 +2,8 @@
 #define TERN_MAP_OP_ITEM_H
 
 /*
- * Ops in a message: one, or the many of a batch (hashtable/batch/scatter.h), each as an item. The
- * sizes of items differ. An item, in 8-byte words:
+ * Ops in a message: one, or the many of a batch (message.h), each as an item. The sizes of items
+ * differ. An item, in 8-byte words:
  *
  *     0    fingerprint, two words
  *     2    seed
@@ -11,10 +11,11 @@
  *          (32-63)
  *     4..  key, padded with zeros; value, padded with zeros
  *
- * The value of an add is the number to add, 8 bytes, and that of a MODIFY its argument. A find says
- * in the place of its value's bytes how much room the caller has, and no value follows. A bare item
- * has neither key nor value: a bare change has its descriptor in their place, which an erase does
- * not need. Behind the item of a REPLACE follows the descriptor that it replaces.
+ * The value of an add is the number to add, 8 bytes, that of a compare-and-swap the expected and
+ * the desired number, and that of a MODIFY its argument. A find says in the place of its value's
+ * bytes how much room the caller has, and no value follows. A bare item has neither key nor value:
+ * a bare change has its descriptor in their place, which an erase does not need. Behind the item of
+ * a REPLACE follows the descriptor that it replaces.
  */
 
 #include "hashtable/batch/scatter.h"
@@ -67,18 +68,9 @@ typedef struct tern_map_items {
     size_t words;
 } tern_map_items;
 
-/* In a handler: the map of a message, and its items, of which there may be so many bytes at most.
- * TERN_ERR_STATE: there is no such map. */
-tern_status tern_map_items_of(tern_call_info *call, const void *message, size_t bytes, size_t most,
-                              tern_map **map, tern_map_items *items);
-
-/* The key of an item; bytes: where they lie, or NULL. TERN_ERR_ARGUMENT: it is another rank's. */
-tern_status tern_map_item_key(const tern_map *map, const tern_map_item_head *head,
-                              const void *bytes, tern_map_key *key);
-
-/* Reads the next item. [out] m: the op that it asks for. Key and value lie in the message; the key
- * has no bytes if the item is bare; m->room is that of the caller; m->op.number is what is added;
- * of a MODIFY m has inserts and the argument.
+/* At the owner: reads the next item. [out] m: the op that it asks for. Key and value lie in the
+ * message; the key has no bytes if the item is bare; m->room is that of the caller; of a MODIFY m
+ * has inserts and the argument.
  * TERN_ERR_ARGUMENT: it is no whole item, or belongs elsewhere. */
 tern_status tern_map_items_next(tern_map_items *items, tern_worker *worker, tern_map_op *m);
 

@@ -1,19 +1,19 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "base/process.h"
-#include "hashtable/near/scratch.h"
 #include "map/op/message.h"
 #include "src/progress/progress.h"
 #include "src/progress/wait.h"
 
 /*
- * A modification finds the value, runs the modifier on a copy, and puts the copy in place of the
+ * A modification finds the value, makes a new one of a copy, and puts that in place of the
  * descriptor that it has found, by a REPLACE, or, if it has found none, inserts it as a new key.
  * Either fails if another operation has changed the key meanwhile: then everything is done again.
+ * The new value of a MODIFY is what the program's modifier makes; that of an ADD or a COMPARE_SWAP
+ * is a number.
  *
  * Why no change is lost, and no block: the put compares the descriptor while the bucket is locked,
- * so the value that is replaced is the one that the modifier has worked on. The one put that
+ * so the value that is replaced is the one that the new one was made of. The one put that
  * replaces a descriptor is told of its block, and gives the block back. A put that loses has made a
  * block that no descriptor names, and gives back that one.
  *
@@ -50,20 +50,20 @@ tern_status tern_map_resize(tern_map_modify_info *info, size_t bytes) {
     return TERN_OK;
 }
 
-/* Puts what the modifier has made. [out] lost: another operation was faster. */
-static tern_status modify_put(tern_map_op *m, bool *lost) {
-    const bool existed = m->info.existed != 0;
+/* Puts the new value. [out] lost: another operation was faster. */
+static tern_status modify_put(tern_map_op *m, bool existed, const void *value, size_t bytes,
+                              bool *lost) {
     const size_t words = 8 * tern_map_descriptor_words(m->map);
     if (existed)
         memcpy(m->expected.words, m->d.words, words);
     tern_map_op_again(m, existed ? TERN_OP_REPLACE : TERN_OP_INSERT_NEW);
-    tern_map_op_give(m, m->info.value, m->info.value_bytes);
-    m->at_hand = !m->served && tern_map_in_handler(m->info.worker);
+    tern_map_op_give(m, value, bytes);
+    m->at_hand = !m->served && tern_map_in_handler(tern_map_op_worker(m));
     *lost = false;
     if (existed && tern_map_descriptor_is_small(m->map, m->d.words)) {
-        tern_map_descriptor_make(m->map, &m->key, m->given, m->info.value_bytes, &m->d);
+        tern_map_descriptor_make(m->map, &m->key, value, bytes, &m->d);
         m->complete = true;
-        if (memcmp(m->d.words, m->expected.words, words) == 0) /* a modifier that only looks */
+        if (memcmp(m->d.words, m->expected.words, words) == 0) /* what only looks */
             return TERN_OK;
     }
     tern_status status = tern_map_op_run(m);
@@ -86,12 +86,40 @@ static tern_status modify_doubt(tern_map_op *m, bool *lost) {
     return status;
 }
 
+/* Has the program's function make a value of value_bytes at m->value. */
+static tern_status modify_by_program(tern_map_op *m, bool existed) {
+    tern_map_modify_info *info = &m->info;
+    info->existed = existed;
+    info->value = m->value;
+    info->value_bytes = m->value_bytes;
+    info->result_bytes = 0;
+    const tern_status status = m->modifier.function(info);
+    if (status == TERN_OK && info->result_bytes > TERN_MAP_MODIFY_RESULT_MAX)
+        return tern_fail(TERN_ERR_RANGE, "a modifier's result has %zu bytes; %u are allowed",
+                         info->result_bytes, TERN_MAP_MODIFY_RESULT_MAX);
+    return status;
+}
+
+/* [out] after: the number that is to take the place of that at m->value. */
+static tern_status modify_number(tern_map_op *m, bool existed, uint64_t *after) {
+    m->before = 0;
+    if (existed && m->value_bytes != sizeof m->before)
+        return tern_fail(TERN_ERR_RANGE, "the value has %zu bytes; a number has %zu",
+                         m->value_bytes, sizeof m->before);
+    if (existed)
+        memcpy(&m->before, m->value, sizeof m->before);
+    *after = m->asked == TERN_OP_ADD     ? m->before + m->number[0]
+             : m->before == m->number[0] ? m->number[1]
+                                         : m->before;
+    return TERN_OK;
+}
+
 /* Tries once. [out] lost: another operation was faster, and nothing has changed. */
 static tern_status modify_try(tern_map_op *m, bool *lost) {
     *lost = false;
     tern_map_op_again(m, TERN_OP_FIND);
     m->allocates = true;
-    m->at_hand = tern_map_in_handler(m->info.worker);
+    m->at_hand = tern_map_in_handler(tern_map_op_worker(m));
     tern_status status = tern_map_op_run(m);
     /* To a put the other key is there, so that it would be tried again for ever. */
     if (status == TERN_ERR_NOT_FOUND && m->is_other)
@@ -100,21 +128,26 @@ static tern_status modify_try(tern_map_op *m, bool *lost) {
         return modify_doubt(m, lost);
     if ((status != TERN_OK && status != TERN_ERR_NOT_FOUND) || m->is_far)
         return status;
-    m->info.existed = status == TERN_OK;
-    m->info.value = m->value;
-    m->info.value_bytes = m->info.existed ? m->value_bytes : 0;
-    m->info.result_bytes = 0;
-    status = m->modifier.function(&m->info);
-    if (status == TERN_OK && m->info.result_bytes > TERN_MAP_MODIFY_RESULT_MAX)
-        status = tern_fail(TERN_ERR_RANGE, "a modifier's result has %zu bytes; %u are allowed",
-                           m->info.result_bytes, TERN_MAP_MODIFY_RESULT_MAX);
-    return status == TERN_OK ? modify_put(m, lost) : status;
+    const bool existed = status == TERN_OK;
+    uint64_t number;
+    m->value_bytes = existed ? m->value_bytes : 0;
+    if (m->asked == TERN_OP_MODIFY) {
+        status = modify_by_program(m, existed);
+        if (status == TERN_OK)
+            status = modify_put(m, existed, m->info.value, m->info.value_bytes, lost);
+    } else {
+        status = modify_number(m, existed, &number);
+        if (status == TERN_OK)
+            status = modify_put(m, existed, &number, sizeof number, lost);
+    }
+    m->existed = existed;
+    return status;
 }
 
 /* Modifies it here: a handler tries once, and others until nobody comes between. */
 static tern_status modify_here(tern_map_op *m) {
     uint64_t room[MODIFY_ROOM / 8];
-    tern_worker *worker = m->info.worker;
+    tern_worker *worker = tern_map_op_worker(m);
     const bool waits = !tern_map_in_handler(worker);
     tern_wait_state wait = TERN_WAIT_IN("tern_map_modify");
     bool lost;
@@ -138,113 +171,12 @@ static tern_status modify_here(tern_map_op *m) {
     return status;
 }
 
-/* ---- By call ---- */
-
-/* An answer: this, and the result. */
-typedef struct modify_reply {
-    uint64_t outcome;
-    tern_ptr old; /* the block that the caller has to give back */
-} modify_reply;
-
-enum { OUTCOME_NEW, OUTCOME_EXISTED, OUTCOME_FAR /* nothing was done: the block is far */ };
-
-_Static_assert(sizeof(modify_reply) + TERN_MAP_MODIFY_RESULT_MAX == TERN_RESULT_MAX,
-               "a modifier's result fits an answer");
-
-tern_status tern_map_run_modifier(tern_call_info *call, const void *message, size_t bytes,
-                                  tern_map_modify_function function) {
-    tern_map *map;
-    tern_map_items items;
-    tern_map_op m;
-    tern_status status = tern_map_items_of(call, message, bytes, SIZE_MAX, &map, &items);
-    if (status == TERN_OK)
-        status = tern_map_items_next(&items, call->worker, &m);
-    if (status == TERN_OK && (items.words > 0 || m.op.kind != TERN_OP_MODIFY))
-        status =
-            tern_fail(TERN_ERR_ARGUMENT, "a message of %zu bytes modifies nothing here", bytes);
-    if (status != TERN_OK)
-        return status;
-    modify_reply *reply = call->result;
-    const tern_map_modifier modifier = {.function = function};
-    tern_map_op_init_modify(&m, call->worker, map, &modifier, m.inserts, m.info.argument,
-                            m.info.argument_bytes, reply + 1, TERN_MAP_MODIFY_RESULT_MAX);
-    m.info.origin = call->origin;
-    m.info.user = call->user;
-    m.served = true;
-    status = tern_map_op_run(&m);
-    if (status != TERN_OK)
-        return status;
-    *reply = (modify_reply){m.is_far              ? OUTCOME_FAR
-                            : m.info.existed != 0 ? OUTCOME_EXISTED
-                                                  : OUTCOME_NEW,
-                            tern_map_free_own(call->worker, map, m.old)};
-    call->result_bytes = sizeof *reply + (m.is_far ? 0 : m.info.result_bytes);
-    return TERN_OK;
-}
-
-bool tern_map_op_is_asked(const tern_map_op *m) {
-    const size_t most = tern_call_room(m->map->context);
-    return m->info.argument_bytes <= most &&
-           sizeof(tern_piece_head) + 8 * tern_map_item_words(m->key.size, m->info.argument_bytes) <=
-               most;
-}
-
-static tern_status ask_send(tern_map_op *m) {
-    const tern_map_modify_info *info = &m->info;
-    const tern_hashtable *table = m->map->table;
-    const tern_worker_id application = {m->owner, table->part[m->owner].worker};
-    const size_t bytes =
-        sizeof(tern_piece_head) + 8 * tern_map_item_words(m->key.size, info->argument_bytes);
-    tern_scratch room;
-    uint64_t *message = tern_scratch_take(&room, bytes);
-    if (message == NULL)
-        return TERN_ERR_MEMORY;
-    const tern_piece_head head = {.head = tern_table_head_to(table)};
-    memcpy(message, &head, sizeof head);
-    (void)tern_map_item_write(
-        message + sizeof head / 8,
-        TERN_MAP_ITEM(TERN_OP_MODIFY) | (m->inserts ? TERN_MAP_ITEM_INSERTS : 0), &m->key,
-        (uint32_t)info->argument_bytes, info->argument, info->argument_bytes);
-    m->under_way = (tern_request){0};
-    const tern_status status = tern_call_start(
-        info->worker,
-        m->modifier.any_thread != 0 ? tern_table_worker(table, m->owner) : application,
-        m->modifier.call, message, bytes, m->reply, sizeof m->reply, &m->under_way);
-    tern_scratch_free(&room);
-    return status;
-}
-
-/* Takes the owner's answer. */
-static tern_status ask_take(tern_map_op *m) {
-    modify_reply reply;
-    memcpy(&reply, m->reply, sizeof reply);
-    if (m->got < sizeof reply || m->got - sizeof reply > m->result_room ||
-        reply.outcome > OUTCOME_FAR)
-        return tern_map_message_is_wrong(m);
-    m->is_far = reply.outcome == OUTCOME_FAR;
-    m->old = reply.old;
-    m->info.existed = reply.outcome == OUTCOME_EXISTED;
-    m->info.result_bytes = m->got - sizeof reply;
-    if (m->info.result_bytes > 0)
-        memcpy(m->info.result, m->reply + sizeof reply / 8, m->info.result_bytes);
-    return TERN_OK;
-}
-
-/* ---- Steps ---- */
-
-/* by_call: the owner runs the modifier. calls: find and put go by call if this rank runs it. */
-tern_status tern_map_op_ask(tern_map_op *m) {
-    m->calls = m->by_call;
-    m->by_call = m->calls && tern_map_op_is_asked(m);
-    return m->by_call ? ask_send(m) : TERN_OK;
-}
-
 tern_status tern_map_op_modify(tern_map_op *m, tern_status status) {
     if (status == TERN_OK && m->by_call)
-        status = ask_take(m);
+        status = tern_map_message_changed(m);
     if (status == TERN_OK && (!m->by_call || m->is_far))
         status = modify_here(m);
-    m->op.kind = TERN_OP_MODIFY;
+    m->op.kind = m->asked;
     if (status == TERN_OK && m->is_far && !m->served)
         return tern_fail(TERN_ERR_STATE,
                          "the value lies on another node, and a handler cannot wait for it");

@@ -81,9 +81,9 @@ TERN_ALWAYS_INLINE tern_status map_op_store(tern_map_op *m) {
 }
 
 TERN_ALWAYS_INLINE tern_status map_op_begin(tern_map_op *m) {
-    const bool stores = m->op.kind != TERN_OP_FIND && m->op.kind != TERN_OP_ERASE;
     tern_status status = TERN_OK;
-    if (stores && !m->complete && !(m->by_call && tern_map_message_has_value(m)))
+    if (tern_map_op_puts((tern_op_kind)m->op.kind) && !m->complete &&
+        !(m->by_call && tern_map_message_has_value(m)))
         status = map_op_store(m);
     if (status != TERN_OK)
         return status;
@@ -92,8 +92,14 @@ TERN_ALWAYS_INLINE tern_status map_op_begin(tern_map_op *m) {
 
 tern_status tern_map_op_begin(tern_map_op *m) { return map_op_begin(m); }
 
+/* by_call of what modifies: the owner does it, if a ring takes the message. calls: if this rank
+ * does it, find and put go by call. */
 TERN_ALWAYS_INLINE tern_status map_op_first(tern_map_op *m) {
-    return m->op.kind == TERN_OP_MODIFY ? tern_map_op_ask(m) : map_op_begin(m);
+    if (!tern_map_op_modifies((tern_op_kind)m->op.kind))
+        return map_op_begin(m);
+    m->calls = m->by_call;
+    m->by_call = m->calls && tern_map_message_fits(m);
+    return m->by_call ? tern_map_message_send(m) : TERN_OK;
 }
 
 tern_status tern_map_op_await(tern_map_op *m) {
@@ -150,9 +156,9 @@ TERN_ALWAYS_INLINE tern_status map_op_change(tern_map_op *m, tern_status status)
 /* ---- To the end ---- */
 
 TERN_ALWAYS_INLINE tern_status map_op_rest(tern_map_op *m, tern_status status) {
-    return m->op.kind == TERN_OP_FIND     ? tern_map_op_find(m, status)
-           : m->op.kind == TERN_OP_MODIFY ? tern_map_op_modify(m, status)
-                                          : map_op_change(m, status);
+    return m->op.kind == TERN_OP_FIND                       ? tern_map_op_find(m, status)
+           : tern_map_op_modifies((tern_op_kind)m->op.kind) ? tern_map_op_modify(m, status)
+                                                            : map_op_change(m, status);
 }
 
 tern_status tern_map_op_run(tern_map_op *m) {

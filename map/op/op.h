@@ -14,7 +14,8 @@
  *     end      a change gives its own block back if its descriptor was not stored. The block that
  *              it has replaced is in old, and its caller gives that back
  *
- * A MODIFY is a find, the modifier, and a REPLACE or INSERT_NEW, on the same op (modify.c).
+ * A MODIFY, an ADD and a COMPARE_SWAP are a find, a new value, and a REPLACE or INSERT_NEW, on the
+ * same op (modify.c).
  *
  * Blocking is tern_map_op_run. A request is tern_map_op_start, tern_map_op_step in progress, and
  * tern_map_op_end in the wait: while the table's op, the call or the get of a block is under way,
@@ -34,32 +35,38 @@
 /* Its caller owns its memory, which does not move until it is done. */
 typedef struct tern_map_op {
     tern_op_hook hook; /* first: sees the descriptor that is replaced or erased */
-    tern_op op; /* FIND, INSERT, INSERT_NEW, REPLACE, ERASE or MODIFY, of which the table knows
-                   all but the last; its key is the fingerprint */
+    tern_op op; /* FIND, INSERT, INSERT_NEW, REPLACE and ERASE are the table's; a MODIFY, an ADD and
+                   a COMPARE_SWAP are made of these. Its key is the fingerprint */
     /* Arguments. */
     tern_map_key key; /* set before tern_map_op_init; its bytes stay until the op is done */
     const tern_map *map;
     uint32_t owner;
     bool by_call;
-    bool at_hand;  /* a find leaves a block that load and store do not reach to its caller; a change
-                      replaces no block of another rank: TERN_ERR_STATE */
-    bool complete; /* d is the whole descriptor, and its block, if it names one, is there */
-    bool allocates;    /* a find whose value has too little room gets memory */
-    const void *given; /* the value that a change stores, if d is not complete */
-    void *value;       /* [out] of a find: room for so many bytes */
+    bool at_hand; /* a find leaves a block that load and store do not reach to its caller; a change
+                     replaces no block of another rank: TERN_ERR_STATE */
+    /* Of what puts. */
+    bool complete;     /* d is the whole descriptor, and its block, if it names one, is there */
+    const void *given; /* the value, if d is not complete */
+    /* Of a find. */
+    bool allocates; /* a value that has too little room gets memory */
+    void *value;    /* [out] room for so many bytes */
     size_t room;
     void *allocated; /* which is this, or NULL; the caller gives it to free */
-    /* Of a MODIFY: what the function sees, with argument and room for a result; */
+    /* Of what modifies. */
+    uint8_t asked;      /* its kind, while op.kind is that of a step */
+    bool inserts;       /* a key that is not there is new */
+    bool served;        /* the op is another rank's, and this one is the owner */
+    bool calls;         /* find and put go by call */
+    uint64_t number[2]; /* what an ADD adds; what a COMPARE_SWAP expects and desires */
+    uint64_t before;    /* [out] the number that was there */
+    /* What the function of a MODIFY sees, with argument and room for a result. */
     tern_map_modify_info info;
     size_t result_room;
     tern_map_modifier modifier;
-    bool inserts; /* a key that is not there is new */
-    bool served;  /* the op is another rank's, and this one is the owner */
-    bool calls;   /* find and put go by call */
     /* What came of it. */
     bool existed;  /* of a change: the key was there; of a REPLACE: and its value was replaced */
     bool is_other; /* a find met another key with this one's fingerprint: TERN_ERR_NOT_FOUND */
-    bool is_far;   /* at_hand, and the block is far: the value was not read */
+    bool is_far;   /* at_hand, and the block is far: the value was not read, and nothing changed */
     size_t value_bytes;
     tern_ptr old; /* the block that was replaced, or TERN_NULL */
     /* Under way. */
@@ -78,6 +85,23 @@ typedef struct tern_map_op {
     size_t got;                   /* bytes of the answer to a call, */
     uint64_t reply[TERN_RESULT_MAX / 8];
 } tern_map_op;
+
+/* Whether an op of this kind puts a value that it is given. */
+static inline bool tern_map_op_puts(tern_op_kind kind) {
+    return kind == TERN_OP_INSERT || kind == TERN_OP_INSERT_NEW || kind == TERN_OP_REPLACE;
+}
+
+/* Bytes of the numbers that an op of this kind is given. */
+static inline size_t tern_map_number_bytes(tern_op_kind kind) {
+    return kind == TERN_OP_ADD            ? sizeof(uint64_t)
+           : kind == TERN_OP_COMPARE_SWAP ? 2 * sizeof(uint64_t)
+                                          : 0;
+}
+
+/* Whether an op of this kind makes its value of the one that is there. */
+static inline bool tern_map_op_modifies(tern_op_kind kind) {
+    return kind == TERN_OP_MODIFY || tern_map_number_bytes(kind) > 0;
+}
 
 static inline tern_worker *tern_map_op_worker(const tern_map_op *m) { return m->op.probe.worker; }
 
@@ -124,12 +148,30 @@ static inline void tern_map_op_again(tern_map_op *m, tern_op_kind kind) {
     m->by_call = by_call;
 }
 
-/* A modification. The caller sets by_call, and of info what the function is to see of its call. */
+/* A modification of any kind. The caller sets by_call. */
+static inline void tern_map_op_init_asked(tern_map_op *m, tern_op_kind kind, tern_worker *worker,
+                                          const tern_map *map, bool inserts) {
+    tern_map_op_init(m, kind, worker, map, TERN_READ_WRITE);
+    m->asked = (uint8_t)kind;
+    m->inserts = inserts;
+    m->served = false;
+}
+
+/* An ADD of number, or a COMPARE_SWAP. */
+static inline void tern_map_op_init_number(tern_map_op *m, tern_op_kind kind, tern_worker *worker,
+                                           const tern_map *map, uint64_t number, uint64_t desired) {
+    tern_map_op_init_asked(m, kind, worker, map, kind == TERN_OP_ADD);
+    m->number[0] = number;
+    m->number[1] = desired;
+    m->before = 0;
+}
+
+/* A MODIFY. The caller sets of info what the function is to see of its call. */
 static inline void tern_map_op_init_modify(tern_map_op *m, tern_worker *worker, const tern_map *map,
                                            const tern_map_modifier *modifier, bool inserts,
                                            const void *argument, size_t bytes, void *result,
                                            size_t result_room) {
-    tern_map_op_init(m, TERN_OP_MODIFY, worker, map, TERN_READ_WRITE);
+    tern_map_op_init_asked(m, TERN_OP_MODIFY, worker, map, inserts);
     m->info = (tern_map_modify_info){.worker = worker,
                                      .origin = tern_worker_self(worker),
                                      .key = m->key.bytes,
@@ -139,8 +181,6 @@ static inline void tern_map_op_init_modify(tern_map_op *m, tern_worker *worker, 
                                      .result = result,
                                      .user = modifier->call != NULL ? modifier->call->user : NULL};
     m->modifier = *modifier;
-    m->inserts = inserts;
-    m->served = false;
     m->result_room = result_room;
 }
 
@@ -168,6 +208,9 @@ tern_status tern_map_op_allocate(tern_map_op *m, size_t bytes);
 /* What it means that the map holds another key with this one's fingerprint: TERN_ERR_EXISTS. */
 tern_status tern_map_fingerprints_meet(const tern_map_key *key);
 
+/* map/modify.c: the whole of a modification whose key and arguments are right. */
+tern_status tern_map_modify_run(tern_map_op *m, tern_flags flags, const char *name);
+
 /* ---- What the files of this folder share. ---- */
 
 /* Has the table's op or a call do the first step: done, or under way if it is a call or the op
@@ -179,11 +222,7 @@ tern_status tern_map_op_await(tern_map_op *m);
 /* find.c: the steps behind the first look, whose outcome is status. */
 tern_status tern_map_op_find(tern_map_op *m, tern_status status);
 
-/* modify.c: whether a ring takes the message that asks the owner to modify. */
-bool tern_map_op_is_asked(const tern_map_op *m);
-/* Asks the owner to run the modifier, if it is to and a ring takes the message. */
-tern_status tern_map_op_ask(tern_map_op *m);
-/* The steps behind that, whose outcome is status. */
+/* modify.c: the steps behind the owner's answer, whose outcome is status, or all of them. */
 tern_status tern_map_op_modify(tern_map_op *m, tern_status status);
 
 #endif

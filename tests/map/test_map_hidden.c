@@ -6,7 +6,6 @@
 #include "map_tools.h"
 
 #include "hashtable/bucket.h"
-#include "hostile.h"
 #include "map/op/message.h"
 
 static const tern_flags ways[] = {TERN_BY_RMA, TERN_BY_CALL};
@@ -287,52 +286,6 @@ static void a_state_is_wrong(bool erased) {
 static void a_live_key_is_called_erased(void) { a_state_is_wrong(false); }
 static void an_erased_key_is_called_live(void) { a_state_is_wrong(true); }
 
-/* Items that no rank sends. Each is refused, and the map goes on. */
-static void items_are_wrong(void) {
-    static const struct {
-        const char *function;
-        tern_op_kind kind;
-        uint32_t flags, bytes; /* bytes: of a value that does not follow */
-    } wrong[] = {
-        {"tern_map_on_finds", TERN_OP_FIND, TERN_MAP_ITEM_BARE, 8},
-        {"tern_map_on_finds", TERN_OP_ERASE, TERN_MAP_ITEM_BARE, 0},
-        {"tern_map_on_finds", (tern_op_kind)99, 0, 0},
-        {"tern_map_on_changes", TERN_OP_INSERT, TERN_MAP_ITEM_BARE, 0},
-        {"tern_map_on_changes", TERN_OP_INSERT, 0, 1 << 20},
-        {"tern_map_on_changes", TERN_OP_FIND, 0, 0},
-        {"tern_map_on_op", TERN_OP_MODIFY, 0, 0},
-        {"tern_map_on_add_by_call", TERN_OP_MODIFY, 0, 0},
-        {"tern_map_on_compare_swap_by_call", TERN_OP_MODIFY, 0, 0},
-    };
-    fixture f;
-    if (!fixture_enter(&f))
-        return;
-    tern_map *map = make(&f);
-    const uint64_t number = number_of(&f, map, 1), seven = 7;
-    const uint32_t owner = tern_map_owner(map, &number, 8);
-    uint64_t value = 0;
-    size_t got = 0;
-    EXPECT_OK(tern_map_insert(f.worker, map, &number, 8, &seven, 8, 0, NULL));
-    const tern_map_key key = key_of(map, &number);
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        const tern_function function = function_of(f.context, wrong[i].function);
-        uint64_t words[32] = {0}, result[16];
-        const tern_piece_head head = {.head = tern_table_head_to(map->table)};
-        memcpy(words, &head, sizeof head);
-        const uint64_t *last = tern_map_item_write(words + sizeof head / 8,
-                                                   TERN_MAP_ITEM(wrong[i].kind) | wrong[i].flags,
-                                                   &key, wrong[i].bytes, NULL, 0);
-        if ((wrong[i].flags & TERN_MAP_ITEM_BARE) != 0)
-            last += tern_map_descriptor_words(map);
-        EXPECT(TERN_ERR_ARGUMENT,
-               tern_call_return(f.worker, (tern_worker_id){owner, 0}, &function, words,
-                                8 * (size_t)(last - words), result, sizeof result, NULL));
-    }
-    EXPECT_OK(tern_map_find(f.worker, map, &number, 8, 0, &value, sizeof value, &got));
-    CU_ASSERT_EQUAL(value, seven);
-    end(&f, map);
-}
-
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"fingerprints_meet", fingerprints_meet},
@@ -342,7 +295,6 @@ int main(int argc, char **argv) {
         {"a_table_is_no_map", a_table_is_no_map},
         {"a_live_key_is_called_erased", a_live_key_is_called_erased},
         {"an_erased_key_is_called_live", an_erased_key_is_called_live},
-        {"items_are_wrong", items_are_wrong},
     };
     return tern_test_main(argc, argv, "map_hidden", tests, sizeof tests / sizeof tests[0]);
 }
