@@ -4,6 +4,7 @@
 
 #include "hashtable/op/pool.h"
 #include "map/op/message.h"
+#include "rpc/call/await.h"
 #include "src/progress/progress.h"
 
 tern_status tern_map_fingerprints_meet(const tern_map_key *key) {
@@ -41,14 +42,16 @@ static tern_status map_op_see(tern_op_hook *hook, const uint64_t *d, uint64_t *n
     return TERN_OK;
 }
 
-/* Whether a change that came to this status may have been done: it went to another node, or by a
- * call that was sent, and its message, or the answer, is lost. Then the descriptor may be there,
- * and its block has to stay. */
+/* Whether a change that came to this status may have been done: it went to another node and is
+ * lost, or it went by a call to which no answer has come, or one that is no answer. Then the
+ * descriptor may be there, and its block has to stay. */
 static bool map_op_is_uncertain(const tern_map_op *m, tern_status status) {
-    const bool left = m->by_call ? m->sent : m->map->table->part[m->owner].near == NULL;
-    return left &&
-           (status == TERN_ERR_PEER || status == TERN_ERR_NETWORK || status == TERN_ERR_MPI ||
-            status == TERN_ERR_SYSTEM || status == TERN_ERR_MISMATCH);
+    const bool lost = status == TERN_ERR_SYSTEM || status == TERN_ERR_MISMATCH;
+    if (m->by_call)
+        return m->sent && (lost || !tern_answer_came(&m->under_way));
+    return m->map->table->part[m->owner].near == NULL &&
+           (lost || status == TERN_ERR_PEER || status == TERN_ERR_NETWORK ||
+            status == TERN_ERR_MPI);
 }
 
 /* ---- The first steps ---- */

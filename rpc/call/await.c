@@ -110,8 +110,9 @@ static tern_status answer_take(tern_worker *worker, const tern_answer *answer, v
     return status;
 }
 
+/* [out] came: whether the outcome is the other rank's. */
 static tern_status answer_wait(tern_worker *worker, const tern_answer *answer, void *result,
-                               size_t capacity, size_t *result_bytes) {
+                               size_t capacity, size_t *result_bytes, bool *came) {
     const tern_return_address back = address_of(answer);
     const uint32_t rank = tern_rank_of(worker->context, answer->target);
     tern_wait_state wait = TERN_WAIT_FOR("the result of", answer_function(worker, answer), 0);
@@ -121,6 +122,7 @@ static tern_status answer_wait(tern_worker *worker, const tern_answer *answer, v
     while (status == TERN_OK && !tern_reply_arrived(worker, &back))
         status =
             tern_answer_round(worker, &wait, tern_call_round(worker), rank, answer->target, &back);
+    *came = status == TERN_OK;
     if (status == TERN_OK)
         return answer_take(worker, answer, result, capacity, result_bytes);
     answer_give_up(worker, answer);
@@ -128,16 +130,23 @@ static tern_status answer_wait(tern_worker *worker, const tern_answer *answer, v
 }
 
 /* What is waited for is the function's, which was called before. */
-tern_status tern_answer_wait(tern_worker *worker, const tern_answer *answer, void *result,
-                             size_t capacity, size_t *result_bytes) {
+static tern_status answer_wait_profiled(tern_worker *worker, const tern_answer *answer,
+                                        void *result, size_t capacity, size_t *result_bytes,
+                                        bool *came) {
     tern_profile *profile = worker->profile;
     if (__builtin_expect(profile == NULL, 1) || answer->cell >= TERN_PROFILE_ANSWERS)
-        return answer_wait(worker, answer, result, capacity, result_bytes);
+        return answer_wait(worker, answer, result, capacity, result_bytes, came);
     const uint32_t outer = profile->function;
     profile->function = profile->answer[answer->cell];
-    const tern_status status = answer_wait(worker, answer, result, capacity, result_bytes);
+    const tern_status status = answer_wait(worker, answer, result, capacity, result_bytes, came);
     profile->function = outer;
     return status;
+}
+
+tern_status tern_answer_wait(tern_worker *worker, const tern_answer *answer, void *result,
+                             size_t capacity, size_t *result_bytes) {
+    bool came;
+    return answer_wait_profiled(worker, answer, result, capacity, result_bytes, &came);
 }
 
 tern_status tern_answer_check_size(tern_status status, size_t got, size_t wanted) {
@@ -152,7 +161,7 @@ tern_status tern_answer_check_size(tern_status status, size_t got, size_t wanted
 enum { FLAGS = 2 };
 enum {
     EXACT = 1, /* less than it has room for is an error */
-    FAILED = 2 /* a look has found that no answer will come */
+    FAILED = 2 /* a look has found that no answer will come, or none has come */
 };
 
 static tern_answer answer_of(const tern_request *request) {
@@ -206,9 +215,15 @@ static bool answer_request_look(tern_worker *worker, tern_request *request) {
 static tern_status answer_request_wait(tern_worker *worker, tern_request *request) {
     const tern_answer answer = answer_of(request);
     size_t bytes = 0;
-    tern_status status = tern_answer_wait(worker, &answer, request->to, request->room, &bytes);
+    bool came;
+    tern_status status =
+        answer_wait_profiled(worker, &answer, request->to, request->room, &bytes, &came);
+    request->own[FLAGS] &= EXACT;
+    request->own[FLAGS] |= came ? 0 : FAILED;
     return answer_end(request, status, bytes);
 }
+
+bool tern_answer_came(const tern_request *request) { return (request->own[FLAGS] & FAILED) == 0; }
 
 const tern_request_kind tern_answer_kind = {answer_request_look, answer_request_wait, NULL};
 

@@ -35,6 +35,9 @@ tern_status tern_answer_check_request(const void *result, size_t capacity,
 /* Makes a request of an answer under way; as tern_call_start. */
 void tern_answer_request(tern_worker *worker, const tern_answer *answer, void *result,
                          size_t capacity, tern_request *request);
+/* Of a call that was waited for: whether its outcome is the other rank's. If not, nobody knows
+ * whether the function has run. */
+bool tern_answer_came(const tern_request *request);
 /* From now on a result of less bytes than the request has room for is an error. */
 void tern_answer_request_all(tern_request *request);
 

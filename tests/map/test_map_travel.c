@@ -404,6 +404,41 @@ static void replies_to_one_are_checked(void) {
     fixture_close(&f);
 }
 
+static tern_status refuse(tern_call_info *call, const void *asked, size_t bytes) {
+    (void)asked;
+    (void)bytes;
+    return tern_call_fail(call, TERN_ERR_PEER, "no");
+}
+
+/* An owner that says why it has not done a change has not done it: the block that its caller has
+ * made is given back, whatever the reason. */
+static void refused_blocks_come_back(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = make(&f);
+    const size_t bytes = tern_context_config(f.context)->ring_size; /* no ring takes it */
+    char *value = calloc(1, bytes);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(value);
+    choose(map, OWNER, numbers, 1);
+    const size_t before = heap_at_first(&f);
+    handle_with(&f, refuse);
+    if (f.rank == f.size - 1) {
+        tern_request request = {0};
+        EXPECT(TERN_ERR_PEER,
+               tern_map_insert(f.worker, map, numbers, 8, value, bytes, TERN_BY_CALL, NULL));
+        EXPECT_DETAIL("rank 0: no");
+        CU_ASSERT_EQUAL(heap_in_use(&f), before);
+        EXPECT_OK(
+            tern_map_insert_start(f.worker, map, numbers, 8, value, bytes, TERN_BY_CALL, &request));
+        EXPECT(TERN_ERR_PEER, tern_wait(f.worker, &request));
+        CU_ASSERT_EQUAL(heap_in_use(&f), before);
+    }
+    free(value);
+    map_end(&f, map);
+    fixture_close(&f);
+}
+
 /* ---- Items that could not be done at once ---- */
 
 static uint64_t answered, deferred;
@@ -543,6 +578,7 @@ int main(int argc, char **argv) {
         {"messages_are_checked", messages_are_checked},
         {"replies_are_checked", replies_are_checked},
         {"replies_to_one_are_checked", replies_to_one_are_checked},
+        {"refused_blocks_come_back", refused_blocks_come_back},
         {"batches_go_on", batches_go_on},
         {"batches_are_answered_once", batches_are_answered_once},
     };
