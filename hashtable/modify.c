@@ -1,4 +1,4 @@
-#include "tern/hashtable_modify.h"
+#include "tern/hashtable.h"
 
 #include "base/process.h"
 #include "hashtable/call.h"

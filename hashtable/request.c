@@ -1,4 +1,4 @@
-#include "tern/hashtable_request.h"
+#include "tern/hashtable.h"
 
 #include "hashtable/batch/ask.h"
 #include "hashtable/op/begin.h"

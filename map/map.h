@@ -39,7 +39,7 @@
  */
 
 #include "hashtable/table.h"
-#include "tern/map_modify.h"
+#include "tern/map.h"
 #include "tern/transfer.h"
 
 enum {

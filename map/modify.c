@@ -1,4 +1,4 @@
-#include "tern/map_modify.h"
+#include "tern/map.h"
 
 #include "map/op/op.h"
 

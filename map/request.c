@@ -1,4 +1,4 @@
-#include "tern/map_request.h"
+#include "tern/map.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -26,7 +26,7 @@
 
 #include "rma/reply.h"
 #include "src/context.h"
-#include "tern/flags.h"
+#include "tern/container.h"
 #include "tern/model.h"
 #include "tern/status.h"
 

@@ -20,7 +20,7 @@
  */
 
 #include "queue/op.h"
-#include "tern/queue_request.h"
+#include "tern/queue.h"
 
 /* Starts an op with all its arguments, of one item: a request in its worker's pool. Where nothing
  * is in its way it is done at once. TERN_ERR_AGAIN: the line is full; TERN_ERR_MEMORY;

@@ -3,7 +3,7 @@
  * memory of the argument as the neighbour's halo row.
  *
  * The rows lie in the segment, so an archive that shares does not copy them: it refers to them, and
- * the neighbour gets them from there before the function runs (tern/call_archive.h). An archive
+ * the neighbour gets them from there before the function runs (tern/archive.h). An archive
  * that does not share holds a copy of the row; `copy` uses it, to compare the two.
  */
 #include "band.h"

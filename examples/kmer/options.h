@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <tern/flags.h>
+#include <tern/container.h>
 
 #include "error.h"
 

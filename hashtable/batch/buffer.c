@@ -1,4 +1,4 @@
-#include "tern/hashtable_buffer.h"
+#include "tern/hashtable.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "tern/hashtable_batch.h"
+#include "tern/hashtable.h"
 
 #include "hashtable/batch/ask.h"
 #include "hashtable/growth/growth.h"

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tern/hashtable_file.h"
+#include "tern/hashtable.h"
 
 enum { TERN_FILE_VERSION = 2, TERN_FILE_BLOCK = 1 << 18, TERN_FILE_BLOCK_HEAD = 16 };
 

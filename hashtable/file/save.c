@@ -1,4 +1,4 @@
-#include "tern/hashtable_file.h"
+#include "tern/hashtable.h"
 
 #include "hashtable/file/writer.h"
 #include "src/collective/collective.h"

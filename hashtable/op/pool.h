@@ -9,7 +9,7 @@
 
 #include "hashtable/op/op.h"
 #include "src/progress/request.h"
-#include "tern/hashtable_request.h"
+#include "tern/hashtable.h"
 
 /* Of operations that are ops; of those by call. */
 extern const tern_request_kind tern_op_request, tern_table_call_request;

@@ -13,22 +13,27 @@
  *
  * Everything starts at a multiple of 8. An archive written on a machine of another byte order or
  * word size is refused. Content whose place is 1 lies outside, in the next of the archive's chunks
- * (tern/chunk.h), and the archive has the item's word alone.
+ * (tern_chunk), and the archive has the item's word alone.
  *
  * Items between a begin and an end are a group: a structure in a structure, or values of a type of
- * the application's (tern/value.h). Its begin (6) has the bytes of its name in place of an element,
+ * the application's (tern_type). Its begin (6) has the bytes of its name in place of an element,
  * and is followed by a word with the bytes of what it encloses, its end (7) included, and by its
  * name.
  *
  * A writer or a reader fails once: after its first failure it returns the same status for all that
  * follows, so a row of calls can be checked at its end. One thread at a time uses it; nothing here
- * blocks or needs a context.
+ * blocks or needs a context, but for tern_call_archive and the others at the end, which take an
+ * archive along as the arguments of a call.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "tern/call.h"
+#include "tern/ptr.h"
+#include "tern/request.h"
 #include "tern/status.h"
 
 #ifdef __cplusplus
@@ -125,7 +130,7 @@ TERN_API tern_status tern_write_begin(tern_writer *writer, const char *name, uin
  * says. */
 TERN_API tern_status tern_write_end(tern_writer *writer);
 
-/* Makes the writer fail, for functions that write what they find to be wrong (tern/value.h).
+/* Makes the writer fail, for functions that write what they find to be wrong (tern_type).
  * Returns the status of its first failure. */
 TERN_API tern_status tern_writer_fail(tern_writer *writer, tern_status status);
 
@@ -237,6 +242,171 @@ TERN_API tern_status tern_read_end(tern_reader *reader);
 
 /* As tern_writer_fail. */
 TERN_API tern_status tern_reader_fail(tern_reader *reader, tern_status status);
+
+/* A type of the application's own (HPX, paper 004, section 3), described once:
+ *
+ *     static tern_status write_node(tern_writer *w, const void *value);
+ *     static tern_status read_node(tern_reader *r, void *value);
+ *     static const tern_type node = {"node", sizeof(struct node), write_node, read_node};
+ *
+ *     tern_write_values(w, &node, nodes, count);      an array; 1 for one value
+ *     tern_write_list(w, &node, first, next, NULL);   a linked list
+ *     tern_read_values(r, &node, nodes, count);       into memory that is there
+ *     tern_read_list(r, &node, add, &list);           into memory that is made one by one
+ *
+ * What was written as an array can be read as a list, and the other way round. Types without
+ * functions are copied bit by bit, an array of them at once. A function may write anything, values
+ * of its own type too, up to TERN_GROUPS_MAX inside each other, and reads just that: at least one
+ * item a value. What it returns, when it is not TERN_OK, becomes the status of the writer or
+ * reader.
+ *
+ * In the archive values are a group that has the type's name and their count; without functions the
+ * count is that of the items among which they are spread. The name is the same wherever the type is
+ * written and read; the structure and its functions stay as long as they are used. */
+typedef struct tern_type {
+    const char *name;
+    size_t bytes; /* of a value in memory; 1 or more */
+    tern_status (*write)(tern_writer *writer, const void *value);
+    tern_status (*read)(tern_reader *reader, void *value);
+} tern_type;
+
+/* Writes count values that lie side by side. TERN_ERR_ARGUMENT: NULL, a type of 0 bytes, or one
+ * with a function of only one kind; and what tern_write_begin, tern_write_items and the type's
+ * function give. */
+TERN_API tern_status tern_write_values(tern_writer *writer, const tern_type *type,
+                                       const void *values, size_t count);
+
+/* Writes a list from first (NULL: it is empty) to the value after which next gives NULL. It is
+ * walked twice and must not change meanwhile. Errors as tern_write_values. */
+TERN_API tern_status tern_write_list(tern_writer *writer, const tern_type *type, const void *first,
+                                     const void *(*next)(const void *value, void *user),
+                                     void *user);
+
+/* Reads just count values to values. TERN_ERR_MISMATCH: there are more or fewer, of another name or
+ * size; and what tern_read_begin, tern_read_items and the type's function give. What was read
+ * before a failure is the caller's to dispose of. */
+TERN_API tern_status tern_read_values(tern_reader *reader, const tern_type *type, void *values,
+                                      size_t count);
+
+/* Reads each value to the memory that add gives for it; left: values that are still to come, this
+ * one included, of which there is no more than the archive has bytes. add returns NULL when there
+ * is no memory: TERN_ERR_MEMORY. Other errors as tern_read_values. */
+TERN_API tern_status tern_read_list(tern_reader *reader, const tern_type *type,
+                                    void *(*add)(void *user, uint64_t left), void *user);
+
+struct tern_buffer;
+
+/* The content of one item that is not copied into the archive (HPX, paper 004, 3.1 and 3.4).
+ *
+ * A writer that shares leaves content at and over a threshold where it is, and keeps a list of such
+ * chunks beside the archive, which is then an index of small items: *pointer chunks* in private
+ * memory, which can be fetched only with its owner's help, and *RMA chunks* in the rank's segment
+ * or in registered memory, which have a global pointer that any rank can get from. The reader is
+ * given the archive and, for each chunk in turn, the memory where its content lies by then: that of
+ * the writer, in the same process; else a copy. gather puts archive and chunks together again. */
+typedef struct tern_chunk {
+    const void *memory; /* in this process */
+    size_t bytes;
+    tern_ptr place;             /* of an RMA chunk; TERN_NULL: a pointer chunk */
+    struct tern_buffer *buffer; /* that memory is part of (tern/buffer.h), or NULL */
+} tern_chunk;
+
+/* From now on content of min bytes or more (0: TERN_ZERO_COPY_MIN of the worker's context, for
+ * which worker is needed) goes to chunks; the writer's limit does not count it. It must stay,
+ * unchanged, until the archive has been read or sent, or the writer reset or closed. worker NULL:
+ * all are pointer chunks; else the memory is looked up among what the rank has allocated and
+ * registered. TERN_ERR_ARGUMENT; TERN_ERR_MEMORY; the writer fails. Stays in force over
+ * tern_writer_reset. */
+TERN_API tern_status tern_writer_share(tern_writer *writer, tern_worker *worker, size_t min);
+
+/* The chunks so far, in the order of their items; valid until the next item. [out] count. NULL if
+ * there are none. */
+TERN_API const tern_chunk *tern_writer_chunks(const tern_writer *writer, size_t *count);
+
+/* Copies archive and chunks to memory of room bytes, 8-byte aligned, as one archive without chunks,
+ * as if nothing had been shared. memory NULL: counts only. [out] bytes: how many it is.
+ * TERN_ERR_RANGE: room is too small; bytes says what is needed. Else as tern_writer_finish. */
+TERN_NODISCARD TERN_API tern_status tern_writer_gather(const tern_writer *writer, void *memory,
+                                                       size_t room, size_t *bytes);
+
+/* Where the content of chunks lies, in order, after tern_reader_open; the list and the memory stay
+ * while the reader is used. Each is checked against its item when that is read. TERN_ERR_ARGUMENT:
+ * NULL, or a chunk with no memory. */
+TERN_API tern_status tern_reader_chunks(tern_reader *reader, const tern_chunk *chunks,
+                                        size_t count);
+
+/* The largest chunk in bytes, and the most of them in a call; half a ring has to hold their list,
+ * 32 bytes each. */
+#define TERN_CHUNK_MAX TERN_BUFFER_MAX
+#define TERN_CALL_CHUNKS_MAX 4096u
+
+/* All zero does for most. Both synchronizers are raised now and have to be of this node. */
+typedef struct tern_archive_options {
+    tern_full full;
+    const tern_synchronizer *reusable; /* lowered when the memory of the chunks may be reused */
+    const tern_synchronizer *executed; /* lowered when the function has run */
+    bool aside; /* later calls of the pair do not wait for this one's chunks */
+} tern_archive_options;
+
+/* Runs function on target with the archive that writer holds (HPX, paper 004). What a writer that
+ * shares has left where it is travels without a copy at the caller's: the archive goes with the
+ * call, the target gets each chunk straight into memory that its function may keep, and the
+ * function runs once all are there.
+ *
+ *     tern_writer_share(&writer, worker, 0);
+ *     TERN_WRITE(&writer, &step, 1);
+ *     tern_write_vector(&writer, &field);                       not copied here
+ *     tern_call_archive(worker, target, &advance_function, &writer, NULL);
+ *     tern_writer_close(&writer);  tern_vector_destroy(&field);  both may go at once
+ *
+ *     static tern_status advance(tern_call_info *call, const void *arguments, size_t bytes) {
+ *         tern_reader reader;
+ *         tern_call_reader(call, arguments, bytes, &reader);
+ *         TERN_READ(&reader, &step, 1);
+ *         TERN_READ_VECTOR(&reader, call->worker, double, &field);    takes the memory over
+ *         return tern_reader_close(&reader);
+ *     }
+ *
+ * A chunk in a segment, or registered, is got by its global pointer. One in private memory is read
+ * by a target of the same node straight from there, where the system allows that; otherwise it is
+ * copied to this rank's segment first, which bytes_staged counts. bytes_got counts what targets
+ * get.
+ *
+ * The writer may be reset or closed,
+ * and buffers that it keeps dropped, as soon as this returns; other memory of chunks stays as it is
+ * until reusable says so. An archive too large for a ring goes as a chunk itself, by a copy. A
+ * target keeps chunks of TERN_OVERFLOW_MEMORY bytes at most, or those of one call; they lie in its
+ * segment, or in its heap memory when that is full.
+ *
+ * Where a chunk cannot be got the function does not run, which is logged and counted there and
+ * logged here; both synchronizers are lowered all the same.
+ *
+ * The status of the writer, if it has failed. TERN_ERR_AGAIN as options->full says for a full ring,
+ * and likewise for TERN_CALL_REQUESTS calls with chunks under way, which share their number with
+ * results; in a handler never waits. TERN_ERR_RANGE: a chunk over TERN_CHUNK_MAX, or more than
+ * TERN_CALL_CHUNKS_MAX. TERN_ERR_MEMORY: none to stage a chunk in. Else as tern_call_with. */
+TERN_NODISCARD TERN_API tern_status tern_call_archive(tern_worker *worker, tern_worker_id target,
+                                                      const tern_function *function,
+                                                      const tern_writer *writer,
+                                                      const tern_archive_options *options);
+
+/* The same for a function whose result is wanted, with a request (tern/request.h). Chunks that are
+ * no buffers stay as they are until it is complete. One with chunks takes two of
+ * TERN_CALL_REQUESTS. Where a chunk cannot be got the outcome is that error. Waits for a full ring,
+ * or for earlier calls whose chunks are under way; in a handler TERN_ERR_AGAIN. Else as
+ * tern_call_archive and tern_call_start. */
+TERN_NODISCARD TERN_API tern_status tern_call_archive_start(tern_worker *worker,
+                                                            tern_worker_id target,
+                                                            const tern_function *function,
+                                                            const tern_writer *writer, void *result,
+                                                            size_t capacity, tern_request *request);
+
+/* Begins to read the arguments of a call, in its handler, chunks included. [out] reader: to be used
+ * until the handler returns; buffers and vectors that were read stay. Errors as tern_reader_open.
+ */
+TERN_NODISCARD TERN_API tern_status tern_call_reader(const tern_call_info *call,
+                                                     const void *arguments, size_t bytes,
+                                                     tern_reader *reader);
 
 #ifdef __cplusplus
 }

@@ -38,7 +38,7 @@ typedef struct tern_call_info {
  * arguments that travel inside a ring, in bytes, where they also have to fit half of it
  * (TERN_RING_SIZE / 2 - 64). Larger arguments, with a buffer inside if there is one, are copied to
  * this rank's segment, and the target reads or gets them from there before the function runs: up to
- * TERN_CHUNK_MAX (tern/call_archive.h) of both. So go all calls of this header, broadcasts too,
+ * TERN_CHUNK_MAX (tern/archive.h) of both. So go all calls of this header, broadcasts too,
  * whose ranks all get them from this one. The memory is free again when the function has run; until
  * then over p2p this rank has to make progress. If there is no room for more because of earlier
  * such calls, the call waits for theirs as for a full ring. If there is none anyway:
@@ -67,7 +67,7 @@ typedef tern_status (*tern_handler)(tern_call_info *call, const void *arguments,
  * tern_call, where nobody waits, it is logged. It is cut after 1,000 bytes. A handler that returns
  * the error of a function of tern brings that one's detail home. The last text before the return
  * counts. With TERN_OK there is no text, and one with TERN_ERR_AGAIN is dropped. Modifiers
- * (tern/hashtable_modify.h) may use it too, and pass NULL as the call. */
+ * (tern/hashtable.h) may use it too, and pass NULL as the call. */
 TERN_NODISCARD TERN_API tern_status tern_call_fail(const tern_call_info *call, tern_status status,
                                                    const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -116,7 +116,7 @@ typedef struct tern_config {
                               0: its progress and its kernel do */
     size_t packed_max;     /* data up to this goes with its notification, over shm */
     size_t packed_max_far; /* the same over rma and p2p */
-    size_t zero_copy_min;  /* content of an archive from here on goes to chunks (tern/chunk.h) */
+    size_t zero_copy_min;  /* content of an archive from here on goes to chunks (tern/archive.h) */
     tern_order order;
     size_t notify_queue;  /* notified operations that may wait for each target */
     size_t notify_events; /* local events of a worker that may wait to be probed for */

@@ -27,7 +27,7 @@
  * MPI_THREAD_SERIALIZED, and then the application's MPI calls take the lock too, for as short as
  * can be: nobody is served meanwhile. They nap when there is nothing to do, up to a millisecond.
  * They serve calls to the process's containers too (TERN_BY_CALL), all of one caller's process in
- * their order, but for modifiers that are not said to be safe there (tern/hashtable_modify.h).
+ * their order, but for modifiers that are not said to be safe there (tern/hashtable.h).
  * Without service threads calls of containers are for the worker that created these, and wait for
  * its progress.
  */

@@ -5,7 +5,8 @@
  * Distributed hash table (BCL, paper 003). Keys and values are bytes of sizes fixed at
  * creation. A key belongs to one rank, by its hash; there open addressing places it. Every
  * operation can be done by RMA or by a call, on the same table at the same time, and takes a
- * promise of what else may run meanwhile, which decides what it costs.
+ * promise of what else may run meanwhile, which decides what it costs. tern/container.h says what
+ * tables share with other containers: flags, batches, buffers, requests, modifiers and files.
  *
  *     operation                        by RMA     by RMA, where owners do not put
  *     insert, new key                  A          CAS + W
@@ -73,8 +74,10 @@
  * insert over a network is flushed in every phase.
  */
 
+#include "tern/call.h"
+#include "tern/container.h"
 #include "tern/context.h"
-#include "tern/flags.h"
+#include "tern/request.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -237,6 +240,235 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_explain(const tern_worker *wo
                                                            const tern_hashtable *table,
                                                            uint32_t owner, char *text, size_t room,
                                                            size_t *bytes);
+
+/* Stores count values under count keys, whether these are there or not. Keys lie one after the
+ * other, each of key_bytes, and so do values, which may be NULL where value_bytes is 0. By call
+ * some hundred keys of an owner are one message, and results come back in one or two; by RMA gets
+ * and atomics of several keys are under way at once, and where load/store reaches the table, the
+ * buckets of keys ahead are prefetched. [out] done (may be NULL; set whatever the status, once the
+ * arguments have been checked): keys that are known to be stored. TERN_ERR_UNSUPPORTED: the table
+ * has counters, is call_only and flags have TERN_BY_RMA, or key and value are too large for a call.
+ * TERN_ERR_ARGUMENT: too many keys for the memory there is, too. TERN_ERR_PEER: an owner, or the
+ * rank that writes a bucket, has died; what was to be stored behind that key may be lost.
+ * TERN_ERR_AGAIN: by call, and the program holds all TERN_CALL_REQUESTS; some may have been stored.
+ */
+TERN_NODISCARD TERN_API tern_status tern_hashtable_insert_many(tern_worker *worker,
+                                                               tern_hashtable *table,
+                                                               const void *keys, const void *values,
+                                                               size_t count, tern_flags flags,
+                                                               size_t *done);
+
+/* Looks count keys up. [out] values: value_bytes each, or a uint64_t counter, at the place of its
+ * key; those of absent keys stay as they are. [out] found (may be NULL): 1 or 0 for each key. [out]
+ * done (may be NULL): how many are there. keys may not overlap what is written. On an error what
+ * is written to values and found is not defined. By call a value has to fit TERN_RING_SIZE / 2 with
+ * 640 bytes to spare, TERN_ERR_UNSUPPORTED, but may be larger than TERN_RESULT_MAX. Other errors
+ * are those of tern_hashtable_insert_many. */
+TERN_NODISCARD TERN_API tern_status tern_hashtable_find_many(tern_worker *worker,
+                                                             tern_hashtable *table,
+                                                             const void *keys, size_t count,
+                                                             tern_flags flags, void *values,
+                                                             unsigned char *found, size_t *done);
+
+/* A buffer of one worker for one table (tern/container.h). Its members are tern's own. Keys of the
+ * caller's own part are gathered too and done in place. It uses up to 16 of the worker's
+ * TERN_CALL_REQUESTS. */
+typedef struct tern_hashtable_buffer tern_hashtable_buffer;
+
+/* The most keys that are gathered for one owner. */
+#define TERN_BUFFER_KEYS 512u
+
+/* keys: gathered for one owner before they are sent, 1 to TERN_BUFFER_KEYS, or less if no message
+ * takes so many; 0: as many as can be. [out] buffer: in this process's own memory, which grows with
+ * the owners that are used. TERN_ERR_ARGUMENT; TERN_ERR_MEMORY; TERN_ERR_UNSUPPORTED: key and value
+ * are too large for a call. Local, never blocks. */
+TERN_NODISCARD TERN_API tern_status tern_hashtable_buffer_create(tern_worker *worker,
+                                                                 tern_hashtable *table, size_t keys,
+                                                                 tern_hashtable_buffer **buffer);
+
+/* Takes a key with its value (which may be NULL where value_bytes is 0), or with what is to be
+ * added to its counter; both are copied. Sends what is full, and then may wait for the oldest
+ * reply, with progress. What is refused or fails there is told by the next flush. On an error the
+ * key has not been taken: TERN_ERR_ARGUMENT; TERN_ERR_UNSUPPORTED: the table has counters, has
+ * values; TERN_ERR_MEMORY; TERN_ERR_AGAIN: the program holds all TERN_CALL_REQUESTS; TERN_ERR_PEER
+ * and others: of what was sent before, which the next flush tells of too; TERN_ERR_STATE in a
+ * handler.
+ */
+TERN_NODISCARD TERN_API tern_status tern_hashtable_buffer_insert(tern_worker *worker,
+                                                                 tern_hashtable_buffer *buffer,
+                                                                 const void *key,
+                                                                 const void *value);
+TERN_NODISCARD TERN_API tern_status tern_hashtable_buffer_add(tern_worker *worker,
+                                                              tern_hashtable_buffer *buffer,
+                                                              const void *key, uint64_t delta);
+
+/* Sends everything and waits until it has been done. Reports, once, what became of all that was
+ * given since the last report. TERN_OK: it is in the table. TERN_ERR_FULL: [out] refused (may be
+ * NULL; also set to 0 where nothing was): so many found no room, the others are there.
+ * TERN_ERR_PEER and others: the detail says of how many it is not known whether they are there;
+ * those that are not will never be. TERN_ERR_STATE in a handler: nothing is done. TERN_ERR_AGAIN:
+ * the program holds all TERN_CALL_REQUESTS; what could not be sent is kept, and the report is still
+ * to come. */
+TERN_NODISCARD TERN_API tern_status tern_hashtable_buffer_flush(tern_worker *worker,
+                                                                tern_hashtable_buffer *buffer,
+                                                                uint64_t *refused);
+
+/* Flushes, which the status and refused tell of, and frees the buffer whatever they are, but for
+ * TERN_ERR_ARGUMENT, TERN_ERR_AGAIN and TERN_ERR_STATE, in a handler. NULL is fine. */
+TERN_NODISCARD TERN_API tern_status tern_hashtable_buffer_destroy(tern_worker *worker,
+                                                                  tern_hashtable_buffer *buffer,
+                                                                  uint64_t *refused);
+
+/* The largest result of a modifier, in bytes. */
+#define TERN_MODIFY_RESULT_MAX (TERN_RESULT_MAX - 8u)
+
+/* What a modifier may ask, valid while it runs. */
+typedef struct tern_modify_info {
+    tern_worker *worker;   /* the worker that runs it */
+    tern_worker_id origin; /* who called */
+    const void *key;       /* key_bytes, 8-byte aligned, like the value */
+    const void *argument;  /* the caller's, or a copy of it that is 8-byte aligned */
+    size_t argument_bytes;
+    int existed;         /* 0: the key was not there; the value is all zeros */
+    void *result;        /* room of TERN_MODIFY_RESULT_MAX bytes, 8-byte aligned */
+    size_t result_bytes; /* set by the modifier; 0 at entry */
+    void *user;          /* of the modifier, as it was when the context was created */
+} tern_modify_info;
+
+/* Changes value, value_bytes of it, in place. tern/container.h says what its status means and what
+ * it may do. It runs at the key's owner, where handlers run. */
+typedef tern_status (*tern_modify_function)(tern_modify_info *info, void *value);
+
+/* A registered modifier; made by TERN_MODIFIER or TERN_MODIFIER_ANY_THREAD. */
+typedef struct tern_modifier {
+    tern_modify_function function;
+    tern_function *call;
+    int any_thread; /* 1: it may run in a service thread too, else 0 */
+} tern_modifier;
+
+/* At file scope: registers a tern_modify_function under its own name, and declares name_modifier.
+ */
+#define TERN_MODIFIER(name) TERN_MODIFIER_REGISTER(name, 0)
+
+/* The same for a function that any threads may run at the same time. */
+#define TERN_MODIFIER_ANY_THREAD(name) TERN_MODIFIER_REGISTER(name, 1)
+
+/* Not for applications: what both do. */
+#define TERN_MODIFIER_REGISTER(name, any_thread)                                                   \
+    static tern_status name##_by_call(tern_call_info *call, const void *message, size_t bytes) {   \
+        return tern_hashtable_run_modifier(call, message, bytes, name);                            \
+    }                                                                                              \
+    TERN_FUNCTION(name##_by_call)                                                                  \
+    static const tern_modifier name##_modifier = {name, &name##_by_call_function, any_thread};
+
+/* Runs modifier on the value of key, at its owner: by call, or in place if that is this rank.
+ * argument: bytes that it gets (NULL if bytes is 0). [out] result: up to capacity bytes of what it
+ * gave; [out] result_bytes (may be NULL): how many those were; [out] existed (may be NULL): whether
+ * the key was there. TERN_ERR_FULL as tern_hashtable_insert. TERN_ERR_RANGE: capacity is too small
+ * (the modifier has run), or key and argument do not fit a ring (it has not). TERN_ERR_UNSUPPORTED:
+ * the table has counters: see tern_hashtable_compare_swap; or flags have TERN_BY_RMA. */
+TERN_NODISCARD TERN_API tern_status tern_hashtable_modify(
+    tern_worker *worker, tern_hashtable *table, const void *key, const tern_modifier *modifier,
+    const void *argument, size_t bytes, tern_absent absent, tern_flags flags, void *result,
+    size_t capacity, size_t *result_bytes, int *existed);
+
+/* Not for applications: what TERN_MODIFIER registers. */
+TERN_NODISCARD TERN_API tern_status tern_hashtable_run_modifier(tern_call_info *call,
+                                                                const void *message, size_t bytes,
+                                                                tern_modify_function function);
+
+/* How many requests a worker may have under way by RMA on one table; by call up to
+ * TERN_CALL_REQUESTS in all. By RMA a request is a chain of gets, puts and atomics that do not
+ * block, on tables whose keys move, too: the owner does in one go what an insert or an add does to
+ * a bucket, and one that meets a full part goes on when the owner has made room, in its progress.
+ * Where load/store reaches the key the operation is done when its start returns, and so are inserts
+ * and adds where owners do not put, except in full parts.
+ *
+ * The outcome, beside TERN_OK: TERN_ERR_NOT_FOUND; TERN_ERR_FULL; TERN_ERR_PEER: the owner, or the
+ * rank that is writing the bucket, has died, and an insert or an add to the dead may or may not
+ * have been done; other errors as of the blocking operation.
+ *
+ * TERN_AUTO takes the way that blocking operations take, or RMA before the first of them:
+ * requests measure nothing and are not timed. */
+#define TERN_HASHTABLE_REQUESTS 64u
+
+/* Start operations. Key, flags and errors as of the blocking ones. key is copied; a value
+ * to insert has to stay as it is until the request is complete, and where a found one goes belongs
+ * to tern until then (it is written if the key is there). TERN_ERR_AGAIN: as many as can be are
+ * under way, wait for one; the bucket is being written, in a handler, where only what load/store
+ * reaches may be started by RMA, all else is TERN_ERR_STATE. TERN_ERR_MEMORY: the first request of
+ * a worker on a table allocates room for all. Whatever is not TERN_OK: nothing was started, and the
+ * request is as it was. That the key is absent, or the table full, tern_wait tells. May wait for
+ * a ring or a message buffer, with progress; never for the outcome, but where the operation is done
+ * at once. */
+TERN_NODISCARD TERN_API tern_status tern_hashtable_find_start(tern_worker *worker,
+                                                              tern_hashtable *table,
+                                                              const void *key, tern_flags flags,
+                                                              void *value, tern_request *request);
+/* Its tern_request_result is 1 if the key was there, else 0; and so is that of the next. */
+TERN_NODISCARD TERN_API tern_status tern_hashtable_insert_start(tern_worker *worker,
+                                                                tern_hashtable *table,
+                                                                const void *key, const void *value,
+                                                                tern_flags flags,
+                                                                tern_request *request);
+TERN_NODISCARD TERN_API tern_status
+tern_hashtable_insert_new_start(tern_worker *worker, tern_hashtable *table, const void *key,
+                                const void *value, tern_flags flags, tern_request *request);
+/* Its result is the counter before. */
+TERN_NODISCARD TERN_API tern_status tern_hashtable_add_start(tern_worker *worker,
+                                                             tern_hashtable *table, const void *key,
+                                                             uint64_t delta, tern_flags flags,
+                                                             tern_request *request);
+
+/* What a file says about the table in it. */
+typedef struct tern_hashtable_file {
+    size_t key_bytes, value_bytes;
+    int counter;
+    uint64_t keys;
+    size_t note_bytes;
+    unsigned char note[TERN_NOTE_MAX + 1]; /* zeros follow the note, so text ends with a zero */
+} tern_hashtable_file;
+
+/* Collective over the ranks, one worker of each; blocks. Nobody may change the table meanwhile.
+ * note, note_bytes: the application's note, the same on every rank; NULL and 0 if there is none.
+ * The file is written under another name beside path, synced, and renamed when it is whole: a file
+ * that is there already stays as it was until then. Only a regular file is replaced. The new one
+ * gets its mode and its owner; other hard links to it keep the old content. If path is a symbolic
+ * link to a regular file, the link stays and the file it leads to is replaced. An error on one rank
+ * is one on all: the new file is removed. Needs memory for one block (256 KiB at most) a rank.
+ * TERN_ERR_ARGUMENT: also a note of more than TERN_NOTE_MAX bytes, and a path to something else,
+ * such as a folder, a device or a link that leads nowhere; TERN_ERR_MISMATCH: the paths or the
+ * notes differ; TERN_ERR_SYSTEM, and for a folder that is not there TERN_ERR_NOT_FOUND: the file
+ * cannot be written (no permission, disk full, larger than RLIMIT_FSIZE), or its owner cannot be
+ * kept; TERN_ERR_PEER: a rank has died, and path leads to the old file or to the whole new one. */
+TERN_NODISCARD TERN_API tern_status tern_hashtable_save(tern_worker *worker, tern_hashtable *table,
+                                                        const char *path, const void *note,
+                                                        size_t note_bytes);
+
+/* Collective over the ranks, one worker of each, which then takes the table's calls; blocks.
+ * [out] table: a new one with what the file holds, to be destroyed by tern_hashtable_destroy.
+ * options (may be NULL): capacity is raised to what the file takes; call_only, grow, key_hash,
+ * key_equal and key_owner count, and are not in the file; key_bytes, value_bytes and counter must
+ * be 0 or what the file has. [out] file (may be NULL): what the file that was loaded says.
+ * TERN_ERR_ARGUMENT: also a file that is damaged, none of tern's or not a regular file, or that
+ * holds a map (tern/map.h); TERN_ERR_NOT_FOUND: no such file; TERN_ERR_UNSUPPORTED: of another
+ * version of the format or another byte order; TERN_ERR_SYSTEM: it cannot be read; and as
+ * tern_hashtable_create. After an error there is no table, but for TERN_ERR_PEER, after which
+ * others may have one, as there. */
+TERN_NODISCARD TERN_API tern_status tern_hashtable_load(tern_worker *worker, const char *path,
+                                                        const tern_hashtable_options *options,
+                                                        tern_hashtable_file *file,
+                                                        tern_hashtable **table);
+
+/* Reads what a file says about its table, and not the table. So a program can choose
+ * tern_config.segment_size by the number of keys before it creates its context, and look at the
+ * note before it takes time to load. Local; needs no context and no MPI; any thread, handlers too.
+ * Checks the header and the file's size, not the keys. Another program may replace the file before
+ * it is loaded: compare with what tern_hashtable_load says. [out] file.
+ * TERN_ERR_ARGUMENT, TERN_ERR_NOT_FOUND, TERN_ERR_UNSUPPORTED: as tern_hashtable_load;
+ * TERN_ERR_SYSTEM: it cannot be read. */
+TERN_NODISCARD TERN_API tern_status tern_hashtable_file_read(const char *path,
+                                                             tern_hashtable_file *file);
 
 #ifdef __cplusplus
 }

@@ -25,23 +25,28 @@
  * A. Writing a block is local and costs none of these. Giving a block back is a call to its rank,
  * for which nobody waits; for a block in the own segment it costs nothing.
  *
- * A map that grows moves descriptors and no blocks: a key's block stays where it is. While keys are
- * moved, an operation may cost an operation more of each kind.
+ * A map that grows moves descriptors and no blocks: a key's block stays where it is.
  *
- * Promises, phases, linearizability, TERN_ERR_PEER and TERN_ERR_AGAIN are those of the table. A
- * find returns a complete value that was inserted, or none: the table holds a hash of key and value
- * for each block, so the find notices a block that was given back and used again meanwhile, and
- * looks again. TERN_ERR_PEER is returned for a value in the segment of a rank that died, unless
+ * Flags, batches, buffers, requests, modifiers and files are as tern/container.h says; phases,
+ * linearizability, TERN_ERR_PEER and TERN_ERR_AGAIN as in tern/hashtable.h. All functions take
+ *
+ *     worker              the calling worker
+ *     map                 the map
+ *     key, key_bytes      a key of 0 to TERN_MAP_KEY_MAX bytes, where NULL is allowed for 0 bytes
+ *     value, value_bytes  a value of 0 to TERN_MAP_VALUE_MAX bytes, likewise
+ *     flags               a promise and a way, or 0
+ *
+ * and are described by the parameters that they have beside these. TERN_AUTO of blocking finds,
+ * inserts and erasures goes as tern_map_explain says; that of all other operations goes by RMA
+ * where load/store reaches the key's part of the map, otherwise by call.
+ *
+ * A find returns a complete value that was inserted, or none: the table holds a hash of key and
+ * value for each block, so the find notices a block that was given back and used again meanwhile,
+ * and looks again. TERN_ERR_PEER is returned for a value in the segment of a rank that died, unless
  * load/store still reaches it.
  *
- * In handlers: by RMA where load/store reaches the owner, and on keys of the own rank by call too.
- * They return TERN_ERR_AGAIN in place of a wait, and nothing has changed. A value that lies in a
- * block of another rank is found, but not replaced, modified or erased: TERN_ERR_STATE. All else is
- * TERN_ERR_STATE, batches always.
- *
- * Words are counted by a map alone:
- *
- *     tern_map_add(worker, map, word, strlen(word), 1, 0, NULL);
+ * In handlers: as in tern/hashtable.h; but a value that lies in a block of another rank is found,
+ * and not replaced, modified or erased: TERN_ERR_STATE.
  *
  * An archive (tern/archive.h) as a value:
  *
@@ -55,12 +60,9 @@
  *     tern_reader_open(&reader, room, bytes);
  *     tern_read_string(&reader, &text, NULL);
  *     TERN_READ_ARRAY(&reader, &samples, &count);
- *
- * Files: tern/map_file.h.
  */
 
-#include "tern/context.h"
-#include "tern/flags.h"
+#include "tern/hashtable.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -101,7 +103,6 @@ typedef struct tern_map_options {
 /** Creates a map. Calls to a rank's part go to the worker that creates it, or to the rank's service
  * threads if there are any (tern/context.h).
  *
- * @param worker the calling worker
  * @param options the same on every rank
  * @param[out] map the map; the caller destroys it with tern_map_destroy
  * @return the statuses of tern_hashtable_create
@@ -125,13 +126,6 @@ TERN_NODISCARD TERN_API tern_status tern_map_destroy(tern_worker *worker, tern_m
 
 /** Stores a copy of a value under a key, and replaces the value of a key that is there.
  *
- * @param worker the calling worker
- * @param map the map
- * @param key key_bytes bytes; may be NULL if key_bytes is 0
- * @param key_bytes 0 to TERN_MAP_KEY_MAX
- * @param value value_bytes bytes; may be NULL if value_bytes is 0
- * @param value_bytes 0 to TERN_MAP_VALUE_MAX
- * @param flags a promise and a way, or 0 (tern/flags.h)
  * @param[out] existed 1 if the key was there, else 0; may be NULL
  * @return TERN_OK; TERN_ERR_MEMORY if the segment of the block has no room for it
  *     (TERN_SEGMENT_SIZE); TERN_ERR_RANGE if key or value is too large; TERN_ERR_EXISTS if another
@@ -140,9 +134,8 @@ TERN_NODISCARD TERN_API tern_status tern_map_destroy(tern_worker *worker, tern_m
  *     TERN_ERR_SYSTEM if the owner's reply is not valid; TERN_ERR_STATE in a
  *     handler, if it may wait; TERN_ERR_AGAIN; TERN_ERR_PEER
  *
- * On an error the map is unchanged, with one exception: after TERN_ERR_PEER, TERN_ERR_NETWORK,
- * TERN_ERR_MPI and TERN_ERR_SYSTEM the owner's part may hold the value. So its block stays
- * allocated then.
+ * On an error the map is unchanged, but after TERN_ERR_PEER, TERN_ERR_NETWORK, TERN_ERR_MPI and
+ * TERN_ERR_SYSTEM the owner's part may hold the value. So its block stays allocated then.
  *
  * Blocking: until the key's bucket is available; by call, until the owner answers. */
 TERN_NODISCARD TERN_API tern_status tern_map_insert(tern_worker *worker, tern_map *map,
@@ -161,9 +154,7 @@ TERN_NODISCARD TERN_API tern_status tern_map_insert_new(tern_worker *worker, ter
 /** Removes a key and its value from the map.
  *
  * @return TERN_OK; TERN_ERR_NOT_FOUND if there is no such key; TERN_ERR_RANGE if the key is larger
- *     than TERN_MAP_KEY_MAX; otherwise the statuses of tern_map_insert
- *
- * Blocking: as tern_map_insert. */
+ *     than TERN_MAP_KEY_MAX; otherwise the statuses and the blocking of tern_map_insert */
 TERN_NODISCARD TERN_API tern_status tern_map_erase(tern_worker *worker, tern_map *map,
                                                    const void *key, size_t key_bytes,
                                                    tern_flags flags);
@@ -171,17 +162,12 @@ TERN_NODISCARD TERN_API tern_status tern_map_erase(tern_worker *worker, tern_map
 /** Adds to the number that is the value of a key, and inserts the key if it is not there. The
  * number is a uint64_t, the bytes of which are the value. It wraps around.
  *
- * @param worker the calling worker
- * @param map the map
- * @param key key_bytes bytes; may be NULL if key_bytes is 0
- * @param key_bytes 0 to TERN_MAP_KEY_MAX
  * @param delta what is added; the value of a new key
- * @param flags a promise and a way, or 0 (tern/flags.h). TERN_AUTO goes as in tern_map_modify
  * @param[out] before the number before; 0 if the key was not there; may be NULL
  * @return TERN_OK; TERN_ERR_RANGE if the value has another size than 8 bytes, and then it stays;
- *     otherwise the statuses of tern_map_insert
+ *     otherwise the statuses and the blocking of tern_map_insert
  *
- * Blocking: as tern_map_insert. It costs what tern_map_modify costs (tern/map_modify.h). */
+ * It costs what tern_map_modify costs. */
 TERN_NODISCARD TERN_API tern_status tern_map_add(tern_worker *worker, tern_map *map,
                                                  const void *key, size_t key_bytes, uint64_t delta,
                                                  tern_flags flags, uint64_t *before);
@@ -191,10 +177,8 @@ TERN_NODISCARD TERN_API tern_status tern_map_add(tern_worker *worker, tern_map *
  * @param expected the number that is replaced
  * @param desired the number that takes its place
  * @param[out] before the number before; it was changed if this equals expected; may be NULL
- * @return TERN_OK; TERN_ERR_NOT_FOUND if there is no such key; otherwise the statuses of
- *     tern_map_add
- *
- * Blocking: as tern_map_insert. */
+ * @return TERN_OK; TERN_ERR_NOT_FOUND if there is no such key; otherwise the statuses and
+ *     the blocking of tern_map_add */
 TERN_NODISCARD TERN_API tern_status tern_map_compare_swap(tern_worker *worker, tern_map *map,
                                                           const void *key, size_t key_bytes,
                                                           uint64_t expected, uint64_t desired,
@@ -202,11 +186,6 @@ TERN_NODISCARD TERN_API tern_status tern_map_compare_swap(tern_worker *worker, t
 
 /** Copies the value of a key.
  *
- * @param worker the calling worker
- * @param map the map
- * @param key key_bytes bytes; may be NULL if key_bytes is 0
- * @param key_bytes 0 to TERN_MAP_KEY_MAX
- * @param flags a promise and a way, or 0 (tern/flags.h)
  * @param[out] value room for room bytes, undefined on an error; may be NULL if room is 0
  * @param room bytes
  * @param[out] value_bytes size of the value; may be NULL
@@ -225,11 +204,6 @@ TERN_NODISCARD TERN_API tern_status tern_map_find(tern_worker *worker, tern_map 
 
 /** Copies the value of a key into new memory of the size that it takes.
  *
- * @param worker the calling worker
- * @param map the map
- * @param key key_bytes bytes; may be NULL if key_bytes is 0
- * @param key_bytes 0 to TERN_MAP_KEY_MAX
- * @param flags a promise and a way, or 0 (tern/flags.h)
  * @param[out] value memory from malloc that holds the value; the caller gives it to free. It is not
  *     NULL if the value is empty. Unchanged on an error
  * @param[out] value_bytes size of the value; unchanged on an error
@@ -252,8 +226,6 @@ typedef struct tern_map_item {
 /** Calls visit for each key that this rank owns, in no particular order. If visit returns a value
  * other than 0, the walk ends there with TERN_OK. No rank may change the map meanwhile.
  *
- * @param worker the calling worker
- * @param map the map
  * @param visit the function; it gets argument
  * @return TERN_OK; TERN_ERR_PEER if a rank that holds a value has died; TERN_ERR_MEMORY;
  *     TERN_ERR_ARGUMENT; TERN_ERR_STATE if the map was changed meanwhile, and in a handler if
@@ -298,23 +270,328 @@ TERN_NODISCARD TERN_API tern_status tern_map_local_size(tern_worker *worker, ter
 TERN_API uint32_t tern_map_owner(const tern_map *map, const void *key, size_t key_bytes);
 
 /** Explains which way this worker's blocking finds, inserts and erasures by TERN_AUTO go on the
- * part of a rank, and why, as tern_hashtable_explain does. Requests, batches and modifications by
- * TERN_AUTO go by RMA where load/store reaches the part, and else by call.
- *
- * @param worker the calling worker
- * @param map the map
- * @param owner the rank whose part is asked about
- * @param[out] text the caller's memory of room bytes. The text is cut to fit, and ends with a zero
- *     byte unless room is 0; may be NULL if room is 0
- * @param room bytes
- * @param[out] bytes of the whole text, without the zero byte; may be NULL
- * @return TERN_OK; TERN_ERR_ARGUMENT, and nothing is written: worker or map is NULL or of another
- *     context, text is NULL and room is not 0, or there is no rank owner
- *
+ * part of a rank, and why. Parameters, text and statuses are those of tern_hashtable_explain.
  * Local: it measures nothing and never blocks. Handlers may call it. */
 TERN_NODISCARD TERN_API tern_status tern_map_explain(const tern_worker *worker, const tern_map *map,
                                                      uint32_t owner, char *text, size_t room,
                                                      size_t *bytes);
+
+/** Stores the values of count items under their keys, as tern_map_insert does.
+ *
+ * By call up to 512 keys of one owner are a message, which has at most 16 KiB, or what a ring takes
+ * at a time; an item takes 32 bytes beside its key and value. An answer to finds has up to 16 KiB;
+ * if the values of a message have more, the rest of the keys are sent again. A key and a value that
+ * fit no message have a call of their own, up to 8 of which are under way; finds of keys that fit
+ * no message, or of values that fit no answer, come one by one at the end. A batch uses up to 40 of
+ * the worker's calls (TERN_CALL_REQUESTS), and fewer if the program holds some. By RMA the keys are
+ * done one after the other, which is fastest where load/store reaches them.
+ *
+ * @param items keys and values, which need no alignment here; may be NULL if count is 0
+ * @param count number of items
+ * @param[out] done number of items that are stored for certain, whatever the status, once the
+ *     arguments have been checked; may be NULL
+ * @return TERN_OK; TERN_ERR_FULL if some keys found no room, and the others are stored;
+ *     TERN_ERR_RANGE if a key or a value is too large; TERN_ERR_AGAIN if the program holds all
+ *     calls, and then some of the keys may be done; otherwise the statuses and the
+ *     blocking of tern_map_insert, of an item that failed, and then others may not be stored */
+TERN_NODISCARD TERN_API tern_status tern_map_insert_many(tern_worker *worker, tern_map *map,
+                                                         const tern_map_item *items, size_t count,
+                                                         tern_flags flags, size_t *done);
+
+/** Adds delta to the numbers of count keys, as tern_map_add does.
+ *
+ * @param items keys; their values are not looked at
+ * @param[out] done number of items that are counted for certain, as above; may be NULL
+ * @return as tern_map_insert_many and tern_map_add */
+TERN_NODISCARD TERN_API tern_status tern_map_add_many(tern_worker *worker, tern_map *map,
+                                                      const tern_map_item *items, size_t count,
+                                                      uint64_t delta, tern_flags flags,
+                                                      size_t *done);
+
+/* A key to look for, and room for its value. */
+typedef struct tern_map_slot {
+    const void *key;
+    size_t key_bytes;
+    void *value;        /* [out] room for room bytes; stays as it is if the key is not there */
+    size_t room;        /* bytes */
+    size_t value_bytes; /* [out] size of the value; 0 if the key is not there */
+    int found;          /* [out] 1 if the key is there, else 0 */
+} tern_map_slot;
+
+/** Copies the values of count keys, as tern_map_find does.
+ *
+ * @param slots keys and rooms, which may not overlap; may be NULL if count is 0
+ * @param count number of slots
+ * @param[out] done number of keys that are there; may be NULL
+ * @return TERN_OK; TERN_ERR_RANGE if a value has more bytes than its room: its slot says how many,
+ *     and the other values are there; otherwise the statuses and the blocking of tern_map_find,
+ *     of a key that failed, and then what was written to the slots is not defined */
+TERN_NODISCARD TERN_API tern_status tern_map_find_many(tern_worker *worker, tern_map *map,
+                                                       tern_map_slot *slots, size_t count,
+                                                       tern_flags flags, size_t *done);
+
+/* A buffer of one worker for one map (tern/container.h). Its members are tern's own. Keys of the
+ * caller's own part are done at once. A key and a value that take more than 16 KiB together, or
+ * more than a ring takes at a time, have a call of their own. If a program inserts a key and adds
+ * to it through one buffer, it flushes in between. A buffer uses up to 24 of the worker's
+ * TERN_CALL_REQUESTS.
+ *
+ *     tern_map_buffer_create(worker, map, 0, &buffer);
+ *     while (next_word(&word))
+ *         tern_map_buffer_add(worker, buffer, word, strlen(word), 1);
+ *     tern_map_buffer_destroy(worker, buffer, NULL);
+ */
+typedef struct tern_map_buffer tern_map_buffer;
+
+/* The most keys that are gathered for one owner. */
+#define TERN_MAP_BUFFER_KEYS 512u
+
+/** Creates a buffer.
+ *
+ * @param keys number of keys that are gathered for one owner before they are sent, 1 to
+ *     TERN_MAP_BUFFER_KEYS, or fewer if 16 KiB or a ring take no more; 0 for as many as can be
+ * @param[out] buffer the buffer, in this process's own memory, which grows with the owners that are
+ *     used; the caller destroys it with tern_map_buffer_destroy
+ * @return TERN_OK; TERN_ERR_ARGUMENT; TERN_ERR_MEMORY
+ *
+ * Local, never blocks. */
+TERN_NODISCARD TERN_API tern_status tern_map_buffer_create(tern_worker *worker, tern_map *map,
+                                                           size_t keys, tern_map_buffer **buffer);
+
+/** Takes a value that is to be stored under a key, as tern_map_insert does. Both are copied.
+ *
+ * @return TERN_OK: it has been taken, and the next flush tells if it is refused or fails.
+ *     Otherwise it has not been taken: TERN_ERR_ARGUMENT; TERN_ERR_RANGE if key or value is too
+ *     large; TERN_ERR_MEMORY; TERN_ERR_AGAIN if the program holds all TERN_CALL_REQUESTS;
+ *     TERN_ERR_STATE in a handler; TERN_ERR_PEER and others of what was sent before, which the next
+ *     flush tells of, too
+ *
+ * Blocking: sends what is full, and then may wait for the oldest answer, with progress. For a key
+ * of the own rank as tern_map_insert. */
+TERN_NODISCARD TERN_API tern_status tern_map_buffer_insert(tern_worker *worker,
+                                                           tern_map_buffer *buffer, const void *key,
+                                                           size_t key_bytes, const void *value,
+                                                           size_t value_bytes);
+
+/** Takes a number that is to be added to that of a key, as tern_map_add does.
+ *
+ * @param delta what is added; the value of a new key
+ * @return statuses and blocking of tern_map_buffer_insert. If the value has another size than 8
+ *     bytes, the next flush returns TERN_ERR_RANGE */
+TERN_NODISCARD TERN_API tern_status tern_map_buffer_add(tern_worker *worker,
+                                                        tern_map_buffer *buffer, const void *key,
+                                                        size_t key_bytes, uint64_t delta);
+
+/** Sends everything and waits until it has been done. It reports, once, what became of all that was
+ * given since the last report.
+ *
+ * @param[out] refused number of keys that found no room, 0 if all did; may be NULL
+ * @return TERN_OK if everything is in the map; otherwise the statuses of
+ *     tern_hashtable_buffer_flush, and those of tern_map_insert and tern_map_add
+ *
+ * Blocking: until all owners have answered. */
+TERN_NODISCARD TERN_API tern_status tern_map_buffer_flush(tern_worker *worker,
+                                                          tern_map_buffer *buffer,
+                                                          uint64_t *refused);
+
+/** Flushes, which the status and refused tell of, and frees the buffer whatever they are, except
+ * upon TERN_ERR_ARGUMENT, TERN_ERR_AGAIN, and TERN_ERR_STATE in a handler. NULL is allowed. It
+ * blocks as tern_map_buffer_flush. */
+TERN_NODISCARD TERN_API tern_status tern_map_buffer_destroy(tern_worker *worker,
+                                                            tern_map_buffer *buffer,
+                                                            uint64_t *refused);
+
+/* The largest result of a modifier, in bytes. */
+#define TERN_MAP_MODIFY_RESULT_MAX (TERN_RESULT_MAX - 24u)
+
+/* What a modifier may ask and change, valid while it runs. */
+typedef struct tern_map_modify_info {
+    tern_worker *worker;   /* the worker that runs it */
+    tern_worker_id origin; /* who modifies */
+    const void *key;       /* key_bytes; its alignment is that of the caller's key, or 8 bytes */
+    size_t key_bytes;
+    void *value;          /* a copy of the value, 8-byte aligned, which the modifier changes */
+    size_t value_bytes;   /* 0 if the key is not there; tern_map_resize changes it */
+    const void *argument; /* the caller's, or a copy of it that is 8-byte aligned */
+    size_t argument_bytes;
+    int existed;         /* whether the key is there */
+    void *result;        /* room of TERN_MAP_MODIFY_RESULT_MAX bytes, 8-byte aligned */
+    size_t result_bytes; /* set by the modifier; 0 at entry */
+    void *user;          /* of the modifier in the process that runs it */
+} tern_map_modify_info;
+
+/* Changes info->value. tern/container.h says what its status means and what it may do. It runs
+ * where handlers run, or in the calling worker. No lock is held meanwhile: it works on a copy of
+ * the value, which takes the value's place only if the key still has that value. If another
+ * operation has changed the key meanwhile, the function runs again, on the new value. Each
+ * repetition means that another operation has succeeded.
+ *
+ *     by RMA    the caller runs the modifier: a find and an insert of a key that is there; for a
+ *               new key a find and an insert_new
+ *     by call   the owner runs the modifier: one round trip. Where the owner does not reach the
+ *               value's block by load and store, or key and argument do not fit a ring, the caller
+ *               runs it: a find and an insert by call more
+ */
+typedef tern_status (*tern_map_modify_function)(tern_map_modify_info *info);
+
+/** Changes the size of the value that a modifier works on. The bytes up to the smaller size stay,
+ * new ones are zeros, and info->value may be another address.
+ *
+ * @param info what the modifier has been given
+ * @param bytes the new size, 0 to TERN_MAP_VALUE_MAX
+ * @return TERN_OK; TERN_ERR_RANGE if bytes is too large; TERN_ERR_MEMORY: the value is as before
+ *
+ * Local, never blocks. Only modifiers call it. */
+TERN_NODISCARD TERN_API tern_status tern_map_resize(tern_map_modify_info *info, size_t bytes);
+
+/* A registered modifier; made by TERN_MAP_MODIFIER or TERN_MAP_MODIFIER_ANY_THREAD. */
+typedef struct tern_map_modifier {
+    tern_map_modify_function function;
+    tern_function *call;
+    int any_thread; /* 1: it may run in a service thread too, else 0 */
+} tern_map_modifier;
+
+/* At file scope: registers a tern_map_modify_function under its own name, and declares
+ * name_modifier.
+ */
+#define TERN_MAP_MODIFIER(name) TERN_MAP_MODIFIER_REGISTER(name, 0)
+
+/* The same for a function that any threads may run at the same time. */
+#define TERN_MAP_MODIFIER_ANY_THREAD(name) TERN_MAP_MODIFIER_REGISTER(name, 1)
+
+/* Not for applications: what both do. */
+#define TERN_MAP_MODIFIER_REGISTER(name, any_thread)                                               \
+    static tern_status name##_by_call(tern_call_info *call, const void *message, size_t bytes) {   \
+        return tern_map_run_modifier(call, message, bytes, name);                                  \
+    }                                                                                              \
+    TERN_FUNCTION(name##_by_call)                                                                  \
+    static const tern_map_modifier name##_modifier = {name, &name##_by_call_function, any_thread};
+
+/** Runs a modifier on the value of a key.
+ *
+ * @param modifier the modifier
+ * @param argument bytes bytes that the modifier gets; may be NULL if bytes is 0
+ * @param bytes size of the argument
+ * @param absent TERN_ABSENT_FAIL: a key that is not there is TERN_ERR_NOT_FOUND;
+ *     TERN_ABSENT_INSERT: the modifier begins with a value of 0 bytes, and the key is inserted
+ * @param[out] result room for capacity bytes; may be NULL if capacity is 0
+ * @param capacity bytes
+ * @param[out] result_bytes size of the modifier's result; may be NULL
+ * @param[out] existed 1 if the key was there, else 0; may be NULL
+ * @return TERN_OK; what the modifier returned; TERN_ERR_NOT_FOUND; TERN_ERR_RANGE if the result
+ *     does not fit capacity, and then the value has been modified, or if the modifier gave a result
+ *     of more than TERN_MAP_MODIFY_RESULT_MAX bytes, and then it has not; otherwise the statuses of
+ *     tern_map_find and tern_map_insert, and the blocking of the latter */
+TERN_NODISCARD TERN_API tern_status tern_map_modify(
+    tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
+    const tern_map_modifier *modifier, const void *argument, size_t bytes, tern_absent absent,
+    tern_flags flags, void *result, size_t capacity, size_t *result_bytes, int *existed);
+
+/* Not for applications: what TERN_MAP_MODIFIER registers. */
+TERN_NODISCARD TERN_API tern_status tern_map_run_modifier(tern_call_info *call, const void *message,
+                                                          size_t bytes,
+                                                          tern_map_modify_function function);
+
+/** Starts tern_map_find. The key is copied.
+ *
+ * By RMA a find or an insert of a key that load/store does not reach goes on in the progress of its
+ * worker, but an insert is done when its start returns where owners do not put. Other operations by
+ * RMA are done when their start returns, and so is an add to a key that fits no ring. Calls of one
+ * worker on one key take effect in the order of their starts. tern_test tells when tern_wait does
+ * not wait for the owner any more, but where a find's block was replaced meanwhile. The result is
+ * there for certain when tern_wait, tern_wait_all or tern_wait_any has returned: they give the
+ * replaced block back, or get a large value from where it lies.
+ *
+ * @param[out] value room for room bytes, which belongs to tern until the request is complete; may
+ *     be NULL if room is 0
+ * @param room bytes
+ * @param[out] request its tern_request_result is the size of the value
+ * @return TERN_OK; TERN_ERR_AGAIN if the worker has as many calls under way as it can have
+ *     (TERN_CALL_REQUESTS), or as many operations by RMA on this map (TERN_HASHTABLE_REQUESTS), or
+ *     in a handler, if the value is being replaced; TERN_ERR_STATE in a handler, unless load/store
+ *     reaches the key; TERN_ERR_MEMORY; others as tern_map_find. But that the key is absent
+ *     (TERN_ERR_NOT_FOUND), or that its value has more than room bytes (TERN_ERR_RANGE), tern_wait
+ *     tells, and TERN_ERR_PEER may be the outcome. Whatever is not TERN_OK: nothing was started,
+ *     and the request is as it was
+ *
+ * May wait for a ring, with progress; for the outcome only where it is done at once. */
+TERN_NODISCARD TERN_API tern_status tern_map_find_start(tern_worker *worker, tern_map *map,
+                                                        const void *key, size_t key_bytes,
+                                                        tern_flags flags, void *value, size_t room,
+                                                        tern_request *request);
+
+/** Starts tern_map_insert. Key and value are copied.
+ *
+ * @param[out] request its tern_request_result is 1 if the key was there, else 0
+ * @return as tern_map_find_start and tern_map_insert; TERN_ERR_FULL and TERN_ERR_EXISTS may be the
+ *     outcome */
+TERN_NODISCARD TERN_API tern_status tern_map_insert_start(tern_worker *worker, tern_map *map,
+                                                          const void *key, size_t key_bytes,
+                                                          const void *value, size_t value_bytes,
+                                                          tern_flags flags, tern_request *request);
+
+/** Starts tern_map_insert_new; otherwise as tern_map_insert_start. */
+TERN_NODISCARD TERN_API tern_status tern_map_insert_new_start(tern_worker *worker, tern_map *map,
+                                                              const void *key, size_t key_bytes,
+                                                              const void *value, size_t value_bytes,
+                                                              tern_flags flags,
+                                                              tern_request *request);
+
+/** Starts tern_map_add; otherwise as tern_map_insert_start.
+ *
+ * @param[out] request its tern_request_result is the number before */
+TERN_NODISCARD TERN_API tern_status tern_map_add_start(tern_worker *worker, tern_map *map,
+                                                       const void *key, size_t key_bytes,
+                                                       uint64_t delta, tern_flags flags,
+                                                       tern_request *request);
+
+/* What a file says about the map in it. */
+typedef struct tern_map_file {
+    uint64_t keys;
+    uint64_t key_bytes, value_bytes; /* of all keys together, and of all values */
+    size_t note_bytes;
+    unsigned char note[TERN_NOTE_MAX + 1]; /* zeros follow the note, so text ends with a zero */
+} tern_map_file;
+
+/** Saves a map in a file. A file that is there already is replaced, and stays as it was until the
+ * new one is whole, as with tern_hashtable_save. No rank may change the map meanwhile. Each rank
+ * writes the keys that it owns; it needs memory for one block (256 KiB), and for two copies of a
+ * value that lies on another node.
+ *
+ * @return the statuses of tern_hashtable_save, which has the same parameters, and of
+ *     tern_map_for_each
+ *
+ * Blocking: collective over the ranks, one worker of each; may block. */
+TERN_NODISCARD TERN_API tern_status tern_map_save(tern_worker *worker, tern_map *map,
+                                                  const char *path, const void *note,
+                                                  size_t note_bytes);
+
+/** Creates a map that holds what a file holds. Its keys are inserted as by TERN_AUTO, each by one
+ * of the ranks. Calls go to this worker as after tern_map_create. A rank needs memory for one block
+ * (256 KiB) and for the largest key with its value.
+ *
+ * @param path the same on every rank
+ * @param options the same on every rank; may be NULL. None of them is in the file. The capacity is
+ *     raised to the number of keys in the file
+ * @param[out] file what the file that was loaded says; may be NULL
+ * @param[out] map the map; the caller destroys it with tern_map_destroy
+ * @return the statuses of tern_hashtable_load about the file, and those of tern_map_create and
+ *     tern_map_insert; TERN_ERR_ARGUMENT also if the file holds a table. After an error there is no
+ *     map; after TERN_ERR_PEER other ranks may have one
+ *
+ * Blocking: collective over the ranks, one worker of each; may block. */
+TERN_NODISCARD TERN_API tern_status tern_map_load(tern_worker *worker, const char *path,
+                                                  const tern_map_options *options,
+                                                  tern_map_file *file, tern_map **map);
+
+/** Reads what a file says about its map, and not the map. A program can choose
+ * tern_config.segment_size by it before it creates its context. It checks the header and the file's
+ * size, not the keys. It needs no context and no MPI; any thread and any handler may call it.
+ *
+ * @return the statuses of tern_hashtable_file_read; TERN_ERR_ARGUMENT also if it holds a table
+ *
+ * Blocking: reads a file, without progress. */
+TERN_NODISCARD TERN_API tern_status tern_map_file_read(const char *path, tern_map_file *file);
 
 #ifdef __cplusplus
 }

@@ -8,7 +8,7 @@
  * Each costs a two-sided MPI message, between the ranks of one node too, and so does the result of
  * a thread's call: calls over rings are much faster.
  *
- * They are the calls of tern/call.h, tern/call_archive.h and tern/remote.h. A worker says so by the
+ * They are the calls of tern/call.h, tern/archive.h and tern/remote.h. A worker says so by the
  * target, and a thread that has no worker by what it passes in the place of one:
  *
  *     status = tern_call_return(worker, tern_by_message(target), &count, text, bytes, &words,
@@ -25,7 +25,7 @@
  * reads all. There is no queue: tern_call_queue, and every call in a handler, is TERN_ERR_AGAIN
  * then, as tern_call_try is. What is more than TERN_MESSAGE_MAX bytes with its buffer inside lies
  * in this rank's segment, and the target gets it from there, up to TERN_CHUNK_MAX
- * (tern/call_archive.h): its message is small. So the memory of a large call is the caller's
+ * (tern/archive.h): its message is small. So the memory of a large call is the caller's
  * segment's, and is free when the function has run.
  *
  * Order. Each call runs once. Those of one thread to one target run in their order, and so do those

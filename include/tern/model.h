@@ -11,13 +11,13 @@
  *
  * In short: RMA is cheaper if the owner shares memory with the caller, or if a get is cheap and one
  * get is enough. A call is cheaper if RMA would need several round trips and the owner attends.
- * TERN_AUTO decides by this model, with costs that it measures (tern/flags.h);
+ * TERN_AUTO decides by this model, with costs that it measures (tern/container.h);
  * tern_hashtable_explain shows the sums.
  */
 
 #include "tern/config.h"
 #include "tern/context.h"
-#include "tern/flags.h"
+#include "tern/container.h"
 
 #ifdef __cplusplus
 extern "C" {

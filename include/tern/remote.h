@@ -46,7 +46,7 @@
  * that are not trivially copyable. What a function gets by address lies in the ring, or in the
  * segment, and is gone, or free to change, when it returns.
  *
- * Vectors of TERN_ZERO_COPY_MIN bytes and more travel as chunks (tern/call_archive.h), not copied
+ * Vectors of TERN_ZERO_COPY_MIN bytes and more travel as chunks (tern/archive.h), not copied
  * at the caller's, and their memory is kept until it has been sent: so a vector may be destroyed or
  * grow at once, but what its elements are changed to may be what arrives. A function may take over
  * what it gets (tern_vector_move); what it leaves is let go of when it returns. Buffers travel in

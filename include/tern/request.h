@@ -4,8 +4,8 @@
 /*
  * Requests: operations that start and return, so that the program does something else, or starts
  * more, while they are under way. One type serves puts, gets and atomics (tern/transfer.h), calls
- * with a result (tern/call.h, tern/call_archive.h, tern/remote.h), operations on hash tables
- * (tern/hashtable_request.h), pushes and pops (tern/queue_request.h) and posts (tern/rendezvous.h).
+ * with a result (tern/call.h, tern/archive.h, tern/remote.h), operations on hash tables
+ * (tern/hashtable.h), pushes and pops (tern/queue.h) and posts (tern/rendezvous.h).
  * But for posts all their functions end in _start:
  *
  *     tern_request request[2] = {0};

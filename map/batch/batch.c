@@ -1,6 +1,6 @@
 #include "map/batch/batch.h"
 
-#include "tern/map_request.h"
+#include "tern/map.h"
 
 enum { LATER = -1 }; /* in a slot that is taken */
 

@@ -16,7 +16,7 @@
  */
 
 #include "map/op/message.h"
-#include "tern/map_batch.h"
+#include "tern/map.h"
 #include "tern/request.h"
 
 enum { TERN_LARGE_UNDER_WAY = 8 };

@@ -1,4 +1,4 @@
-#include "tern/map_buffer.h"
+#include "tern/map.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "tern/map_batch.h"
+#include "tern/map.h"
 
 #include "hashtable/batch/combine.h"
 #include "map/batch/batch.h"

@@ -4,7 +4,7 @@
 
 #include "hashtable/file/reader.h"
 #include "src/collective/collective.h"
-#include "tern/map_batch.h"
+#include "tern/map.h"
 
 /* Each rank takes as many blocks, one right behind the other, and inserts the items that begin in
  * them. If its last item goes on in the blocks of the next rank, it reads these too. */

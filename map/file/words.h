@@ -15,7 +15,7 @@
  */
 
 #include "map/map.h"
-#include "tern/map_file.h"
+#include "tern/map.h"
 
 static inline uint64_t tern_map_words_of(uint64_t bytes) { return (bytes + 7) / 8; }
 

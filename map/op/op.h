@@ -29,7 +29,7 @@
 
 #include "hashtable/op/op.h"
 #include "map/block.h"
-#include "tern/map_modify.h"
+#include "tern/map.h"
 #include "tern/request.h"
 
 /* Its caller owns its memory, which does not move until it is done. */

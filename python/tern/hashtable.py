@@ -17,7 +17,7 @@ class HashTable(Keyed):
 
     key, value: formats of the module struct (tern._data.Codec). counter: the table has counters in
     place of values, for add. capacity: keys of the whole table; it grows beyond that unless grow is
-    False. flags, of any operation: tern.WRITE_ONLY and others (include/tern/flags.h). path: a file that
+    False. flags, of any operation: tern.WRITE_ONLY and others (include/tern/container.h). path: a file that
     save wrote, with the same formats, whose keys the table begins with; note is then that of the file."""
 
     def __init__(self, context, key, value=None, counter=False, capacity=1024, grow=True, call_only=False,

@@ -4,7 +4,7 @@
 /* What the parts of the archive share: its words, and the list of chunks. */
 
 #include "base/error.h"
-#include "tern/chunk.h"
+#include "tern/archive.h"
 
 #define TERN_ARCHIVE_HEADER 8u
 /* Of groups: written and read by functions of their own only, so that each begin has its end. */

@@ -1,4 +1,4 @@
-#include "tern/chunk.h"
+#include "tern/archive.h"
 
 #include <stdlib.h>
 

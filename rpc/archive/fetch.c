@@ -7,7 +7,7 @@
 #include "rpc/archive/buffer.h"
 #include "src/log.h"
 #include "src/progress/wait.h"
-#include "tern/call_archive.h"
+#include "tern/archive.h"
 
 enum { WAITING, UNDER_WAY, LANDED };
 enum { SPARE_BYTES = 1 << 20 };

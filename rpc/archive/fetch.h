@@ -10,7 +10,7 @@
 #include "rpc/state.h"
 #include "src/context.h"
 #include "tern/call.h"
-#include "tern/chunk.h"
+#include "tern/archive.h"
 
 /* Where a chunk is. */
 typedef struct tern_chunk_source {

@@ -14,7 +14,7 @@
 #include "src/log.h"
 #include "src/progress/wait.h"
 #include "tern/buffer.h"
-#include "tern/call_archive.h"
+#include "tern/archive.h"
 
 enum { LOOKS = 16 };
 

@@ -1,4 +1,4 @@
-#include "tern/value.h"
+#include "tern/archive.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -11,7 +11,7 @@
 #include "src/log.h"
 #include "src/profile/profile.h"
 #include "src/progress/wait.h"
-#include "tern/call_archive.h"
+#include "tern/archive.h"
 
 enum { PASS_ON, BORROW, BORROWING, FETCH, FETCHING, LANDED, READY };
 enum { CALLS_A_ROUND = 8 };

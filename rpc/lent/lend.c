@@ -5,7 +5,7 @@
 #include "rma/state.h"
 #include "rpc/synchronizer.h"
 #include "src/progress/wait.h"
-#include "tern/call_archive.h"
+#include "tern/archive.h"
 
 /* Until memory that was lent has come back. */
 static tern_status await_memory(tern_worker *worker) {

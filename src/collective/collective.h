@@ -111,7 +111,7 @@ tern_status tern_collective_same_text(tern_context *context, tern_worker *worker
                                       const char *what, const char *remedy);
 
 /*
- * phase.c: tern_barrier ends one (tern/flags.h). What an object left undone because a
+ * phase.c: tern_barrier ends one (tern/container.h). What an object left undone because a
  * promise allowed it is done then, by its hook, before anybody leaves the barrier.
  */
 

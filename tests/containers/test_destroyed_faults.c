@@ -6,9 +6,7 @@
 #include "survivors.h"
 #include "table_tools.h"
 
-#include "tern/hashtable_batch.h"
-#include "tern/hashtable_modify.h"
-#include "tern/hashtable_request.h"
+#include "tern/hashtable.h"
 #include "tern/lock.h"
 
 static struct {

@@ -12,11 +12,8 @@
 #include "call_tools.h"
 #include "caught.h"
 #include "tern/agree.h"
-#include "tern/hashtable_batch.h"
-#include "tern/hashtable_buffer.h"
-#include "tern/hashtable_request.h"
-#include "tern/map_batch.h"
-#include "tern/map_buffer.h"
+#include "tern/hashtable.h"
+#include "tern/map.h"
 
 /* The last rank has another value than the others. */
 #define DIFFERS(call, text)                                                                        \

@@ -20,7 +20,7 @@
 #include "hashtable/bucket.h"
 #include "rma/state.h"
 #include "src/progress/wait.h"
-#include "tern/hashtable_batch.h"
+#include "tern/hashtable.h"
 #include "tern/lock.h"
 #include "tern/notify.h"
 

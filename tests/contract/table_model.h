@@ -6,8 +6,7 @@
 
 #include "table_tools.h"
 
-#include "tern/hashtable_buffer.h"
-#include "tern/hashtable_modify.h"
+#include "tern/hashtable.h"
 
 enum { STEP = 10, EACH_MOST = 160, UNTOUCHED = 77 };
 

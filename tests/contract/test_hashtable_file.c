@@ -21,7 +21,7 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include "tern/hashtable_file.h"
+#include "tern/hashtable.h"
 
 typedef struct content {
     size_t key_bytes, value_bytes;

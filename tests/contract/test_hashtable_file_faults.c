@@ -10,7 +10,7 @@
 #include "survivors.h"
 #include "table_tools.h"
 
-#include "tern/map_file.h"
+#include "tern/map.h"
 
 enum { LONGEST_US = 100000, KEYS = 2000 };
 

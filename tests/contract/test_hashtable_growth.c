@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "tern/hashtable_modify.h"
+#include "tern/hashtable.h"
 
 static tern_hashtable *make(fixture *f, size_t key_bytes, size_t value_bytes, bool counter,
                             uint64_t capacity) {

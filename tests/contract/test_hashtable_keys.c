@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "tern/hashtable_file.h"
+#include "tern/hashtable.h"
 
 enum { WORD = 12, WORDS = 40 };
 

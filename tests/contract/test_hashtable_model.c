@@ -14,9 +14,7 @@
 
 #include <stdlib.h>
 
-#include "tern/hashtable_batch.h"
-#include "tern/hashtable_modify.h"
-#include "tern/hashtable_request.h"
+#include "tern/hashtable.h"
 
 typedef struct change {
     uint64_t number, old, word, bytes, absent;

@@ -9,11 +9,7 @@
 #include "nothing.h"
 #include "table_tools.h"
 
-#include "tern/hashtable_batch.h"
-#include "tern/hashtable_buffer.h"
-#include "tern/hashtable_file.h"
-#include "tern/hashtable_modify.h"
-#include "tern/hashtable_request.h"
+#include "tern/hashtable.h"
 
 static const tern_flags rma = TERN_BY_RMA, call = TERN_BY_CALL;
 

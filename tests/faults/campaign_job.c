@@ -12,7 +12,7 @@
 #include "director.h"
 #include "survivors.h"
 
-#include "tern/hashtable_file.h"
+#include "tern/hashtable.h"
 
 enum {
     STEPS = 200,       /* of a rank between two collective functions */

@@ -13,7 +13,6 @@
 #include "tern/agree.h"
 #include "tern/distributed_queue.h"
 #include "tern/hashtable.h"
-#include "tern/hashtable_file.h"
 #include "tern/lock.h"
 #include "tern/map.h"
 #include "tern/part.h"

@@ -14,7 +14,7 @@
 
 #include "rpc/archive/archive.h"
 #include "rpc/archive/buffer.h"
-#include "tern/value.h"
+#include "tern/archive.h"
 #include "tests/fuzz/fuzzer.h"
 
 enum { STEPS = 15, CHUNKS = 3 };

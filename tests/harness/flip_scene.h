@@ -13,15 +13,9 @@
 #include "queue/slot.h"
 #include "rma/ring/doorbell.h"
 #include "rma/state.h"
-#include "tern/hashtable_batch.h"
-#include "tern/hashtable_buffer.h"
-#include "tern/hashtable_modify.h"
-#include "tern/hashtable_request.h"
+#include "tern/hashtable.h"
 #include "tern/lock.h"
-#include "tern/map_batch.h"
-#include "tern/map_buffer.h"
-#include "tern/map_modify.h"
-#include "tern/map_request.h"
+#include "tern/map.h"
 #include "tern/notify.h"
 
 enum { FLIP_TABLE_KEYS = 64, FLIP_FEW_KEYS = 8, FLIP_LARGE = 200, FLIP_ITEMS = 8 };

@@ -7,8 +7,7 @@
 
 #include "hashtable/growth/growth.h"
 #include "hashtable/op/op.h"
-#include "tern/hashtable_modify.h"
-#include "tern/hashtable_request.h"
+#include "tern/hashtable.h"
 
 /* ---- A writer that is alive ---- */
 

@@ -9,7 +9,7 @@
 #include "file_tools.h"
 #include "hashtable/file/format.h"
 #include "hashtable/file/io.h"
-#include "tern/hashtable_file.h"
+#include "tern/hashtable.h"
 
 static char other[96];
 

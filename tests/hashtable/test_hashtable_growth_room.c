@@ -9,8 +9,7 @@
 
 #include "hashtable/batch/batch.h"
 #include "hashtable/growth/growth.h"
-#include "tern/hashtable_batch.h"
-#include "tern/hashtable_modify.h"
+#include "tern/hashtable.h"
 
 enum { OWNER = 0, MOST = 256 };
 

@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-#include "tern/hashtable_file.h"
+#include "tern/hashtable.h"
 
 enum { KEYS = 200 };
 

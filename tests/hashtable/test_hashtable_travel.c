@@ -10,9 +10,7 @@
 #include "hostile.h"
 
 #include "hashtable/call.h"
-#include "tern/hashtable_batch.h"
-#include "tern/hashtable_buffer.h"
-#include "tern/hashtable_request.h"
+#include "tern/hashtable.h"
 
 enum { OWNER = 0, WORDS = 1200 };
 

@@ -4,7 +4,7 @@
 
 #include "bucket_tools.h"
 
-#include "tern/hashtable_buffer.h"
+#include "tern/hashtable.h"
 
 /* Adds of a rank stop in the middle at a bucket that is being taken, and their rank dies. What was
  * added stays, nothing is added twice, and the same keys take what others add. */

@@ -1,5 +1,5 @@
 #include "histories/record.h"
-#include "tern/map_request.h"
+#include "tern/map.h"
 
 /* What can be done with a map: as with a table of values, but that each value has a size of its
  * own, which follows from its number. Small ones lie in the table, others in blocks. */

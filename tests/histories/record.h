@@ -118,7 +118,7 @@ void history_fill(void *bytes, size_t size, uint64_t object, uint64_t number);
 /* The number, or UINT64_MAX, which is none. */
 uint64_t history_number(const void *bytes, size_t size, uint64_t object);
 
-/* request_kinds.c: what runs many of history_kind do with requests (tern/hashtable_request.h). */
+/* request_kinds.c: what runs many of history_kind do with requests (tern/hashtable.h). */
 
 size_t history_insert_requests(tern_worker *worker, const history_target *target,
                                history_operation *o, size_t count);

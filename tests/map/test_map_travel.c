@@ -12,8 +12,7 @@
 #include "map_tools.h"
 
 #include "map/op/message.h"
-#include "tern/map_batch.h"
-#include "tern/map_buffer.h"
+#include "tern/map.h"
 
 enum { OWNER = 0, WORDS = 6000 };
 

@@ -8,7 +8,7 @@
 #include "survivors.h"
 
 #include "rpc/state.h"
-#include "tern/call_archive.h"
+#include "tern/archive.h"
 
 static fixture f;
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "call_tools.h"
-#include "tern/call_archive.h"
+#include "tern/archive.h"
 
 enum { WORKERS = 2, THREADS = 5, GENERATIONS = 3 };
 

@@ -4,8 +4,8 @@
 /*
  * Hash tables with types (tern/hashtable.h): hash_map of keys and values, counter_map of keys and
  * counters. Keys are hashed and compared as bytes, unless the program gives its own hash and
- * equality, as function objects without state. Each operation takes the flags of tern/flags.h. The
- * worker of an operation is the one that created the table; other threads use on(their worker).
+ * equality, as function objects without state. Each operation takes the flags of tern/container.h.
+ * The worker of an operation is the one that created the table; other threads use on(their worker).
  *
  *     auto squares = tern::hash_map<int, double>::create(worker, 1000).value();
  *     squares.insert(7, 49.0).value();
@@ -27,9 +27,6 @@
 #include "tern/cpp/future.hpp"
 #include "tern/cpp/modify.hpp"
 #include "tern/hashtable.h"
-#include "tern/hashtable_batch.h"
-#include "tern/hashtable_file.h"
-#include "tern/hashtable_request.h"
 
 namespace tern {
 

@@ -39,9 +39,6 @@
 #include "tern/cpp/future.hpp"
 #include "tern/cpp/modify.hpp"
 #include "tern/map.h"
-#include "tern/map_batch.h"
-#include "tern/map_file.h"
-#include "tern/map_request.h"
 
 namespace tern {
 

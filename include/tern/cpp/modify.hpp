@@ -2,7 +2,7 @@
 #define TERN_CPP_MODIFY_HPP
 
 /*
- * C++ functions that change values of tables and maps (tern/hashtable_modify.h, tern/map_modify.h).
+ * C++ functions that change values of tables and maps (tern/hashtable.h, tern/map.h).
  * A function for a table is given the value and one plain argument:
  *
  *     static double scale(tern_modify_info &, double &value, double by) { return value *= by; }
@@ -34,8 +34,8 @@
 
 #include "tern/cpp/bytes.hpp"
 #include "tern/cpp/call.hpp"
-#include "tern/hashtable_modify.h"
-#include "tern/map_modify.h"
+#include "tern/hashtable.h"
+#include "tern/map.h"
 
 namespace tern {
 

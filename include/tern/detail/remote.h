@@ -10,7 +10,6 @@
 #include <stddef.h>
 
 #include "tern/archive.h"
-#include "tern/call_archive.h"
 #include "tern/part.h"
 #include "tern/vector.h"
 
