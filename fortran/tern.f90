@@ -141,7 +141,7 @@ module tern
     end type
 
     ! What a function that changes a value of a table is given beside the value.
-    type, bind(C) :: tern_modify_info
+    type, bind(C) :: tern_hashtable_modify_info
         type(tern_worker) :: worker
         type(tern_worker_id) :: origin
         type(c_ptr) :: key = c_null_ptr
@@ -169,8 +169,8 @@ module tern
         type(c_ptr) :: user = c_null_ptr ! of this module
     end type
 
-    ! Functions that change values. Made by tern_modifier_register and tern_map_modifier_register.
-    type, bind(C) :: tern_modifier
+    ! Functions that change values. Made by tern_hashtable_modifier_register and tern_map_modifier_register.
+    type, bind(C) :: tern_hashtable_modifier
         type(c_funptr) :: function = c_null_funptr
         type(c_ptr) :: call = c_null_ptr
         integer(c_int) :: any_thread = 0
@@ -230,7 +230,7 @@ module tern
     integer(c_int), parameter :: TERN_NUMA_ANY = -1
     integer(c_int), parameter :: TERN_RESULT_MAX = 1024 ! bytes that call%result has room for
     integer(c_int), parameter :: TERN_MAP_KEY_MAX = 65536 ! bytes of the largest keys of maps
-    integer(c_int), parameter :: TERN_MODIFY_RESULT_MAX = 1016 ! bytes that info%result has room for
+    integer(c_int), parameter :: TERN_HASHTABLE_MODIFY_RESULT_MAX = 1016 ! bytes that info%result has room for
     integer(c_int), parameter :: TERN_MAP_MODIFY_RESULT_MAX = 1000 ! the same of a map
     integer(c_int), parameter :: TERN_NOTE_MAX = 256 ! bytes of the longest note of a file
 
@@ -247,11 +247,11 @@ module tern
         end function
         ! A function that changes the value of a table at this address. It returns TERN_OK, or an
         ! error, and then nothing is changed. It may neither wait nor use the table.
-        function tern_modify_function(info, value) bind(C)
-            import :: c_int, c_ptr, tern_modify_info
-            type(tern_modify_info), intent(inout) :: info
+        function tern_hashtable_modify_function(info, value) bind(C)
+            import :: c_int, c_ptr, tern_hashtable_modify_info
+            type(tern_hashtable_modify_info), intent(inout) :: info
             type(c_ptr), value :: value
-            integer(c_int) :: tern_modify_function
+            integer(c_int) :: tern_hashtable_modify_function
         end function
         ! The same for a map: it changes what info%value points to, and its size by
         ! tern_map_resize. It may run again, and has no effect but on the value and the result.

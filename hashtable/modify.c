@@ -10,8 +10,8 @@
 typedef struct modify_hook {
     tern_op_hook hook; /* first */
     tern_hashtable *table;
-    tern_modify_function function;
-    tern_modify_info *info;
+    tern_hashtable_modify_function function;
+    tern_hashtable_modify_info *info;
 } modify_hook;
 
 /* The modifier may make progress, and the handlers that run then must not take its bucket for one
@@ -28,7 +28,8 @@ static tern_status modify_see(tern_op_hook *hook, const uint64_t *value, uint64_
 
 /* Runs function here, where info->key lies in the key's padded words. */
 static tern_status modify_bucket(tern_hashtable *table, uint64_t hash, tern_absent absent,
-                                 tern_modify_function function, tern_modify_info *info) {
+                                 tern_hashtable_modify_function function,
+                                 tern_hashtable_modify_info *info) {
     modify_hook hook = {{modify_see, true}, table, function, info};
     tern_op op;
     tern_op_init(&op, absent == TERN_ABSENT_INSERT ? TERN_OP_INSERT : TERN_OP_REPLACE, info->worker,
@@ -47,7 +48,7 @@ typedef struct table_modify_head {
 /* A reply: whether the key was there, and the result. */
 
 tern_status tern_hashtable_run_modifier(tern_call_info *call, const void *message, size_t bytes,
-                                        tern_modify_function function) {
+                                        tern_hashtable_modify_function function) {
     table_modify_head head;
     tern_hashtable *table = tern_table_of_call(call->worker, message, bytes, sizeof head);
     if (table == NULL)
@@ -63,18 +64,18 @@ tern_status tern_hashtable_run_modifier(tern_call_info *call, const void *messag
     if (tern_hash_owner(table, hash) != table->rank)
         return tern_fail(TERN_ERR_ARGUMENT, "the key belongs to rank %u",
                          tern_hash_owner(table, hash));
-    tern_modify_info info = {.worker = call->worker,
-                             .origin = call->origin,
-                             .key = key,
-                             .argument = key + key_bytes,
-                             .argument_bytes = argument_bytes,
-                             .result = (char *)call->result + sizeof(uint64_t),
-                             .user = call->user};
+    tern_hashtable_modify_info info = {.worker = call->worker,
+                                       .origin = call->origin,
+                                       .key = key,
+                                       .argument = key + key_bytes,
+                                       .argument_bytes = argument_bytes,
+                                       .result = (char *)call->result + sizeof(uint64_t),
+                                       .user = call->user};
     tern_status status = modify_bucket(
         table, hash, head.absent != 0 ? TERN_ABSENT_INSERT : TERN_ABSENT_FAIL, function, &info);
-    if (status == TERN_OK && info.result_bytes > TERN_MODIFY_RESULT_MAX)
+    if (status == TERN_OK && info.result_bytes > TERN_HASHTABLE_MODIFY_RESULT_MAX)
         return tern_fail(TERN_ERR_RANGE, "a modifier's result has %zu bytes; %u are allowed",
-                         info.result_bytes, TERN_MODIFY_RESULT_MAX);
+                         info.result_bytes, TERN_HASHTABLE_MODIFY_RESULT_MAX);
     if (status == TERN_OK) {
         uint64_t existed = (uint64_t)info.existed;
         memcpy(call->result, &existed, sizeof existed);
@@ -85,30 +86,30 @@ tern_status tern_hashtable_run_modifier(tern_call_info *call, const void *messag
 
 /* The same result as by call. [out] reply, got. */
 static tern_status modify_in_place(tern_worker *worker, tern_hashtable *table,
-                                   const tern_table_key *key, const tern_modifier *modifier,
-                                   const void *argument, size_t bytes, tern_absent absent,
-                                   uint64_t *reply, size_t *got) {
-    tern_modify_info info = {.worker = worker,
-                             .origin = tern_worker_self(worker),
-                             .key = key->words,
-                             .argument = argument,
-                             .argument_bytes = bytes,
-                             .result = reply + 1,
-                             .user = modifier->call->user};
+                                   const tern_table_key *key,
+                                   const tern_hashtable_modifier *modifier, const void *argument,
+                                   size_t bytes, tern_absent absent, uint64_t *reply, size_t *got) {
+    tern_hashtable_modify_info info = {.worker = worker,
+                                       .origin = tern_worker_self(worker),
+                                       .key = key->words,
+                                       .argument = argument,
+                                       .argument_bytes = bytes,
+                                       .result = reply + 1,
+                                       .user = modifier->call->user};
     (void)tern_progress_round(worker);
     tern_status status = modify_bucket(table, key->hash, absent, modifier->function, &info);
-    if (status == TERN_OK && info.result_bytes > TERN_MODIFY_RESULT_MAX)
+    if (status == TERN_OK && info.result_bytes > TERN_HASHTABLE_MODIFY_RESULT_MAX)
         return tern_fail(TERN_ERR_RANGE, "a modifier's result has %zu bytes; %u are allowed",
-                         info.result_bytes, TERN_MODIFY_RESULT_MAX);
+                         info.result_bytes, TERN_HASHTABLE_MODIFY_RESULT_MAX);
     reply[0] = (uint64_t)info.existed;
     *got = sizeof *reply + info.result_bytes;
     return status;
 }
 
 static tern_status modify_by_call(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                                  const tern_table_key *key, const tern_modifier *modifier,
-                                  const void *argument, size_t bytes, tern_absent absent,
-                                  uint64_t *reply, size_t *got) {
+                                  const tern_table_key *key,
+                                  const tern_hashtable_modifier *modifier, const void *argument,
+                                  size_t bytes, tern_absent absent, uint64_t *reply, size_t *got) {
     size_t key_bytes = 8 * (size_t)table->shape.key_words;
     size_t size = sizeof(table_modify_head) + key_bytes + bytes,
            most = tern_call_room(table->context);
@@ -135,7 +136,7 @@ static tern_status modify_by_call(tern_worker *worker, const tern_hashtable *tab
 }
 
 static tern_status modify_check(const tern_worker *worker, const tern_hashtable *table,
-                                const void *key, const tern_modifier *modifier,
+                                const void *key, const tern_hashtable_modifier *modifier,
                                 const void *argument, size_t bytes, tern_absent absent,
                                 tern_flags flags, const void *result, size_t capacity) {
     static const char name[] = "tern_hashtable_modify";
@@ -159,8 +160,8 @@ static tern_status modify_check(const tern_worker *worker, const tern_hashtable 
 }
 
 tern_status tern_hashtable_modify(tern_worker *worker, tern_hashtable *table, const void *key,
-                                  const tern_modifier *modifier, const void *argument, size_t bytes,
-                                  tern_absent absent, tern_flags flags, void *result,
+                                  const tern_hashtable_modifier *modifier, const void *argument,
+                                  size_t bytes, tern_absent absent, tern_flags flags, void *result,
                                   size_t capacity, size_t *result_bytes, int *existed) {
     tern_status status = modify_check(worker, table, key, modifier, argument, bytes, absent, flags,
                                       result, capacity);

@@ -11,7 +11,7 @@ struct tern_hashtable_buffer {
     uint64_t taken; /* since the last report */
 };
 
-_Static_assert(TERN_BUFFER_KEYS == TERN_BUFFERED_KEYS, "what the header says is allowed");
+_Static_assert(TERN_HASHTABLE_BUFFER_KEYS == TERN_BUFFERED_KEYS, "what the header says is allowed");
 
 static tern_status insert_buffer_check(tern_worker *worker, const tern_hashtable_buffer *buffer,
                                        const char *name) {
@@ -31,10 +31,10 @@ tern_status tern_hashtable_buffer_create(tern_worker *worker, tern_hashtable *ta
     if (fresh == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a buffer");
     const bool counts = tern_shape_counts(table->shape);
-    status =
-        tern_item_batch_begin(&fresh->batch, worker, table, counts ? TERN_OP_ADD : TERN_OP_INSERT,
-                              counts ? TERN_PIECE_NUMBERED : 0, NULL,
-                              keys > 0 ? keys : TERN_BUFFER_KEYS, TERN_BUFFERED_UNDER_WAY);
+    status = tern_item_batch_begin(
+        &fresh->batch, worker, table, counts ? TERN_OP_ADD : TERN_OP_INSERT,
+        counts ? TERN_PIECE_NUMBERED : 0, NULL, keys > 0 ? keys : TERN_HASHTABLE_BUFFER_KEYS,
+        TERN_BUFFERED_UNDER_WAY);
     if (status != TERN_OK) {
         free(fresh);
         return status;

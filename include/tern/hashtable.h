@@ -276,12 +276,12 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_find_many(tern_worker *worker
 typedef struct tern_hashtable_buffer tern_hashtable_buffer;
 
 /* The most keys that are gathered for one owner. */
-#define TERN_BUFFER_KEYS 512u
+#define TERN_HASHTABLE_BUFFER_KEYS 512u
 
-/* keys: gathered for one owner before they are sent, 1 to TERN_BUFFER_KEYS, or less if no message
- * takes so many; 0: as many as can be. [out] buffer: in this process's own memory, which grows with
- * the owners that are used. TERN_ERR_ARGUMENT; TERN_ERR_MEMORY; TERN_ERR_UNSUPPORTED: key and value
- * are too large for a call. Local, never blocks. */
+/* keys: gathered for one owner before they are sent, 1 to TERN_HASHTABLE_BUFFER_KEYS, or less if no
+ * message takes so many; 0: as many as can be. [out] buffer: in this process's own memory, which
+ * grows with the owners that are used. TERN_ERR_ARGUMENT; TERN_ERR_MEMORY; TERN_ERR_UNSUPPORTED:
+ * key and value are too large for a call. Local, never blocks. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_buffer_create(tern_worker *worker,
                                                                  tern_hashtable *table, size_t keys,
                                                                  tern_hashtable_buffer **buffer);
@@ -320,38 +320,40 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_buffer_destroy(tern_worker *w
                                                                   uint64_t *refused);
 
 /* The largest result of a modifier, in bytes. */
-#define TERN_MODIFY_RESULT_MAX (TERN_RESULT_MAX - 8u)
+#define TERN_HASHTABLE_MODIFY_RESULT_MAX (TERN_RESULT_MAX - 8u)
 
 /* What a modifier may ask, valid while it runs. */
-typedef struct tern_modify_info {
+typedef struct tern_hashtable_modify_info {
     tern_worker *worker;   /* the worker that runs it */
     tern_worker_id origin; /* who called */
     const void *key;       /* key_bytes, 8-byte aligned, like the value */
     const void *argument;  /* the caller's, or a copy of it that is 8-byte aligned */
     size_t argument_bytes;
     int existed;         /* 0: the key was not there; the value is all zeros */
-    void *result;        /* room of TERN_MODIFY_RESULT_MAX bytes, 8-byte aligned */
+    void *result;        /* room of TERN_HASHTABLE_MODIFY_RESULT_MAX bytes, 8-byte aligned */
     size_t result_bytes; /* set by the modifier; 0 at entry */
     void *user;          /* of the modifier, as it was when the context was created */
-} tern_modify_info;
+} tern_hashtable_modify_info;
 
 /* Changes value, value_bytes of it, in place. tern/container.h says what its status means and what
  * it may do. It runs at the key's owner, where handlers run. */
-typedef tern_status (*tern_modify_function)(tern_modify_info *info, void *value);
+typedef tern_status (*tern_hashtable_modify_function)(tern_hashtable_modify_info *info,
+                                                      void *value);
 
-/* A registered modifier; made by TERN_MODIFIER or TERN_MODIFIER_ANY_THREAD. */
-typedef struct tern_modifier {
-    tern_modify_function function;
+/* A registered modifier; made by TERN_HASHTABLE_MODIFIER or TERN_HASHTABLE_MODIFIER_ANY_THREAD. */
+typedef struct tern_hashtable_modifier {
+    tern_hashtable_modify_function function;
     tern_function *call;
     int any_thread; /* 1: it may run in a service thread too, else 0 */
-} tern_modifier;
+} tern_hashtable_modifier;
 
-/* At file scope: registers a tern_modify_function under its own name, and declares name_modifier.
+/* At file scope: registers a tern_hashtable_modify_function under its own name, and declares
+ * name_modifier.
  */
-#define TERN_MODIFIER(name) TERN_MODIFIER_REGISTER(name, 0)
+#define TERN_HASHTABLE_MODIFIER(name) TERN_MODIFIER_REGISTER(name, 0)
 
 /* The same for a function that any threads may run at the same time. */
-#define TERN_MODIFIER_ANY_THREAD(name) TERN_MODIFIER_REGISTER(name, 1)
+#define TERN_HASHTABLE_MODIFIER_ANY_THREAD(name) TERN_MODIFIER_REGISTER(name, 1)
 
 /* Not for applications: what both do. */
 #define TERN_MODIFIER_REGISTER(name, any_thread)                                                   \
@@ -359,7 +361,8 @@ typedef struct tern_modifier {
         return tern_hashtable_run_modifier(call, message, bytes, name);                            \
     }                                                                                              \
     TERN_FUNCTION(name##_by_call)                                                                  \
-    static const tern_modifier name##_modifier = {name, &name##_by_call_function, any_thread};
+    static const tern_hashtable_modifier name##_modifier = {name, &name##_by_call_function,        \
+                                                            any_thread};
 
 /* Runs modifier on the value of key, at its owner: by call, or in place if that is this rank.
  * argument: bytes that it gets (NULL if bytes is 0). [out] result: up to capacity bytes of what it
@@ -368,14 +371,14 @@ typedef struct tern_modifier {
  * (the modifier has run), or key and argument do not fit a ring (it has not). TERN_ERR_UNSUPPORTED:
  * the table has counters: see tern_hashtable_compare_swap; or flags have TERN_BY_RMA. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_modify(
-    tern_worker *worker, tern_hashtable *table, const void *key, const tern_modifier *modifier,
-    const void *argument, size_t bytes, tern_absent absent, tern_flags flags, void *result,
-    size_t capacity, size_t *result_bytes, int *existed);
+    tern_worker *worker, tern_hashtable *table, const void *key,
+    const tern_hashtable_modifier *modifier, const void *argument, size_t bytes, tern_absent absent,
+    tern_flags flags, void *result, size_t capacity, size_t *result_bytes, int *existed);
 
-/* Not for applications: what TERN_MODIFIER registers. */
-TERN_NODISCARD TERN_API tern_status tern_hashtable_run_modifier(tern_call_info *call,
-                                                                const void *message, size_t bytes,
-                                                                tern_modify_function function);
+/* Not for applications: what TERN_HASHTABLE_MODIFIER registers. */
+TERN_NODISCARD TERN_API tern_status
+tern_hashtable_run_modifier(tern_call_info *call, const void *message, size_t bytes,
+                            tern_hashtable_modify_function function);
 
 /* How many requests a worker may have under way by RMA on one table; by call up to
  * TERN_CALL_REQUESTS in all. By RMA a request is a chain of gets, puts and atomics that do not

@@ -22,7 +22,7 @@ static void note_thread(void) {
     atomic_fetch_add(pthread_equal(pthread_self(), application) ? &here : &elsewhere, 1);
 }
 
-static tern_status add_safely(tern_modify_info *info, void *value) {
+static tern_status add_safely(tern_hashtable_modify_info *info, void *value) {
     (void)info;
     uint64_t words[2];
     memcpy(words, value, sizeof words);
@@ -31,12 +31,12 @@ static tern_status add_safely(tern_modify_info *info, void *value) {
     note_thread();
     return TERN_OK;
 }
-TERN_MODIFIER_ANY_THREAD(add_safely)
+TERN_HASHTABLE_MODIFIER_ANY_THREAD(add_safely)
 
-static tern_status add_at_home(tern_modify_info *info, void *value) {
+static tern_status add_at_home(tern_hashtable_modify_info *info, void *value) {
     return add_safely(info, value);
 }
-TERN_MODIFIER(add_at_home)
+TERN_HASHTABLE_MODIFIER(add_at_home)
 
 typedef struct containers {
     fixture f;

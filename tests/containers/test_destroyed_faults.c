@@ -16,12 +16,12 @@ static struct {
     tern_locks *locks;
 } all;
 
-static tern_status change_nothing(tern_modify_info *info, void *value) {
+static tern_status change_nothing(tern_hashtable_modify_info *info, void *value) {
     (void)info;
     (void)value;
     return TERN_OK;
 }
-TERN_MODIFIER(change_nothing)
+TERN_HASHTABLE_MODIFIER(change_nothing)
 
 static void make_all(fixture *f) {
     const tern_hashtable_options table = {.key_bytes = 8, .value_bytes = 8, .capacity = 100},

@@ -19,12 +19,12 @@ static struct {
     bool near;                          /* load and store reach the dead */
 } on;
 
-static tern_status change_nothing(tern_modify_info *info, void *value) {
+static tern_status change_nothing(tern_hashtable_modify_info *info, void *value) {
     (void)info;
     (void)value;
     return TERN_OK;
 }
-TERN_MODIFIER(change_nothing)
+TERN_HASHTABLE_MODIFIER(change_nothing)
 
 static tern_hashtable *make(int counter) {
     tern_hashtable *table = NULL;

@@ -406,7 +406,7 @@ static void memory_is_given_back(void) {
     fixture_close(&f);
 }
 
-static tern_status count_up(tern_modify_info *info, void *value) {
+static tern_status count_up(tern_hashtable_modify_info *info, void *value) {
     uint64_t number;
     memcpy(&number, value, 8);
     number++;
@@ -414,7 +414,7 @@ static tern_status count_up(tern_modify_info *info, void *value) {
     (void)info;
     return TERN_OK;
 }
-TERN_MODIFIER(count_up)
+TERN_HASHTABLE_MODIFIER(count_up)
 
 /* All ranks count the same keys up, by the modifier, while the table grows. */
 static void modifiers_lose_nothing(void) {

@@ -21,7 +21,7 @@ typedef struct change {
 } change;
 
 /* The new value takes the place of the old one, which is as it should be. */
-static tern_status replace(tern_modify_info *info, void *value) {
+static tern_status replace(tern_hashtable_modify_info *info, void *value) {
     static const unsigned char zeros[VALUE_MAX];
     const change *c = info->argument;
     const int right = c->absent ? !info->existed && memcmp(value, zeros, c->bytes) == 0
@@ -31,7 +31,7 @@ static tern_status replace(tern_modify_info *info, void *value) {
     make_value(value, c->bytes, c->number, c->word);
     return TERN_OK;
 }
-TERN_MODIFIER(replace)
+TERN_HASHTABLE_MODIFIER(replace)
 
 static answer modify(const scene *s, tern_worker *w, const item *i, tern_flags flags) {
     const entry *old = &s->own[i->k];

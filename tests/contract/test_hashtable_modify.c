@@ -11,7 +11,7 @@ typedef struct tally {
 static const tern_flags rw = TERN_READ_WRITE;
 
 /* Adds the numbers that the argument holds; gives the tally. */
-static tern_status count_numbers(tern_modify_info *info, void *value) {
+static tern_status count_numbers(tern_hashtable_modify_info *info, void *value) {
     tally *t = value;
     const char *numbers = info->argument;
     if (!info->existed && (t->count | t->sum | t->twice) != 0)
@@ -27,27 +27,27 @@ static tern_status count_numbers(tern_modify_info *info, void *value) {
     info->result_bytes = sizeof *t;
     return TERN_OK;
 }
-TERN_MODIFIER(count_numbers)
+TERN_HASHTABLE_MODIFIER(count_numbers)
 
 /* Spoils the value, then thinks better of it. */
-static tern_status refuse(tern_modify_info *info, void *value) {
+static tern_status refuse(tern_hashtable_modify_info *info, void *value) {
     memset(value, 0xee, sizeof(tally));
     (void)info;
     return TERN_ERR_UNSUPPORTED;
 }
-TERN_MODIFIER(refuse)
+TERN_HASHTABLE_MODIFIER(refuse)
 
-static tern_status give_bytes(tern_modify_info *info, void *value) {
+static tern_status give_bytes(tern_hashtable_modify_info *info, void *value) {
     (void)value;
     memcpy(&info->result_bytes, info->argument, sizeof info->result_bytes);
-    if (info->result_bytes <= TERN_MODIFY_RESULT_MAX)
+    if (info->result_bytes <= TERN_HASHTABLE_MODIFY_RESULT_MAX)
         memset(info->result, 0x5a, info->result_bytes);
     return TERN_OK;
 }
-TERN_MODIFIER(give_bytes)
+TERN_HASHTABLE_MODIFIER(give_bytes)
 
 /* Gives its key, who asked, and what its user pointer names. */
-static tern_status tell(tern_modify_info *info, void *value) {
+static tern_status tell(tern_hashtable_modify_info *info, void *value) {
     (void)value;
     memcpy(info->result, info->key, 8);
     uint64_t origin = info->origin.rank;
@@ -56,7 +56,7 @@ static tern_status tell(tern_modify_info *info, void *value) {
     info->result_bytes = 24;
     return TERN_OK;
 }
-TERN_MODIFIER(tell)
+TERN_HASHTABLE_MODIFIER(tell)
 
 static tern_hashtable *make(fixture *f, uint64_t capacity) {
     tern_hashtable *table = NULL;
@@ -86,7 +86,7 @@ static void arguments_are_checked(void) {
         f.worker, &(tern_hashtable_options){.key_bytes = 8, .counter = 1, .capacity = 10},
         &counters));
     uint64_t key = 1;
-    const tern_modifier *m = &count_numbers_modifier;
+    const tern_hashtable_modifier *m = &count_numbers_modifier;
     tern_worker *w = f.worker;
     const tern_absent in = TERN_ABSENT_INSERT;
     EXPECT(TERN_ERR_ARGUMENT,
@@ -174,11 +174,12 @@ static void results_of_every_size(void) {
         return;
     tern_hashtable *table = make(&f, 10);
     uint64_t key = f.rank;
-    unsigned char result[TERN_MODIFY_RESULT_MAX];
-    static const size_t sizes[] = {0, 1, TERN_MODIFY_RESULT_MAX, TERN_MODIFY_RESULT_MAX + 1};
+    unsigned char result[TERN_HASHTABLE_MODIFY_RESULT_MAX];
+    static const size_t sizes[] = {0, 1, TERN_HASHTABLE_MODIFY_RESULT_MAX,
+                                   TERN_HASHTABLE_MODIFY_RESULT_MAX + 1};
     for (size_t i = 0; i < 4; i++) {
         size_t got = 77;
-        bool fits = sizes[i] <= TERN_MODIFY_RESULT_MAX;
+        bool fits = sizes[i] <= TERN_HASHTABLE_MODIFY_RESULT_MAX;
         EXPECT(fits ? TERN_OK : TERN_ERR_RANGE,
                tern_hashtable_modify(f.worker, table, &key, &give_bytes_modifier, &sizes[i],
                                      sizeof sizes[i], TERN_ABSENT_INSERT, rw, result, sizeof result,

@@ -26,7 +26,7 @@ static void end(fixture *f, tern_hashtable *table) {
     EXPECT_OK(tern_hashtable_destroy(f->worker, table));
 }
 
-static tern_status count_up(tern_modify_info *info, void *value) {
+static tern_status count_up(tern_hashtable_modify_info *info, void *value) {
     uint64_t count;
     (void)info;
     memcpy(&count, value, sizeof count);
@@ -34,7 +34,7 @@ static tern_status count_up(tern_modify_info *info, void *value) {
     memcpy(value, &count, sizeof count);
     return TERN_OK;
 }
-TERN_MODIFIER(count_up)
+TERN_HASHTABLE_MODIFIER(count_up)
 
 static tern_status modify(fixture *f, tern_hashtable *table, const uint64_t *key, tern_flags flags,
                           int *existed) {

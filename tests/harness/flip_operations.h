@@ -81,13 +81,13 @@ FLIP_END(find_many) {
         tern_hashtable_find_many(FLIP_W, r->s->pairs, keys, 2, FLIP_FLAGS, values, found, &present);
     return flip_checked(r, status, values[0]);
 }
-static inline tern_status flip_table_seven(tern_modify_info *info, void *value) {
+static inline tern_status flip_table_seven(tern_hashtable_modify_info *info, void *value) {
     const uint64_t seven = 7007;
     (void)info;
     memcpy(value, &seven, sizeof seven);
     return TERN_OK;
 }
-TERN_MODIFIER(flip_table_seven)
+TERN_HASHTABLE_MODIFIER(flip_table_seven)
 FLIP_END(table_modify) {
     return tern_hashtable_modify(FLIP_W, r->s->pairs, &r->s->pair, &flip_table_seven_modifier, NULL,
                                  0, TERN_ABSENT_INSERT, flip_all, NULL, 0, NULL, NULL);

@@ -14,7 +14,7 @@
 static const uint64_t *held; /* the state of the bucket that the modifier has */
 
 /* Stores the argument, and makes progress before that until others have asked about the bucket. */
-static tern_status linger(tern_modify_info *info, void *value) {
+static tern_status linger(tern_hashtable_modify_info *info, void *value) {
     enum { QUESTIONS = 3 };
 
     const uint64_t state = word_at(held);
@@ -30,7 +30,7 @@ static tern_status linger(tern_modify_info *info, void *value) {
     memcpy(value, info->argument, sizeof(uint64_t));
     return TERN_OK;
 }
-TERN_MODIFIER(linger)
+TERN_HASHTABLE_MODIFIER(linger)
 
 /* Rank 0's modifier has the bucket of a key, which rank 1 inserts meanwhile. */
 static void modify_and_insert(fixture *f, tern_hashtable *table, uint64_t key) {

@@ -49,11 +49,11 @@ static void put_many(scene *s, const uint64_t *keys, size_t count, tern_flags vi
     CU_ASSERT_EQUAL(done, count);
 }
 
-static tern_status leave_it(tern_modify_info *info, void *value) {
+static tern_status leave_it(tern_hashtable_modify_info *info, void *value) {
     memcpy(value, info->key, 8);
     return TERN_OK;
 }
-TERN_MODIFIER(leave_it)
+TERN_HASHTABLE_MODIFIER(leave_it)
 
 /* Of what the array keys are moved to still takes. */
 static int64_t room(scene *s) {

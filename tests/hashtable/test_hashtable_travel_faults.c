@@ -16,7 +16,7 @@ static void an_origin_dies_in_the_middle(void) {
     }
     if (!fixture_open(&f, NULL))
         return;
-    enum { ADDS = TERN_BUFFER_KEYS, HELD = 100 };
+    enum { ADDS = TERN_HASHTABLE_BUFFER_KEYS, HELD = 100 };
     static uint64_t keys[ADDS];
     tern_hashtable *table = NULL;
     tern_hashtable_buffer *buffer = NULL;

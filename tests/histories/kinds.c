@@ -48,7 +48,7 @@ bool history_step_erase(history_state *state, const history_operation *o) {
 }
 
 /* Its argument is the new value; it tells the number of the one before. */
-static tern_status history_replace(tern_modify_info *info, void *value) {
+static tern_status history_replace(tern_hashtable_modify_info *info, void *value) {
     uint64_t object, before;
     memcpy(&object, info->key, sizeof object);
     before = history_number(value, info->argument_bytes, object);
@@ -57,7 +57,7 @@ static tern_status history_replace(tern_modify_info *info, void *value) {
     memcpy(value, info->argument, info->argument_bytes);
     return TERN_OK;
 }
-TERN_MODIFIER(history_replace)
+TERN_HASHTABLE_MODIFIER(history_replace)
 
 enum { WAS_ABSENT = 1 }; /* no argument is so small */
 

@@ -277,23 +277,23 @@ static void test_tables(const tern::context &context, const tern::worker &worker
     CHECK(me != 0 || unlink(path.c_str()) == 0);
 }
 
-static double scale(tern_modify_info &info, double &value, double by) {
+static double scale(tern_hashtable_modify_info &info, double &value, double by) {
     return value = info.existed ? value * by : by;
 }
-static void forget(tern_modify_info &, double &value, int) noexcept { value = 0; }
-static tern::result<int> no_more(tern_modify_info &, double &value, double most) {
+static void forget(tern_hashtable_modify_info &, double &value, int) noexcept { value = 0; }
+static tern::result<int> no_more(tern_hashtable_modify_info &, double &value, double most) {
     if (value >= most)
         return tern_call_fail(nullptr, TERN_ERR_RANGE, "%g is enough", value);
     value++;
     return static_cast<int>(value);
 }
-static tern_status below(tern_modify_info &, double &value, double most) {
+static tern_status below(tern_hashtable_modify_info &, double &value, double most) {
     value += 100;
     return value < most ? TERN_OK
                         : tern_call_fail(nullptr, TERN_ERR_RANGE, "%g is too much", value);
 }
 #if defined(__cpp_exceptions)
-static void spoil(tern_modify_info &, double &value, int) {
+static void spoil(tern_hashtable_modify_info &, double &value, int) {
     value = 7;
     throw std::runtime_error("not this one");
 }

@@ -72,7 +72,7 @@ contains
 
     ! Multiplies the value of a table by its argument, and tells the new one; of a new key 1.
     function multiply(info, value) bind(C) result(status)
-        type(tern_modify_info), intent(inout) :: info
+        type(tern_hashtable_modify_info), intent(inout) :: info
         type(c_ptr), value :: value
         integer(c_int) :: status
         real(c_double), pointer :: number, by, answer

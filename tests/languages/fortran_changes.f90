@@ -7,7 +7,7 @@ module changes
     use checks
     use called
     implicit none
-    type(tern_modifier), save :: multiply_modifier
+    type(tern_hashtable_modifier), save :: multiply_modifier
     type(tern_map_modifier), save :: append_modifier
     type(tern_function), save :: ask_function
     private :: multiply_modifier, append_modifier, ask_function
@@ -15,10 +15,10 @@ module changes
 contains
 
     subroutine register_changes()
-        type(tern_modifier) :: twin
-        call check(tern_modifier_register(multiply_modifier, 'multiply', multiply) == TERN_OK, &
+        type(tern_hashtable_modifier) :: twin
+        call check(tern_hashtable_modifier_register(multiply_modifier, 'multiply', multiply) == TERN_OK, &
                 'modifier')
-        call check(tern_modifier_register(twin, 'mean', multiply) == TERN_ERR_EXISTS, 'name taken')
+        call check(tern_hashtable_modifier_register(twin, 'mean', multiply) == TERN_ERR_EXISTS, 'name taken')
         call check(tern_map_modifier_register(append_modifier, 'append', append) == TERN_OK, &
                 'map modifier')
         call check(tern_function_register(ask_function, 'ask', ask) == TERN_OK, 'register')

@@ -34,9 +34,9 @@ program layout
     type(tern_request), target :: request
     type(tern_call_info), target :: info
     type(tern_function), target :: called
-    type(tern_modify_info), target :: change
+    type(tern_hashtable_modify_info), target :: change
     type(tern_map_modify_info), target :: map_change
-    type(tern_modifier), target :: modifier
+    type(tern_hashtable_modifier), target :: modifier
     type(tern_map_modifier), target :: map_modifier
     type(tern_hashtable_file), target :: file
     type(tern_map_file), target :: map_file
@@ -110,16 +110,16 @@ program layout
     call show('tern_function.handler', between(called, called%handler))
     call show('tern_function.user', between(called, called%user))
     call show('tern_function.id', between(called, called%id))
-    call show('tern_modify_info', int(c_sizeof(change), c_int64_t))
-    call show('tern_modify_info.worker', between(change, change%worker))
-    call show('tern_modify_info.origin', between(change, change%origin))
-    call show('tern_modify_info.key', between(change, change%key))
-    call show('tern_modify_info.argument', between(change, change%argument))
-    call show('tern_modify_info.argument_bytes', between(change, change%argument_bytes))
-    call show('tern_modify_info.existed', between(change, change%existed))
-    call show('tern_modify_info.result', between(change, change%result))
-    call show('tern_modify_info.result_bytes', between(change, change%result_bytes))
-    call show('tern_modify_info.user', between(change, change%user))
+    call show('tern_hashtable_modify_info', int(c_sizeof(change), c_int64_t))
+    call show('tern_hashtable_modify_info.worker', between(change, change%worker))
+    call show('tern_hashtable_modify_info.origin', between(change, change%origin))
+    call show('tern_hashtable_modify_info.key', between(change, change%key))
+    call show('tern_hashtable_modify_info.argument', between(change, change%argument))
+    call show('tern_hashtable_modify_info.argument_bytes', between(change, change%argument_bytes))
+    call show('tern_hashtable_modify_info.existed', between(change, change%existed))
+    call show('tern_hashtable_modify_info.result', between(change, change%result))
+    call show('tern_hashtable_modify_info.result_bytes', between(change, change%result_bytes))
+    call show('tern_hashtable_modify_info.user', between(change, change%user))
     call show('tern_map_modify_info', int(c_sizeof(map_change), c_int64_t))
     call show('tern_map_modify_info.worker', between(map_change, map_change%worker))
     call show('tern_map_modify_info.origin', between(map_change, map_change%origin))
@@ -133,10 +133,10 @@ program layout
     call show('tern_map_modify_info.result', between(map_change, map_change%result))
     call show('tern_map_modify_info.result_bytes', between(map_change, map_change%result_bytes))
     call show('tern_map_modify_info.user', between(map_change, map_change%user))
-    call show('tern_modifier', int(c_sizeof(modifier), c_int64_t))
-    call show('tern_modifier.function', between(modifier, modifier%function))
-    call show('tern_modifier.call', between(modifier, modifier%call))
-    call show('tern_modifier.any_thread', between(modifier, modifier%any_thread))
+    call show('tern_hashtable_modifier', int(c_sizeof(modifier), c_int64_t))
+    call show('tern_hashtable_modifier.function', between(modifier, modifier%function))
+    call show('tern_hashtable_modifier.call', between(modifier, modifier%call))
+    call show('tern_hashtable_modifier.any_thread', between(modifier, modifier%any_thread))
     call show('tern_map_modifier', int(c_sizeof(map_modifier), c_int64_t))
     call show('tern_map_modifier.function', between(map_modifier, map_modifier%function))
     call show('tern_map_modifier.call', between(map_modifier, map_modifier%call))
@@ -202,7 +202,7 @@ program layout
     call show('TERN_MAP_KEY_MAX', int(TERN_MAP_KEY_MAX, c_int64_t))
     call show('TERN_ABSENT_FAIL', int(TERN_ABSENT_FAIL, c_int64_t))
     call show('TERN_ABSENT_INSERT', int(TERN_ABSENT_INSERT, c_int64_t))
-    call show('TERN_MODIFY_RESULT_MAX', int(TERN_MODIFY_RESULT_MAX, c_int64_t))
+    call show('TERN_HASHTABLE_MODIFY_RESULT_MAX', int(TERN_HASHTABLE_MODIFY_RESULT_MAX, c_int64_t))
     call show('TERN_MAP_MODIFY_RESULT_MAX', int(TERN_MAP_MODIFY_RESULT_MAX, c_int64_t))
     call show('TERN_NOTE_MAX', int(TERN_NOTE_MAX, c_int64_t))
 end program layout

@@ -11,8 +11,8 @@ types = {"tern_worker_id": _library.WorkerId, "tern_ptr": _library.Pointer, "ter
          "tern_hashtable_options": _library.HashTableOptions, "tern_map_options": _library.MapOptions,
          "tern_map_item": _library.MapItem, "tern_map_slot": _library.MapSlot,
          "tern_queue_options": _library.QueueOptions, "tern_call_info": _library.CallInfo, "tern_function": _library.Function,
-         "tern_modify_info": _library.ModifyInfo, "tern_map_modify_info": _library.MapModifyInfo,
-         "tern_modifier": _library.Modifier, "tern_map_modifier": _library.MapModifier,
+         "tern_hashtable_modify_info": _library.ModifyInfo, "tern_map_modify_info": _library.MapModifyInfo,
+         "tern_hashtable_modifier": _library.Modifier, "tern_map_modifier": _library.MapModifier,
          "tern_hashtable_file": _library.HashTableFile, "tern_map_file": _library.MapFile}
 constants = {f"TERN_{name}": value for name, value in vars(_library).items() if isinstance(value, int)}
 constants.update({f"TERN_{name}": value for value, name in enumerate(_library.STATUSES)})

@@ -18,11 +18,11 @@ static tern_hashtable *make_table(fixture *f, bool counter, uint64_t keys) {
 }
 
 /* Adds 1 to the first byte. */
-static tern_status late_bump(tern_modify_info *info, void *value) {
+static tern_status late_bump(tern_hashtable_modify_info *info, void *value) {
     ++*(unsigned char *)value;
     return info->existed ? TERN_OK : TERN_ERR_NOT_FOUND;
 }
-TERN_MODIFIER(late_bump)
+TERN_HASHTABLE_MODIFIER(late_bump)
 
 enum { WAYS = 7 };
 

@@ -5,7 +5,8 @@
  * C++ functions that change values of tables and maps (tern/hashtable.h, tern/map.h).
  * A function for a table is given the value and one plain argument:
  *
- *     static double scale(tern_modify_info &, double &value, double by) { return value *= by; }
+ *     static double scale(tern_hashtable_modify_info &, double &value, double by) { return value *=
+ * by; }
  *
  *     table.modify<scale>(key, 2.0).value();                          // the key must be there
  *     double now = table.modify<scale>(key, 2.0, TERN_ABSENT_INSERT).value();
@@ -74,17 +75,19 @@ template <class Info, class Run> tern_status modifier_run(Info &info, Run run) {
 }
 
 template <class Signature, auto Function> struct table_modifier_base {
-    static_assert(!std::is_same_v<Signature, Signature>,
-                  "a function that changes values of a table has the parameters tern_modify_info "
-                  "&, Value & and one argument");
+    static_assert(
+        !std::is_same_v<Signature, Signature>,
+        "a function that changes values of a table has the parameters tern_hashtable_modify_info "
+        "&, Value & and one argument");
 };
 template <class Returned, class Value, class Argument, auto Function>
-struct table_modifier_base<Returned (*)(tern_modify_info &, Value &, Argument), Function> {
+struct table_modifier_base<Returned (*)(tern_hashtable_modify_info &, Value &, Argument),
+                           Function> {
     using value_type = typename unwrapped<Returned>::type;
     using changed_type = Value;
     using argument_type = std::decay_t<Argument>;
 
-    static tern_status change(tern_modify_info *info, void *value) {
+    static tern_status change(tern_hashtable_modify_info *info, void *value) {
         require_plain<argument_type>();
         if (info->argument_bytes != sizeof(argument_type))
             return tern_call_fail(nullptr, TERN_ERR_MISMATCH,
@@ -121,7 +124,8 @@ struct map_modifier_base<Returned (*)(tern_map_modify_info &, bytes), Function> 
 template <auto Function>
 struct table_modifier : table_modifier_base<decltype(plain_function(Function)), Function> {
     static inline registration registered{pretty<Function>(), table_modifier::by_call};
-    static inline const tern_modifier made{table_modifier::change, &registered.function, 0};
+    static inline const tern_hashtable_modifier made{table_modifier::change, &registered.function,
+                                                     0};
 };
 template <auto Function>
 struct map_modifier : map_modifier_base<decltype(plain_function(Function)), Function> {
