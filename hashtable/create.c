@@ -100,17 +100,6 @@ static tern_status table_allocate(tern_worker *worker, const tern_hashtable *t, 
     return status;
 }
 
-/* Only what is read before it is written has to be zero: states, counters, and checks, where a zero
- * saves looking further. */
-void tern_table_clear(const tern_hashtable *t, char *buckets, uint64_t count) {
-    if (t->shape.stride <= 64) {
-        memset(buckets, 0, count * t->shape.stride);
-        return;
-    }
-    for (uint64_t i = 0; i < count; i++)
-        memset(buckets + i * t->shape.stride, 0, t->shape.entry_at + 8);
-}
-
 static tern_status table_no_memory(const tern_context *context) {
     return tern_fail(TERN_ERR_MEMORY, "no memory for a table over %u ranks", context->size);
 }

@@ -1,7 +1,7 @@
 #include "tern/hashtable.h"
 
 #include "base/process.h"
-#include "hashtable/call.h"
+#include "hashtable/table/call.h"
 #include "hashtable/near/scratch.h"
 #include "hashtable/op/op.h"
 

@@ -1,6 +1,6 @@
 #include "map/block.h"
 
-#include "hashtable/call.h"
+#include "hashtable/table/call.h"
 #include "hashtable/near/scratch.h"
 #include "map/op/message.h"
 #include "src/log.h"

@@ -38,7 +38,7 @@
  * memory that belongs to another block by then does no harm.
  */
 
-#include "hashtable/table.h"
+#include "hashtable/table/table.h"
 #include "tern/map.h"
 #include "tern/transfer.h"
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "hashtable/growth/growth.h"
+#include "hashtable/arrays/arrays.h"
 #include "hashtable/near/near.h"
 #include "hashtable/op/op.h"
 

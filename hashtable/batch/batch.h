@@ -4,7 +4,7 @@
 /* Parts of batches, which the functions on many keys are made of. */
 
 #include "hashtable/batch/run.h"
-#include "hashtable/table.h"
+#include "hashtable/table/table.h"
 #include "tern/transfer.h"
 
 /* visit.c: what calls that are about many keys have in common. */

@@ -9,7 +9,7 @@
  * most, and its calls come to one worker, which has a list of its own (docs/decisions/0140).
  */
 
-#include "hashtable/table.h"
+#include "hashtable/table/table.h"
 #include "tern/call.h"
 
 typedef struct tern_deferred {

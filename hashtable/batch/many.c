@@ -1,7 +1,7 @@
 #include "tern/hashtable.h"
 
 #include "hashtable/batch/ask.h"
-#include "hashtable/growth/growth.h"
+#include "hashtable/arrays/arrays.h"
 
 /* The public operations on many keys: arguments are checked here, then keys are gone through by
  * load/store where that reaches all of them, through a window of operations under way, or by call.

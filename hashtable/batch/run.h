@@ -8,7 +8,7 @@
  * TERN_ERR_AGAIN.
  */
 
-#include "hashtable/call.h"
+#include "hashtable/op/message.h"
 
 /* Many operations of one kind. */
 typedef struct tern_items {
@@ -69,11 +69,22 @@ tern_status tern_items_here(tern_worker *worker, tern_hashtable *table, const te
 tern_status tern_items_do(tern_worker *worker, tern_hashtable *table, const tern_items *items,
                           tern_flags flags, tern_outcomes *out);
 
+/* many.c: the way of a batch of keys. By call means what goes to other nodes: in a batch by
+ * TERN_AUTO the parts of this node are always reached by load and store. */
+tern_flags tern_table_batch_way(tern_worker *worker, const tern_hashtable *table,
+                                tern_path_kind kind, tern_flags via, const char *keys, size_t step,
+                                size_t count);
+
 /*
  * window.c: the same where some parts are remote. Several keys are under way at once, each of which
  * takes round trips.
  */
 tern_status tern_items_window(tern_worker *worker, tern_hashtable *table, const tern_items *items,
                               tern_outcomes *out);
+
+/* serve.c: the owner does what a message asks for. */
+tern_status tern_hashtable_on_ops(tern_call_info *call, const void *message, size_t bytes);
+/* ask.c: the origin takes a tern_found_late. */
+tern_status tern_hashtable_on_values(tern_call_info *call, const void *message, size_t bytes);
 
 #endif

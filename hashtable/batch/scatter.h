@@ -9,7 +9,7 @@
  * piece is sent again.
  */
 
-#include "hashtable/call.h"
+#include "hashtable/op/message.h"
 #include "rpc/call/await.h"
 
 typedef struct tern_scatter_piece {

@@ -1,4 +1,4 @@
-#include "hashtable/call.h"
+#include "hashtable/op/message.h"
 
 #include <stdio.h>
 #include <stdlib.h>

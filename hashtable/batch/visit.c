@@ -1,6 +1,6 @@
 #include "hashtable/batch/batch.h"
 
-#include "hashtable/growth/growth.h"
+#include "hashtable/arrays/arrays.h"
 
 #include "hashtable/near/scratch.h"
 

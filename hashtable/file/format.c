@@ -6,7 +6,7 @@
 #include <xxhash.h>
 
 #include "base/error.h"
-#include "hashtable/bucket.h"
+#include "hashtable/table/bucket.h"
 
 static const char magic[8] = {'t', 'e', 'r', 'n', 'h', 'a', 's', 'h'};
 

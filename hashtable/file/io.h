@@ -4,7 +4,7 @@
 /* What saving and loading share. */
 
 #include "hashtable/file/format.h"
-#include "hashtable/table.h"
+#include "hashtable/table/table.h"
 #include "tern/status.h"
 
 /* Collective: refuses arguments, paths that differ, and calls in handlers. others: what the caller

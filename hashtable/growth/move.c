@@ -14,16 +14,11 @@
  * round from where it was.
  */
 
-enum { SAMPLE = 1024, BUCKETS_PER_ROUND = 256, BYTES_PER_ROUND = 64 << 10 };
+enum { BUCKETS_PER_ROUND = 256, BYTES_PER_ROUND = 64 << 10 };
 
 /* 1 ms, which is doubled ten times at most; and 10 s. */
 enum { PATIENCE_NS = 1000000, PATIENCE_MOST = 10 };
 #define FIRST_PATIENCE_NS UINT64_C(10000000000)
-
-/* At three quarters of its buckets a part grows: probes of new keys are 8 buckets long there, and
- * get longer soon. It becomes larger if more than three eighths hold keys that are not erased. */
-static bool is_full(uint64_t used, uint64_t looked) { return 4 * used >= 3 * looked; }
-static bool must_widen(uint64_t live, uint64_t looked) { return 8 * live > 3 * looked; }
 
 /* Small arrays widen more at once. */
 static uint64_t move_widened(uint64_t count) { return count < 4096 ? 4 * count : 2 * count; }
@@ -31,47 +26,6 @@ static uint64_t move_widened(uint64_t count) { return count < 4096 ? 4 * count :
 static tern_key_search search_at(tern_worker *worker, const tern_growth *growth,
                                  const tern_table_part *part, uint64_t index) {
     return (tern_key_search){worker, growth->table, part, NULL, 0, index, part->count};
-}
-
-/* A part that does not grow is made anew if so many of its buckets are erased keys': an eighth, or
- * where it is full already and somebody waits, a 64th. Then a move of n buckets makes room for n/8
- * or n/64 keys. */
-static bool is_worth(const tern_growth *growth, unsigned char wish, uint64_t gone,
-                     uint64_t looked) {
-    return growth->table->grows || (gone > 0 && (wish == TERN_WISH_SOON ? 8 : 64) * gone >= looked);
-}
-
-/* [out] used, live: of the buckets that are looked at, spread over the part. Exact if it is small.
- * The task and the owner's handlers call it. */
-static tern_status look_around(tern_worker *worker, const tern_growth *growth, uint64_t *looked,
-                               uint64_t *used, uint64_t *live) {
-    const tern_table_part *part = tern_table_part_of(growth->table, growth->table->rank);
-    tern_shape s = growth->table->shape;
-    *looked = part->count < SAMPLE ? part->count : SAMPLE;
-    *used = *live = 0;
-    for (uint64_t i = 0; i < *looked; i++) {
-        tern_key_search p =
-            search_at(worker, growth, part, tern_multiply_high(i << 54, part->count));
-        uint64_t state, counter = 0;
-        if (*looked < SAMPLE)
-            p.index = i;
-        tern_status status = tern_state_load(&p, s, part->near != NULL, &state);
-        if (status == TERN_OK && state != TERN_FREE && tern_shape_counts(s))
-            status = tern_atomic_load(worker, tern_bucket_far(&p, s, 8), &counter);
-        if (status != TERN_OK)
-            return status;
-        *used += state != TERN_FREE;
-        *live += state != TERN_FREE && (state & TERN_ERASED) == 0 && !tern_counter_erased(counter);
-    }
-    return TERN_OK;
-}
-
-bool tern_growth_is_hopeless(tern_worker *worker, const tern_growth *growth) {
-    uint64_t looked, used, live;
-    if (growth->table->grows)
-        return true; /* there was no memory */
-    return look_around(worker, growth, &looked, &used, &live) == TERN_OK &&
-           !is_worth(growth, TERN_WISH_NOW, used - live, looked);
 }
 
 /* For so many buckets: of an array that all ranks have left, or new memory. */
@@ -160,22 +114,23 @@ static bool may_begin(tern_worker *worker, tern_growth *growth, unsigned char wi
 /* A part that is wished to grow too often, as keys that are not spread well have it, is looked at
  * less and less; one that is full, always. */
 static size_t move_consider(tern_worker *worker, tern_growth *growth, unsigned char wish) {
-    uint64_t looked, used, live;
+    const tern_hashtable *table = growth->table;
+    tern_fill fill;
     if (wish == TERN_WISH_SOON && growth->ignored < (UINT32_C(1) << growth->declined)) {
         growth->ignored++;
         return 0;
     }
     growth->ignored = 0;
-    if (look_around(worker, growth, &looked, &used, &live) != TERN_OK)
+    if (tern_fill_look(worker, table, &fill) != TERN_OK)
         return 0;
-    if (!is_full(used, looked)) {
+    if (!tern_fill_is_full(&fill)) {
         growth->declined += growth->declined < 8;
         return 0;
     }
     const uint32_t declined = growth->declined;
     const uint64_t count = growth->from->count;
-    const bool widens = growth->table->grows && must_widen(live, looked);
-    if (!is_worth(growth, wish, used - live, looked)) {
+    const bool widens = table->grows && tern_fill_must_widen(&fill);
+    if (!tern_fill_is_worth(table, &fill, wish)) {
         growth->declined += growth->declined < 8;
         return wish == TERN_WISH_NOW && move_refuse(worker, growth) == TERN_OK;
     }
@@ -268,7 +223,7 @@ static tern_status move_leave(tern_growth *growth, const tern_key_search *p, con
         status = tern_puts_flush(p->worker, growth->table->rank);
     if (status == TERN_OK)
         status = tern_state_cas(p, s, near, locked, tern_state_moved(p->hash), &seen);
-    /* A doubt that came before the move has marked it (near/liveness.c), once. */
+    /* A doubt that came before the move has marked it (arrays/liveness.c), once. */
     if (status == TERN_OK && seen == (locked | TERN_STATE_DOUBTED))
         status = tern_state_cas(p, s, near, seen, tern_state_moved(p->hash), &seen);
     growth->held = growth->marked = growth->held && status != TERN_OK;

@@ -1,4 +1,4 @@
-#include "hashtable/call.h"
+#include "hashtable/table/call.h"
 
 #include "base/process.h"
 #include "hashtable/growth/growth.h"

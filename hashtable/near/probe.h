@@ -41,11 +41,11 @@
  * died, TERN_ERR_PEER.
  */
 
-#include "hashtable/table.h"
+#include "hashtable/table/table.h"
 #include "src/progress/wait.h"
 #include "tern/transfer.h"
 
-/* What a probe came to in an array that is left: do it again in the next one (growth.h). */
+/* What a probe came to in an array that is left: do it again in the next one (growth/growth.h). */
 #define TERN_MOVED ((tern_status)1001)  /* where the key is, if it is not erased */
 #define TERN_BEYOND ((tern_status)1002) /* where it is, if it is anywhere; it may be new there */
 
@@ -219,7 +219,7 @@ TERN_ALWAYS_INLINE tern_verdict tern_probe_judge(const tern_key_search *p, tern_
 /* One turn of a wait for the origin that state names. */
 tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t state);
 
-/* Sets a mark of near/liveness.c in the state of a near bucket, if it is state. Returns what it
+/* Sets a mark of arrays/liveness.c in the state of a near bucket, if it is state. Returns what it
  * was. */
 uint64_t tern_bucket_mark(const tern_key_search *p, uint64_t state, uint64_t marked);
 
@@ -232,10 +232,6 @@ tern_status tern_bucket_not_whole(const tern_key_search *p, uint64_t state);
 
 /* What it means that state and entry differ on whether the key is erased: TERN_ERR_CORRUPT. */
 tern_status tern_bucket_contradictory(const tern_key_search *p, uint64_t state);
-
-/* Asks the rank that a state names whether it is writing the bucket; it marks the state as wrong if
- * it is not. Now and then, and without waiting. */
-void tern_bucket_doubt(const tern_key_search *p, uint64_t state);
 
 /* What it means that a bucket which this rank has locked holds no whole entry: TERN_ERR_CORRUPT. */
 tern_status tern_bucket_torn(const tern_key_search *p);

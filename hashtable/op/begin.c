@@ -1,6 +1,6 @@
 #include "hashtable/op/begin.h"
 
-#include "hashtable/call.h"
+#include "hashtable/op/message.h"
 
 /* What each kind of op needs. */
 typedef enum needs_of { ANY, VALUES, COUNTERS } needs_of;

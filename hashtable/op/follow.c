@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "hashtable/growth/growth.h"
+#include "hashtable/arrays/arrays.h"
 
 /*
  * An op that goes on in the next array of a part whose keys are moved (growth/growth.h), in steps:

@@ -1,6 +1,6 @@
 #include "hashtable/op/op.h"
 
-#include "hashtable/growth/growth.h"
+#include "hashtable/arrays/arrays.h"
 
 /*
  * The remote path. Each stage is one round trip. Where the owner serves put-ifs (rma/transfer.h:

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "fixture.h"
-#include "hashtable/bucket.h"
+#include "hashtable/table/bucket.h"
 #include "rma/state.h"
 #include "src/progress/wait.h"
 #include "tern/hashtable.h"

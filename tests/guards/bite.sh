@@ -31,7 +31,8 @@ sample() {
 
 case $guard in
 layers)
-    # Upward, sideways, out of the public headers, past the folders, out of the library.
+    # Upward, sideways, out of the public headers, past the folders, out of the library; upward inside a folder, and in
+    # a folder without a place.
     while read -r path include; do
         sample "$path" "#include $include"
         expect_failure "$here/layers.sh" "$work/tree"
@@ -49,9 +50,22 @@ layers)
 	rpc/a.c "mailbox/share.h"
 	mcts/a.c "src/context.h"
 	map/a.c "mcts/search.h"
+	hashtable/op/a.c "hashtable/growth/growth.h"
+	hashtable/table/a.h "hashtable/near/near.h"
+	hashtable/a.c "hashtable/file/io.h"
+	hashtable/batch/a.h "hashtable/batch.h"
+	hashtable/elsewhere/a.c "base/error.h"
 	END
-    sample rpc/a.c '#include "rma/ring/ring.h"'
-    expect_success "$here/layers.sh" "$work/tree"
+    while read -r path include; do
+        sample "$path" "#include $include"
+        expect_success "$here/layers.sh" "$work/tree"
+    done <<-END
+	rpc/a.c "rma/ring/ring.h"
+	hashtable/op/a.c "hashtable/op/op.h"
+	hashtable/growth/a.c "hashtable/op/op.h"
+	hashtable/a.c "hashtable/batch/run.h"
+	map/op/a.c "map/batch/many.h"
+	END
     ;;
 length)
     sample src/a.c "$(yes 'int x;' | head -601)"
@@ -391,15 +405,19 @@ heights)
         cc -c b.c -o "a.dir/$2/b/b.o"
         objects="a.dir/$1/a.o a.dir/$2/b/b.o"
     }
-    for folders in 'src rma' 'rma rpc' 'base src' 'queue hashtable' 'rma mailbox'; do
+    for folders in 'src rma' 'rma rpc' 'base src' 'queue hashtable/op' 'rma mailbox' 'hashtable/op hashtable/growth' \
+        'hashtable/table hashtable/near' 'hashtable/elsewhere base'; do
         # shellcheck disable=SC2086 # two words
         build $folders
         # shellcheck disable=SC2086 # two words
         expect_failure "$here/heights.sh" $objects
     done
-    build rpc rma
-    # shellcheck disable=SC2086 # two words
-    expect_success "$here/heights.sh" $objects
+    for folders in 'rpc rma' 'hashtable/growth hashtable/op' 'hashtable hashtable/op' 'map hashtable/op'; do
+        # shellcheck disable=SC2086 # two words
+        build $folders
+        # shellcheck disable=SC2086 # two words
+        expect_success "$here/heights.sh" $objects
+    done
     ;;
 pmpi)
     cd "$work"

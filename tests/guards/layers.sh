@@ -1,36 +1,44 @@
 #!/bin/sh
-# layers.sh ROOT: every #include points down (base, src, rma and pmpi, rpc, path, lock, queue and hashtable,
-# map, languages), and public headers include public and system headers only. mailbox and mcts are libraries of their
-# own: they include base, and no other folder includes them.
+# layers.sh ROOT: every #include points down, by the order of layers.list, and public headers include public and system
+# headers only. mailbox and mcts are libraries of their own: they include base, and no other folder includes them.
 set -eu
+list=$(cd "$(dirname "$0")" && pwd)/layers.list
 cd "$1"
 
-files=$(for folder in base src rma pmpi rpc mailbox path lock queue hashtable map languages mcts include; do
+files=$(for folder in $(awk '$1 == "layer" { print $2 }' "$list") include; do
     [ ! -d "$folder" ] || find "$folder" -name '*.[ch]'
 done)
 
 # shellcheck disable=SC2086 # no file name of the project has a space
 awk '
-BEGIN {
-    height["base"] = 0; height["src"] = 1; height["mailbox"] = 1; height["mcts"] = 1
-    height["rma"] = 2; height["pmpi"] = 2; height["rpc"] = 3; height["path"] = 4
-    height["lock"] = 5; height["queue"] = 5; height["hashtable"] = 5
-    height["map"] = 6; height["languages"] = 7
-    alone["mailbox"] = 1; alone["mcts"] = 1
+# The folder inside the first one; . for a file that lies in that itself.
+function inner(count, part) { return count > 2 ? part[2] : "." }
+
+$1 == "layer" && FILENAME == ARGV[1] { height[$2] = $3 }
+$1 == "alone" && FILENAME == ARGV[1] { alone[$2] = 1 }
+$1 == "inside" && FILENAME == ARGV[1] { for (i = 3; i <= NF; i++) place[$2, $i] = i; ordered[$2] = 1 }
+FILENAME == ARGV[1] { next }
+
+FNR == 1 {
+    own_inner = inner(split(FILENAME, part, "/"), part); own = part[1]
+    if (own in ordered && !((own, own_inner) in place)) {
+        printf "%s: layers.list does not say where %s stands in %s\n", FILENAME, own_inner, own
+        wrong = 1
+    }
 }
 /^[ \t]*#[ \t]*include[ \t]*["<]/ {
-    split(FILENAME, part, "/"); own = part[1]
     quoted = $0 ~ /include[ \t]*"/
     name = $0; sub(/^[^"<]*["<]/, "", name); sub(/[">].*/, "", name)
-    split(name, part, "/"); other = part[1]
+    other_inner = inner(split(name, part, "/"), part); other = part[1]
 
     if (other == "tern") next
     internal = other in height
     if (!internal && !quoted) next
     if (other in alone && other != own) internal = 0
-    if (internal && own in height && (other == own || height[other] < height[own])) next
+    if (internal && own in height && height[other] < height[own]) next
+    if (internal && own == other && (!(own in ordered) || place[own, other_inner] <= place[own, own_inner])) next
     printf "%s:%d: may not include %s\n", FILENAME, FNR, name
     wrong = 1
 }
 END { exit wrong }
-' $files
+' "$list" $files

@@ -5,7 +5,7 @@
 
 #include "table_tools.h"
 
-#include "hashtable/table.h"
+#include "hashtable/table/table.h"
 #include "tern/transfer.h"
 
 /* Out of line: the compiler would think of keys that are longer than these. */

@@ -5,7 +5,7 @@
 
 #include "bucket_tools.h"
 
-#include "hashtable/bucket.h"
+#include "hashtable/table/bucket.h"
 
 enum { INTERVAL = 1000 /* ns between two questions */ };
 

@@ -6,7 +6,7 @@
 #include "table_tools.h"
 
 #include "hashtable/near/near.h"
-#include "hashtable/table.h"
+#include "hashtable/table/table.h"
 #include "map/map.h"
 
 enum { ALIVE = 4, CAPACITY = 64, FAR_CAPACITY = 16, WARM = 4, LEAST = 60, TURNOVERS = 1000 };

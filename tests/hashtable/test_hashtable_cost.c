@@ -5,7 +5,7 @@
 
 #include "table_tools.h"
 
-#include "hashtable/table.h"
+#include "hashtable/table/table.h"
 #include "src/progress/request.h"
 
 typedef struct cost {

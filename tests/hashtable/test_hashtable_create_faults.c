@@ -6,7 +6,7 @@
 #include "last_barrier.h"
 #include "table_tools.h"
 
-#include "hashtable/table.h"
+#include "hashtable/table/table.h"
 
 /* More keys of rank 0's part than it has room for at first. */
 static void fill(fixture *f, tern_hashtable *table) {

@@ -9,7 +9,7 @@
 #include "bucket_tools.h"
 #include "hostile.h"
 
-#include "hashtable/call.h"
+#include "hashtable/batch/run.h"
 #include "tern/hashtable.h"
 
 enum { OWNER = 0, WORDS = 1200 };

@@ -5,7 +5,7 @@
 
 #include "map_tools.h"
 
-#include "hashtable/bucket.h"
+#include "hashtable/table/bucket.h"
 #include "map/op/message.h"
 
 static const tern_flags ways[] = {TERN_BY_RMA, TERN_BY_CALL};

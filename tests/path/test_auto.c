@@ -5,7 +5,7 @@
  * places leave one way for goes that way; measuring ends; and the way is the one that is explained.
  */
 
-#include "hashtable/table.h"
+#include "hashtable/table/table.h"
 #include "path/selector.h"
 #include "queue/queue.h"
 #include "table_tools.h"

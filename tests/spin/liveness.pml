@@ -1,6 +1,6 @@
 /*
  * A bucket's state that says that a rank is writing the bucket, and the question to that rank
- * whether it does (hashtable/near/liveness.c). The rank has two workers. Once, while no rank holds
+ * whether it does (hashtable/arrays/liveness.c). The rank has two workers. Once, while no rank holds
  * the bucket, damage makes the state say so of that rank. A rank that waits asks the first worker,
  * which passes the question on to the second. If neither is writing the bucket, the second one marks
  * the state as wrong, which ends all waits. At most one rank writes at a time, no bucket is marked

@@ -6,7 +6,7 @@
 
 #include "hostile.h"
 #include "queue/queue.h"
-#include "hashtable/call.h"
+#include "hashtable/batch/run.h"
 #include "src/collective/callee.h"
 #include "tern/call.h"
 

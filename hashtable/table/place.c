@@ -1,4 +1,4 @@
-#include "hashtable/table.h"
+#include "hashtable/table/table.h"
 
 /* A hash that belongs to the rank that number, which the program gave, stands for
  * (tern_hash_owner), and is as well spread there as hash is everywhere. The hashes of rank r begin

@@ -1,12 +1,11 @@
-#include "hashtable/growth/growth.h"
+#include "hashtable/arrays/arrays.h"
 
 #include <stddef.h>
 
 #include "hashtable/near/scratch.h"
 #include "rma/transfer.h"
 
-/* What everybody does in a table that grows: learning of arrays, going on in them, asking for them.
- */
+/* Which arrays there are: learning of them, telling others, and waiting for the owner. */
 
 /* So often a moved key is met before its owner is asked whether it has moved all. */
 enum { REDIRECTS_PER_LOOK = 16 };
@@ -140,20 +139,11 @@ tern_status tern_growth_wait(tern_worker *worker, uint32_t owner, tern_wait_stat
     return status == TERN_OK ? tern_probe_wait(worker, wait, tern_state_locked(0, owner)) : status;
 }
 
-void tern_growth_pay(tern_worker *worker, const tern_hashtable *table) {
-    tern_table_inside *inside = &table->inside[worker->index];
-    if (inside->operations > 0 || worker->in_handler || worker->in_progress)
-        return;
-    inside->owes = false;
-    (void)tern_progress_round(worker);
-}
-
 /* In a handler, which does not wait for the owner's answer: whether it would be the same as last
  * time, as far as is known. */
 bool tern_growth_is_refused(const tern_key_search *p, const tern_news *news) {
-    const tern_growth *growth = p->table->growth;
     return news->refused > 0 && (news->moves == 0 || p->part->buckets.rank != p->table->rank ||
-                                 tern_growth_is_hopeless(p->worker, growth));
+                                 tern_fill_is_hopeless(p->worker, p->table));
 }
 
 bool tern_growth_is_between(const tern_worker *worker, const tern_hashtable *table,

@@ -4,7 +4,7 @@
 /*
  * Table: one part per rank, each in the segment of the rank that owns it. A part is an anchor and
  * an array of buckets right behind, of one size everywhere. Where the table grows, larger arrays
- * may follow (growth.h).
+ * may follow (hashtable/arrays/arrays.h).
  */
 
 #include <stdatomic.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "hashtable/bucket.h"
+#include "hashtable/table/bucket.h"
 #include "path/selector.h"
 #include "src/collective/callee.h"
 #include "src/context.h"
@@ -28,7 +28,7 @@ typedef struct tern_news {
         count;                         /* the array that probes start in: number, place, buckets */
     uint64_t next_buckets, next_count; /* the one after it; 0 buckets: none */
     uint64_t refused;                  /* how often there was no memory for one */
-    uint64_t moves;                    /* 1: all ranks reckon with moves (tour.c) */
+    uint64_t moves;                    /* 1: all ranks reckon with moves (growth/tour.c) */
 } tern_news;
 
 /*
@@ -96,7 +96,7 @@ struct tern_hashtable {
     struct tern_op_pool **requests;  /* under way, by worker (op/pool.h) */
 };
 
-/* The operations of a worker that may hold an array while they make progress (tour.c).
+/* The operations of a worker that may hold an array while they make progress (growth/tour.c).
  * Used by the worker alone. */
 typedef struct tern_table_inside {
     uint64_t operations;            /* that it is in, one in the other */
@@ -106,9 +106,9 @@ typedef struct tern_table_inside {
     char unused[39];
 } tern_table_inside;
 
-/* Part of the work of growing falls to the operations that meet it, so that ranks that do nothing
- * else come to it. */
-void tern_growth_pay(tern_worker *worker, const tern_hashtable *table);
+/* table.c: part of the work of growing falls to the operations that meet it, so that ranks that do
+ * nothing else come to it. */
+void tern_table_pay(tern_worker *worker, const tern_hashtable *table);
 
 /* Back behind a wait that held no array: makes no progress, which could overwrite an error. */
 static inline void tern_table_reenter(const tern_worker *worker, const tern_hashtable *table) {
@@ -119,7 +119,7 @@ static inline void tern_table_reenter(const tern_worker *worker, const tern_hash
 
 static inline void tern_table_enter(tern_worker *worker, const tern_hashtable *table) {
     if (__builtin_expect(table->inside[worker->index].owes, 0))
-        tern_growth_pay(worker, table);
+        tern_table_pay(worker, table);
     tern_table_reenter(worker, table);
 }
 
@@ -133,10 +133,6 @@ static inline bool tern_table_moves(const tern_hashtable *table) {
     /* R4 */
     return atomic_load_explicit(&table->moves, memory_order_relaxed);
 }
-
-/* After a death: what this rank has of the table stays with other ranks, which may have it, until
- * the context goes; this rank does not use or destroy it any more. */
-void tern_table_leave(tern_hashtable *table);
 
 /* For the selector. */
 static inline tern_path_target tern_table_target(const tern_hashtable *table, uint32_t owner) {
@@ -204,13 +200,7 @@ static inline uint64_t tern_hash_bucket(const tern_hashtable *table, uint64_t ha
     return tern_part_bucket(table->part, hash);
 }
 
-/* The way of a batch of keys. By call means what goes to other nodes: in a batch by TERN_AUTO
- * the parts of this node are always reached by load and store. */
-tern_flags tern_table_batch_way(tern_worker *worker, const tern_hashtable *table,
-                                tern_path_kind kind, tern_flags via, const char *keys, size_t step,
-                                size_t count);
-
-/* Where probes of a rank's part start. Acquire pairs with the release in growth.c: what start
+/* Where probes of a rank's part start. Acquire pairs with the release in growth_apply: what start
  * points to is there. One load of a line that is read anyway, until the part has grown. */
 static inline const tern_table_part *tern_table_part_of(const tern_hashtable *table,
                                                         uint32_t rank) {
@@ -220,13 +210,10 @@ static inline const tern_table_part *tern_table_part_of(const tern_hashtable *ta
     return __builtin_expect(start == NULL, 1) ? first : start;
 }
 
-/* Makes so many buckets of this rank free. Nobody uses them. */
+/* table.c: makes so many buckets of this rank free. Nobody uses them. */
 void tern_table_clear(const tern_hashtable *table, char *buckets, uint64_t count);
-/* Empties this rank's part, which gives back what it has grown. Nobody uses it, and no keys are
- * being moved there. */
-void tern_table_clear_own(tern_worker *worker, tern_hashtable *table);
 
-/* Refuses arguments that every operation refuses; name is the function's. */
+/* check.c: refuses arguments that every operation refuses; name is the function's. */
 tern_status tern_hashtable_check(const tern_worker *worker, const tern_hashtable *table,
                                  const void *keys, tern_flags flags, tern_flags excluded,
                                  const char *name);
@@ -243,5 +230,15 @@ const char *tern_table_room_remedy(const tern_hashtable *table);
 
 /* Sets the detail of TERN_ERR_FULL and TERN_ERR_NOT_FOUND, and returns status. */
 tern_status tern_hashtable_outcome(const tern_hashtable *table, uint32_t owner, tern_status status);
+
+/* What files of the folder above define. */
+
+/* create.c: after a death what this rank has of the table stays with other ranks, which may have
+ * it, until the context goes. This rank does not use or destroy it any more. */
+void tern_table_leave(tern_hashtable *table);
+
+/* collective.c: empties this rank's part, which gives back what it has grown. Nobody uses it, and
+ * no keys are being moved there. */
+void tern_table_clear_own(tern_worker *worker, tern_hashtable *table);
 
 #endif

@@ -1,12 +1,9 @@
-#ifndef TERN_HASHTABLE_CALL_H
-#define TERN_HASHTABLE_CALL_H
+#ifndef TERN_HASHTABLE_OP_MESSAGE_H
+#define TERN_HASHTABLE_OP_MESSAGE_H
 
 /*
- * Operations by call: what the origin sends and how the owner finds its table. Every message starts
- * with a head.
- *
- * Operations on keys of a table are items of one kind. A call is one item, a batch many. Layout of
- * their message, in words of 8 bytes:
+ * Messages of operations on keys of a table, which are items of one kind. A call is one item, a
+ * batch many. Layout of such a message, in words of 8 bytes:
  *
  *     nonce
  *     kind 1 byte, form 1, count 2, number 4
@@ -22,12 +19,7 @@
  */
 
 #include "hashtable/op/op.h"
-#include "hashtable/table.h"
-#include "tern/call.h"
-
-typedef struct tern_table_head {
-    uint64_t nonce; /* of the table */
-} tern_table_head;
+#include "hashtable/table/call.h"
 
 /* Of the form of a message. */
 enum {
@@ -71,10 +63,6 @@ typedef struct tern_found_late {
     unsigned char values[]; /* one behind the other */
 } tern_found_late;
 
-static inline tern_table_head tern_table_head_to(const tern_hashtable *table) {
-    return (tern_table_head){table->nonce};
-}
-
 /* Whether an op takes a value that travels. */
 static inline bool tern_op_inserts(uint64_t kind) {
     return kind == TERN_OP_INSERT || kind == TERN_OP_INSERT_NEW;
@@ -102,29 +90,8 @@ static inline size_t tern_op_result_bytes(const tern_hashtable *table, uint64_t 
     return kind == TERN_OP_FIND && !tern_shape_counts(table->shape) ? table->value_bytes : 8;
 }
 
-static inline tern_worker_id tern_table_worker(const tern_hashtable *table, uint32_t owner) {
-    return tern_container_worker(table->context, owner, table->part[owner].worker);
-}
-
-/* The largest arguments that a ring takes of a call with a result, whose address goes before them.
- */
-static inline size_t tern_call_room(const tern_context *context) {
-    size_t room = context->config.ring_size / 2 - 64 - 16;
-    return room < TERN_ARGUMENTS_MAX ? room : TERN_ARGUMENTS_MAX;
-}
-
-/* In a handler: the table that a message of bytes is for, at least least of them. NULL: there is
- * none (any more), or the message is too short. */
-tern_hashtable *tern_table_of_call(const tern_worker *worker, const void *message, size_t bytes,
-                                   size_t least);
-
 /* TERN_ERR_UNSUPPORTED where a key and a value do not fit a message, or a value a result. */
 tern_status tern_call_check_insert(const tern_hashtable *table);
 tern_status tern_call_check_find(const tern_hashtable *table);
-
-/* serve.c: the owner does what a message asks for. */
-tern_status tern_hashtable_on_ops(tern_call_info *call, const void *message, size_t bytes);
-/* batch/ask.c: the origin takes a tern_found_late. */
-tern_status tern_hashtable_on_values(tern_call_info *call, const void *message, size_t bytes);
 
 #endif

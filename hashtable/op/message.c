@@ -1,15 +1,4 @@
-#include "hashtable/call.h"
-
-#include "base/process.h"
-
-tern_hashtable *tern_table_of_call(const tern_worker *worker, const void *message, size_t bytes,
-                                   size_t least) {
-    tern_table_head head;
-    if (bytes < least || bytes < sizeof head)
-        return NULL;
-    tern_read_once(&head, message, sizeof head);
-    return tern_callee_find(worker->context, TERN_CALLEE_TABLE, head.nonce);
-}
+#include "hashtable/op/message.h"
 
 tern_status tern_call_check_insert(const tern_hashtable *table) {
     size_t bytes = tern_piece_bytes(table, TERN_OP_INSERT, TERN_PIECE_ALONE, 1),

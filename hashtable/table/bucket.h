@@ -21,7 +21,7 @@
  *     3       erased: the key is not in the table; with taken and updated, or left, only
  *     8..31   tag: bits 32..55 of the key's hash
  *     32..53  rank: taken and not updated: who inserts; locked: who holds the lock; else 0
- *     54      locked: a worker of that rank does not hold the lock (near/liveness.c)
+ *     54      locked: a worker of that rank does not hold the lock (arrays/liveness.c)
  *     55      damaged: that rank is not writing the bucket; nothing changes it any more
  *     56..63  0
  *
@@ -65,7 +65,7 @@
 enum { TERN_KEY_MAX = 1024, TERN_VALUE_MAX = 65536 };
 
 /* So many ns a process waits at least between two questions about one table
- * (hashtable/near/liveness.c). A variable for tests alone. */
+ * (hashtable/arrays/liveness.c). A variable for tests alone. */
 extern uint64_t tern_doubt_ns;
 
 #define TERN_ALWAYS_INLINE static inline __attribute__((always_inline))

@@ -1,6 +1,6 @@
 #include "base/process.h"
-#include "hashtable/call.h"
-#include "hashtable/growth/growth.h"
+#include "hashtable/table/call.h"
+#include "hashtable/arrays/arrays.h"
 #include "hashtable/near/scratch.h"
 #include "src/log.h"
 #include "src/mpi/mpi.h"
@@ -10,10 +10,10 @@
  * that rank knows: it writes a bucket that it reaches by load and store in one go, so a handler of
  * its only worker never runs in the middle. Two cases are different, and the rank knows of them:
  * while a modifier has a bucket, the modifier may make progress (modify.c), and the move of keys
- * keeps a bucket from one round to the next (move.c). A rank that waits for the bucket asks that
- * rank. If the bucket names it wrongly, the rank marks the state as wrong, and every operation that
- * meets the mark ends with TERN_ERR_CORRUPT. Nothing is repaired. A rank that is slow answers late,
- * and a question that comes late or in vain does no harm.
+ * keeps a bucket from one round to the next (growth/move.c). A rank that waits for the bucket asks
+ * that rank. If the bucket names it wrongly, the rank marks the state as wrong, and every operation
+ * that meets the mark ends with TERN_ERR_CORRUPT. Nothing is repaired. A rank that is slow answers
+ * late, and a question that comes late or in vain does no harm.
  *
  * In a process of several workers the question goes from worker to worker. A handler of a worker
  * shows that the worker is not in the middle of a write, and so does a worker that no thread has.
@@ -157,7 +157,7 @@ static void liveness_in_turn(const tern_key_search *p, const doubt *d) {
 
 /* Whether all keys have moved out of the array, as far as this rank knows. Then no operation waits
  * there any more, and another array may lie in the memory: that one's owner knows that this rank
- * knows (tour.c). */
+ * knows (growth/tour.c). */
 static bool liveness_is_left(const tern_hashtable *table, const tern_table_part *part) {
     return part->generation < tern_table_part_of(table, part->buckets.rank)->generation;
 }
