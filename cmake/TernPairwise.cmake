@@ -14,6 +14,11 @@
 #   transport x ranks              t fixed: eight suites have four neighbouring q
 #   MPI x ranks                    q and t fixed: two suites, one under each MPI
 #
+# A suite of ranks alone, without a transport, runs with every number of ranks: with the even ones under
+# one MPI, with the odd ones under the other, and the next suite the other way round. So every suite meets
+# every number of ranks and both MPIs, and over two suites every number of ranks meets both MPIs. A suite
+# that has a single number of ranks runs under both.
+#
 # A transport is registered only if some pair of ranks uses it. A single rank has no remote rank, so
 # the far transports begin with two. A mix puts two ranks on each virtual node: with fewer than three
 # ranks there is only one node and nothing is mixed, so a mix runs with three and four ranks only. A
@@ -71,6 +76,19 @@ function(tern_pairwise_ranks suite_position transport mpi result)
         set(ranks 0)
     endif()
     set(${result} ${ranks} PARENT_SCOPE)
+endfunction()
+
+# [out] result: whether a suite of ranks alone, of which least is the least number, runs with so many under
+# this MPI.
+function(tern_turn_takes suite_position ranks least mpi result)
+    list(FIND TERN_TEST_MPIS ${mpi} m)
+    math(EXPR turn "(${suite_position} + ${ranks}) % 2")
+    list(GET TERN_TEST_RANKS -1 most)
+    if(turn EQUAL m OR least EQUAL most)
+        set(${result} TRUE PARENT_SCOPE)
+    else()
+        set(${result} FALSE PARENT_SCOPE)
+    endif()
 endfunction()
 
 # [out] result: the further number of ranks of a crowded suite in everyday runs; empty: none.

@@ -1,11 +1,18 @@
 # cmake -DSUITES=N -P pairwise.cmake: every pair that cmake/TernPairwise.cmake promises is covered.
-# With -DBREAK=ON the number of ranks is always 2, which has to be noticed.
+# With -DBREAK=RANKS the number of ranks is always 2, with -DBREAK=TURNS suites of ranks alone run the same
+# under both MPIs, which has to be noticed.
 
 include(${CMAKE_CURRENT_LIST_DIR}/../../cmake/TernPairwise.cmake)
 set(TERN_HAVE_OFI TRUE)
-if(BREAK)
+if(BREAK STREQUAL "RANKS")
     function(tern_pairwise_ranks suite_position transport mpi result)
         set(${result} 2 PARENT_SCOPE)
+    endfunction()
+endif()
+if(BREAK STREQUAL "TURNS")
+    function(tern_turn_takes suite_position ranks least mpi result)
+        math(EXPR takes "(${suite_position} + ${ranks}) % 2")
+        set(${result} ${takes} PARENT_SCOPE)
     endfunction()
 endif()
 
@@ -19,6 +26,23 @@ foreach(suite RANGE ${last})
                 list(APPEND met "suite ${suite}, ${kind}" "suite ${suite}, ${mpi}"
                      "${transport}, ranks ${ranks}" "${transport}, ${mpi}" "${mpi}, ranks ${ranks}")
             endif()
+        endforeach()
+    endforeach()
+endforeach()
+
+# Suites of ranks alone, for each least number of ranks.
+foreach(least ${TERN_TEST_RANKS})
+    foreach(suite RANGE ${last})
+        foreach(mpi ${TERN_TEST_MPIS})
+            foreach(ranks RANGE ${least} 4)
+                list(APPEND wanted "turn ${suite}, ranks ${ranks} of ${least} to 4"
+                     "turn ${suite}, ${mpi}, of ${least} to 4" "${mpi}, ranks ${ranks} of ${least} to 4")
+                tern_turn_takes(${suite} ${ranks} ${least} ${mpi} takes)
+                if(takes)
+                    list(APPEND met "turn ${suite}, ranks ${ranks} of ${least} to 4"
+                         "turn ${suite}, ${mpi}, of ${least} to 4" "${mpi}, ranks ${ranks} of ${least} to 4")
+                endif()
+            endforeach()
         endforeach()
     endforeach()
 endforeach()
