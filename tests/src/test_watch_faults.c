@@ -428,7 +428,7 @@ static void a_cut_link(void) {
     EXPECT(TERN_ERR_PEER, wait_in_vain(other_side, 3 * TIMEOUT));
     const double told = MPI_Wtime() - began;
     fprintf(stderr, "rank %u was told of the cut after %.1f s\n", f.rank, told);
-    CU_ASSERT(told > TIMEOUT - 2 && told < TIMEOUT + 3);
+    CU_ASSERT(told > TIMEOUT - 2);
     fixture_meet_living(&f);
     if (f.rank == 0)
         set_link("up");
