@@ -104,20 +104,6 @@ static tern_status table_no_memory(const tern_context *context) {
     return tern_fail(TERN_ERR_MEMORY, "no memory for a table over %u ranks", context->size);
 }
 
-/* What options and sizes leave to TERN_AUTO. */
-static void table_choose_ways(tern_hashtable *t) {
-    const tern_flags find = tern_call_check_find(t) == TERN_OK ? TERN_AUTO : TERN_BY_RMA,
-                     insert = tern_call_check_insert(t) == TERN_OK ? TERN_AUTO : TERN_BY_RMA,
-                     batch = tern_item_batch_fits(t, TERN_OP_INSERT, 0) ? TERN_AUTO : TERN_BY_RMA;
-    for (tern_path_kind kind = 0; kind < TERN_PATH_KINDS; kind++)
-        t->only[kind] = t->call_only ? TERN_BY_CALL : TERN_AUTO;
-    if (!t->call_only) {
-        t->only[TERN_PATH_FIND] = t->only[TERN_PATH_FIND_MANY] = (uint8_t)find;
-        t->only[TERN_PATH_INSERT] = (uint8_t)insert;
-        t->only[TERN_PATH_INSERT_MANY] = (uint8_t)batch;
-    }
-}
-
 /* Learns where the parts are, of which this rank's own is at memory. */
 static void table_learn_parts(tern_worker *worker, tern_hashtable *t, tern_ptr memory,
                               const table_introduction *all) {
@@ -214,7 +200,6 @@ static void table_describe(tern_hashtable *t, const tern_hashtable_options *opti
     t->key_equal = options->key_equal;
     t->key_owner = options->key_owner;
     t->key_argument = options->key_argument;
-    table_choose_ways(t);
 }
 
 /* Frees what table_make has allocated, but for the table itself. */

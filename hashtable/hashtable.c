@@ -9,81 +9,22 @@
  * try the short way (near.h) first: begin asks all that check does, in a row of conditions, and
  * leaves it to check to say what is wrong. */
 
-/* Whether this process does the operation itself. One by call makes progress even then, as every
- * wait for a reply does: the calls of others would starve behind a loop of them. */
-static bool table_in_place(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
-                           tern_flags via) {
-    if (via == TERN_BY_RMA)
-        return true;
-    if (owner != table->rank)
-        return false;
-    (void)tern_progress_round(worker);
-    return true;
-}
-
-/* The short way of an operation in place whose arguments are right. */
-static tern_near run_short(const tern_asked *asked, const tern_table_key *k, bool *existed,
-                           uint64_t *before) {
-    const tern_hashtable *t = asked->table;
-    tern_near met = TERN_NEAR_LEFT;
-    if (!t->plain)
-        return met;
-    const tern_key_search p = tern_probe_start(asked->worker, asked->table, k->words, k->hash);
-    if (p.part->near == NULL)
-        return met;
-    if (asked->kind == TERN_OP_FIND)
-        met = tern_near_find(p, tern_shape_counts(t->shape), asked->taken);
-    else if (asked->kind == TERN_OP_INSERT || asked->kind == TERN_OP_INSERT_NEW)
-        met = tern_near_insert(p, asked->given, asked->kind == TERN_OP_INSERT_NEW,
-                               tern_flags_promise(asked->flags));
-    else if (asked->kind == TERN_OP_ADD)
-        met = tern_near_add(p, asked->number, tern_flags_promise(asked->flags), before);
-    *existed = met == TERN_NEAR_MINE;
-    return met;
-}
-
-/* In place, or by a call to the owner. */
-static tern_status run_at_length(const tern_asked *asked, const tern_table_key *k, bool here,
-                                 bool *existed, uint64_t *before) {
-    tern_op op;
-    tern_asked_begin(asked, k, &op);
-    const tern_status status = here ? tern_op_run(&op) : tern_op_call(&op, NULL);
-    *existed = op.result != 0;
-    *before = op.result;
-    return status;
-}
-
-/* Any operation. One by TERN_AUTO takes the short way here too; by RMA that was tried. */
+/* Any operation, in place or by a call to the owner. */
 static __attribute__((noinline)) tern_status table_operate(const tern_asked *asked) {
-    tern_status status = tern_asked_check(asked);
-    if (status != TERN_OK)
-        return status;
     tern_table_key k;
-    tern_key_load(asked->table, asked->key, &k);
-    const uint32_t owner = tern_hash_owner(asked->table, k.hash);
-    status = tern_hashtable_check_owner(asked->table, owner, asked->flags, asked->name);
+    tern_pick pick;
+    tern_status status = tern_asked_choose(asked, true, &k, &pick);
     if (status != TERN_OK)
         return status;
-    bool existed = false;
-    uint64_t before = 0;
-    const tern_path_kind kind = tern_op_path(asked->kind, asked->table);
-    const tern_path_target target = tern_table_target(asked->table, owner);
-    const tern_flags via = tern_flags_way(asked->flags);
-    const tern_pick pick =
-        tern_path_take(asked->worker, kind, &target, via, asked->table->only[kind]);
-    const bool here = table_in_place(asked->worker, asked->table, owner, pick.via);
-    tern_near met =
-        here && via != TERN_BY_RMA ? run_short(asked, &k, &existed, &before) : TERN_NEAR_LEFT;
-    if (met == TERN_NEAR_LEFT)
-        status = run_at_length(asked, &k, here, &existed, &before);
-    else if (asked->kind == TERN_OP_FIND && met == TERN_NEAR_FREE)
-        status = TERN_ERR_NOT_FOUND;
-    tern_selector_done(asked->worker, &pick, &target, status);
+    tern_op op;
+    tern_asked_begin(asked, &k, &op);
+    status = pick.way == TERN_WAY_CALL ? tern_op_call(&op, NULL) : tern_op_run(&op);
+    tern_pick_done(asked->worker, &pick, status);
     if (status == TERN_OK && asked->existed != NULL)
-        *asked->existed = existed;
+        *asked->existed = op.result != 0;
     if (status == TERN_OK && asked->before != NULL)
-        *asked->before = before;
-    return tern_hashtable_outcome(asked->table, owner, status);
+        *asked->before = op.result;
+    return tern_hashtable_outcome(asked->table, tern_hash_owner(asked->table, k.hash), status);
 }
 
 /* Whether flags are a promise of one's own keys, and maybe by RMA. */
@@ -108,10 +49,10 @@ TERN_ALWAYS_INLINE bool table_begin(tern_worker *worker, tern_hashtable *table, 
     *p = tern_probe_start(worker, table, word, tern_hash_word(word, 0));
     if (p->part->near == NULL)
         return false;
-    return (flags & TERN_BY_RMA) != 0 ||
-           (tern_path_settled(worker, kind == TERN_OP_FIND  ? TERN_PATH_FIND
-                                      : kind == TERN_OP_ADD ? TERN_PATH_ADD
-                                                            : TERN_PATH_INSERT));
+    return tern_is_direct(worker, flags,
+                          kind == TERN_OP_FIND  ? TERN_PATH_FIND
+                          : kind == TERN_OP_ADD ? TERN_PATH_ADD
+                                                : TERN_PATH_INSERT);
 }
 
 #define AT_LENGTH(...)                                                                             \
@@ -214,16 +155,14 @@ tern_status tern_hashtable_explain(const tern_worker *worker, const tern_hashtab
     if (status != TERN_OK)
         return status;
     const bool counts = tern_shape_counts(table->shape);
-    const uint8_t *only = table->only;
-    const tern_path_question values[] = {
-        {"find", TERN_PATH_FIND, only[TERN_PATH_FIND]},
-        {"insert", TERN_PATH_INSERT, only[TERN_PATH_INSERT]},
-        {"find_many", TERN_PATH_FIND_MANY, only[TERN_PATH_FIND_MANY]},
-        {"insert_many", TERN_PATH_INSERT_MANY, only[TERN_PATH_INSERT_MANY]}};
-    const tern_path_question counters[] = {
-        {"find", TERN_PATH_FIND, only[TERN_PATH_FIND]},
-        {"add", TERN_PATH_ADD, only[TERN_PATH_ADD]},
-        {"find_many", TERN_PATH_FIND_MANY, only[TERN_PATH_FIND_MANY]},
-        {"add_many", TERN_PATH_ADD_MANY, only[TERN_PATH_ADD_MANY]}};
-    return tern_path_explain(worker, owner, counts ? counters : values, 4, text, room, bytes, name);
+    const tern_op_kind change = counts ? TERN_OP_ADD : TERN_OP_INSERT;
+    tern_worker *asks = (tern_worker *)(uintptr_t)worker; /* a question changes nothing */
+    const tern_path_question questions[] = {
+        tern_op_question(asks, table, TERN_OP_FIND, owner, TERN_AUTO, "find"),
+        tern_op_question(asks, table, change, owner, TERN_AUTO, counts ? "add" : "insert"),
+        tern_items_question(asks, table, TERN_OP_FIND, 0, owner, TERN_AUTO, "find_many"),
+        tern_items_question(asks, table, change, 0, owner, TERN_AUTO,
+                            counts ? "add_many" : "insert_many")};
+    return tern_path_explain(questions, sizeof questions / sizeof *questions, text, room, bytes,
+                             name);
 }

@@ -96,7 +96,6 @@ static tern_status modify_in_place(tern_worker *worker, tern_hashtable *table,
                                        .argument_bytes = bytes,
                                        .result = reply + 1,
                                        .user = modifier->call->user};
-    (void)tern_progress_round(worker);
     tern_status status = modify_bucket(table, key->hash, absent, modifier->function, &info);
     if (status == TERN_OK && info.result_bytes > TERN_HASHTABLE_MODIFY_RESULT_MAX)
         return tern_fail(TERN_ERR_RANGE, "a modifier's result has %zu bytes; %u are allowed",
@@ -148,9 +147,6 @@ static tern_status modify_check(const tern_worker *worker, const tern_hashtable 
                          modifier == NULL                ? "modifier"
                          : argument == NULL && bytes > 0 ? "argument"
                                                          : "result");
-    if (tern_flags_way(flags) == TERN_BY_RMA)
-        return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "%s: the owner runs modifiers; leave TERN_BY_RMA out", name);
     if ((unsigned)absent > TERN_ABSENT_INSERT)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: absent %d is none", name, (int)absent);
     if (tern_shape_counts(table->shape))
@@ -170,15 +166,21 @@ tern_status tern_hashtable_modify(tern_worker *worker, tern_hashtable *table, co
     tern_table_key k;
     tern_key_load(table, key, &k);
     uint32_t owner = tern_hash_owner(table, k.hash);
-    status = tern_hashtable_check_owner(table, owner, flags, "tern_hashtable_modify");
+    static const char name[] = "tern_hashtable_modify";
+    tern_path_question question = tern_table_question(worker, table, owner, flags, name);
+    tern_pick pick;
+    question.kind = TERN_PATH_BY_OWNER;
+    status = tern_hashtable_check_owner(table, owner, flags, name);
+    if (status == TERN_OK)
+        status = tern_choose(&question, &pick);
     if (status != TERN_OK)
         return status;
     uint64_t reply[TERN_RESULT_MAX / 8];
     size_t got = 0;
-    status = owner == table->rank ? modify_in_place(worker, table, &k, modifier, argument, bytes,
-                                                    absent, reply, &got)
-                                  : modify_by_call(worker, table, owner, &k, modifier, argument,
-                                                   bytes, absent, reply, &got);
+    status = pick.way != TERN_WAY_CALL ? modify_in_place(worker, table, &k, modifier, argument,
+                                                         bytes, absent, reply, &got)
+                                       : modify_by_call(worker, table, owner, &k, modifier,
+                                                        argument, bytes, absent, reply, &got);
     if (status != TERN_OK)
         return tern_hashtable_outcome(table, owner, status);
     if (got < sizeof reply[0])

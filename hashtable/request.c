@@ -6,39 +6,19 @@
 
 /* The public operations that start and return: an op in the worker's pool, or a call. */
 
-static tern_flags way_of(const tern_asked *asked, uint32_t owner) {
-    const tern_path_kind kind = tern_op_path(asked->kind, asked->table);
-    const tern_flags wish = tern_flags_way(asked->flags),
-                     via = wish == TERN_AUTO ? asked->table->only[kind] : wish;
-    if (via != TERN_AUTO)
-        return via;
-    const tern_path_target target = tern_table_target(asked->table, owner);
-    return tern_selector_way(asked->worker, kind, &target, false);
-}
-
 static tern_status request_start(const tern_asked *asked, tern_request *request) {
-    const tern_hashtable *table = asked->table;
-    tern_status status = tern_asked_check(asked);
-    if (status == TERN_OK)
-        status = tern_request_check(request, asked->name);
-    if (status != TERN_OK)
-        return status;
     tern_table_key k;
-    tern_key_load(table, asked->key, &k);
-    const uint32_t owner = tern_hash_owner(table, k.hash);
-    status = tern_hashtable_check_owner(table, owner, asked->flags, asked->name);
+    tern_pick pick;
+    tern_status status = tern_request_check(request, asked->name);
+    if (status == TERN_OK)
+        status = tern_asked_choose(asked, false, &k, &pick);
+    if (status == TERN_OK && pick.way != TERN_WAY_DIRECT)
+        status = tern_worker_may_wait(asked->worker, asked->name);
     if (status != TERN_OK)
         return status;
     tern_op op;
     tern_asked_begin(asked, &k, &op);
-    const bool calls = way_of(asked, owner) == TERN_BY_CALL;
-    if (calls && owner == table->rank)
-        (void)tern_progress_round(asked->worker);
-    else if (calls || tern_op_is_remote(table, owner))
-        status = tern_worker_may_wait(asked->worker, asked->name);
-    if (status != TERN_OK)
-        return status;
-    if (!calls || owner == table->rank)
+    if (pick.way != TERN_WAY_CALL)
         return tern_pool_start(&op, request);
     status = tern_op_call(&op, request);
     if (status == TERN_OK)

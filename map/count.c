@@ -5,13 +5,12 @@
 static tern_status count_do(tern_op_kind kind, tern_worker *worker, tern_map *map, const void *key,
                             size_t key_bytes, const uint64_t number[2], tern_flags flags,
                             uint64_t *before, const char *name) {
-    tern_status status = tern_map_check(worker, map, key, key_bytes, flags, TERN_READ_ONLY, name);
+    tern_map_op m;
+    tern_status status = tern_map_op_prepare(&m, kind, worker, map, key, key_bytes, flags, name);
     if (status != TERN_OK)
         return status;
-    tern_map_op m;
-    tern_map_key_make(map, key, key_bytes, &m.key);
     tern_map_op_init_number(&m, kind, worker, map, number[0], number[1]);
-    status = tern_map_modify_run(&m, flags, name);
+    status = tern_map_op_do(&m, TERN_PATH_BY_REACH, flags, name);
     if (status == TERN_OK && before != NULL)
         *before = m.before;
     return status;

@@ -1,10 +1,8 @@
 #include "tern/map.h"
 
 #include "map/op/op.h"
-#include "src/progress/progress.h"
 
-/* The public operations on one key. They check their arguments, and then do the operation by RMA or
- * by a call. An owner does operations on its own keys in place either way. */
+/* The public operations on one key: what all of them begin and end with, and those that wait. */
 
 tern_status tern_map_check(const tern_worker *worker, const tern_map *map, const void *key,
                            size_t key_bytes, tern_flags flags, tern_flags excluded,
@@ -30,64 +28,74 @@ tern_status tern_map_check_value(const void *value, size_t value_bytes, const ch
     return TERN_OK;
 }
 
-tern_flags tern_map_way(const tern_map *map, uint32_t owner, tern_flags flags) {
-    const tern_flags via = tern_flags_way(flags);
-    if (via != TERN_AUTO)
-        return via;
-    return map->table->call_only || map->table->part[owner].near == NULL ? TERN_BY_CALL
-                                                                         : TERN_BY_RMA;
+bool tern_map_item_is_here(tern_worker *worker, const tern_map *map, uint32_t owner,
+                           tern_flags flags) {
+    const tern_path_question question =
+        tern_map_question(worker, map, owner, TERN_PATH_BY_REACH, flags, "an item");
+    tern_pick pick;
+    return tern_choice_of(&question, &pick) == TERN_OK && pick.way != TERN_WAY_CALL;
 }
 
-tern_status tern_map_may_run(const tern_worker *worker, const tern_map *map, uint32_t owner,
-                             tern_flags via, const char *name) {
-    const bool near =
-        map->table->part[owner].near != NULL && (via == TERN_BY_RMA || owner == map->context->rank);
-    return near && tern_map_in_handler(worker) ? TERN_OK : tern_worker_may_wait(worker, name);
-}
-
-bool tern_map_in_place(tern_worker *worker, const tern_map *map, uint32_t owner, tern_flags via) {
-    if (via == TERN_BY_RMA)
-        return true;
-    if (owner != map->context->rank)
-        return false;
-    (void)tern_progress_round(worker);
-    return true;
-}
-
-/* Does a change, here or by a call, and gives back what it has replaced. */
-TERN_ALWAYS_INLINE tern_status map_change(tern_map_op *m, tern_flags flags, const char *name) {
-    tern_worker *worker = tern_map_op_worker(m);
-    const tern_map *map = m->map;
-    tern_status status = tern_hashtable_check_owner(map->table, m->owner, flags, name);
+tern_status tern_map_op_prepare(tern_map_op *m, tern_op_kind kind, tern_worker *worker,
+                                tern_map *map, const void *key, size_t key_bytes, tern_flags flags,
+                                const char *name) {
+    const tern_flags excluded = kind == TERN_OP_FIND ? TERN_WRITE_ONLY : TERN_READ_ONLY;
+    tern_status status = tern_map_check(worker, map, key, key_bytes, flags, excluded, name);
     if (status != TERN_OK)
         return status;
-    m->at_hand = tern_map_in_handler(worker);
-    const tern_path_target target = tern_table_target(map->table, m->owner);
-    const tern_pick pick = tern_path_take(worker, TERN_PATH_INSERT, &target, tern_flags_way(flags),
-                                          map->table->call_only ? TERN_BY_CALL : TERN_AUTO);
-    status = tern_map_may_run(worker, map, m->owner, pick.via, name);
-    if (status == TERN_OK) {
-        m->by_call = !tern_map_in_place(worker, map, m->owner, pick.via);
-        status = tern_map_op_run(m);
-    }
-    tern_selector_done(worker, &pick, &target, status);
-    tern_block_free(worker, map, m->old);
-    return tern_hashtable_outcome(map->table, m->owner, status);
+    tern_map_key_make(map, key, key_bytes, &m->key);
+    tern_map_op_init(m, kind, worker, map,
+                     kind == TERN_OP_ERASE ? TERN_READ_WRITE : tern_flags_promise(flags));
+    return tern_hashtable_check_owner(map->table, m->owner, flags, name);
+}
+
+tern_status tern_map_op_choose(tern_map_op *m, tern_path_kind kind, bool may_measure,
+                               tern_flags flags, const char *name, tern_pick *pick) {
+    tern_worker *worker = tern_map_op_worker(m);
+    tern_path_question question = tern_map_question(worker, m->map, m->owner, kind, flags, name);
+    question.may_measure = may_measure;
+    tern_status status = tern_choose(&question, pick);
+    if (status != TERN_OK)
+        return status;
+    const bool finds = m->op.kind == TERN_OP_FIND, handler = tern_map_in_handler(worker);
+    m->by_call = pick->way == TERN_WAY_CALL;
+    m->at_hand = handler && !finds;
+    m->value_bytes = 0;
+    if (finds ? !m->by_call : handler && pick->way == TERN_WAY_DIRECT)
+        return TERN_OK;
+    return tern_worker_may_wait(worker, name);
+}
+
+tern_status tern_map_op_finish(tern_map_op *m) {
+    const tern_status status = tern_map_op_run(m);
+    if (status == TERN_OK)
+        tern_block_free(tern_map_op_worker(m), m->map, m->old);
+    return tern_hashtable_outcome(m->map->table, m->owner, status);
+}
+
+tern_status tern_map_op_do(tern_map_op *m, tern_path_kind kind, tern_flags flags,
+                           const char *name) {
+    tern_pick pick;
+    tern_status status = tern_map_op_choose(m, kind, true, flags, name, &pick);
+    if (status != TERN_OK)
+        return status;
+    status = tern_map_op_finish(m);
+    tern_pick_done(tern_map_op_worker(m), &pick, status);
+    return status;
 }
 
 static tern_status map_insert(tern_op_kind kind, tern_worker *worker, tern_map *map,
                               const void *key, size_t key_bytes, const void *value,
                               size_t value_bytes, tern_flags flags, int *existed,
                               const char *name) {
-    tern_status status = tern_map_check(worker, map, key, key_bytes, flags, TERN_READ_ONLY, name);
+    tern_map_op m;
+    tern_status status = tern_map_op_prepare(&m, kind, worker, map, key, key_bytes, flags, name);
     if (status == TERN_OK)
         status = tern_map_check_value(value, value_bytes, name);
     if (status != TERN_OK)
         return status;
-    tern_map_op m;
-    tern_map_key_make(map, key, key_bytes, &m.key);
-    tern_map_op_init_change(&m, kind, worker, map, tern_flags_promise(flags), value, value_bytes);
-    status = map_change(&m, flags, name);
+    tern_map_op_give(&m, value, value_bytes);
+    status = tern_map_op_do(&m, TERN_PATH_INSERT, flags, name);
     if (status == TERN_OK && existed != NULL)
         *existed = m.existed;
     return status;
@@ -109,52 +117,28 @@ tern_status tern_map_insert_new(tern_worker *worker, tern_map *map, const void *
 tern_status tern_map_erase(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
                            tern_flags flags) {
     static const char name[] = "tern_map_erase";
-    tern_status status = tern_map_check(worker, map, key, key_bytes, flags, TERN_READ_ONLY, name);
-    if (status != TERN_OK)
-        return status;
     tern_map_op m;
-    tern_map_key_make(map, key, key_bytes, &m.key);
-    tern_map_op_init(&m, TERN_OP_ERASE, worker, map, TERN_READ_WRITE);
-    return map_change(&m, flags, name);
-}
-
-/* The whole of a find, by RMA or by call. value_bytes: NULL, or set on TERN_OK, and where the value
- * has too little room. */
-static tern_status map_find(tern_map_op *m, tern_flags flags, const char *name,
-                            size_t *value_bytes) {
-    tern_worker *worker = tern_map_op_worker(m);
-    const tern_map *map = m->map;
-    const size_t room = m->room;
-    tern_status status = tern_hashtable_check_owner(map->table, m->owner, flags, name);
-    if (status != TERN_OK)
-        return status;
-    const tern_path_target target = tern_table_target(map->table, m->owner);
-    const tern_pick pick = tern_path_take(worker, TERN_PATH_FIND, &target, tern_flags_way(flags),
-                                          map->table->call_only ? TERN_BY_CALL : TERN_AUTO);
-    m->by_call = !tern_map_in_place(worker, map, m->owner, pick.via);
-    status = m->by_call ? tern_worker_may_wait(worker, name) : TERN_OK;
-    m->value_bytes = 0;
-    if (status == TERN_OK)
-        status = tern_map_op_run(m);
-    tern_selector_done(worker, &pick, &target, status);
-    if (value_bytes != NULL &&
-        (status == TERN_OK || (status == TERN_ERR_RANGE && m->value_bytes > room)))
-        *value_bytes = m->value_bytes;
-    return tern_hashtable_outcome(map->table, m->owner, status);
+    const tern_status status =
+        tern_map_op_prepare(&m, TERN_OP_ERASE, worker, map, key, key_bytes, flags, name);
+    return status == TERN_OK ? tern_map_op_do(&m, TERN_PATH_INSERT, flags, name) : status;
 }
 
 tern_status tern_map_find(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
                           tern_flags flags, void *value, size_t room, size_t *value_bytes) {
     static const char name[] = "tern_map_find";
-    tern_status status = tern_map_check(worker, map, key, key_bytes, flags, TERN_WRITE_ONLY, name);
+    tern_map_op m;
+    tern_status status =
+        tern_map_op_prepare(&m, TERN_OP_FIND, worker, map, key, key_bytes, flags, name);
     if (status == TERN_OK && value == NULL && room > 0)
         status = tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", name);
     if (status != TERN_OK)
         return status;
-    tern_map_op m;
-    tern_map_key_make(map, key, key_bytes, &m.key);
-    tern_map_op_init_find(&m, worker, map, tern_flags_promise(flags), value, room);
-    return map_find(&m, flags, name, value_bytes);
+    tern_map_op_take(&m, value, room);
+    status = tern_map_op_do(&m, TERN_PATH_FIND, flags, name);
+    if (value_bytes != NULL &&
+        (status == TERN_OK || (status == TERN_ERR_RANGE && m.value_bytes > room)))
+        *value_bytes = m.value_bytes;
+    return status;
 }
 
 /* A value that an answer to a call holds comes into room on the stack, and so costs no second
@@ -163,18 +147,18 @@ tern_status tern_map_find_alloc(tern_worker *worker, tern_map *map, const void *
                                 size_t key_bytes, tern_flags flags, void **value,
                                 size_t *value_bytes) {
     static const char name[] = "tern_map_find_alloc";
-    tern_status status = tern_map_check(worker, map, key, key_bytes, flags, TERN_WRITE_ONLY, name);
+    tern_map_op m;
+    tern_status status =
+        tern_map_op_prepare(&m, TERN_OP_FIND, worker, map, key, key_bytes, flags, name);
     if (status == TERN_OK && (value == NULL || value_bytes == NULL))
         status = tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
                            value == NULL ? "value" : "value_bytes");
     if (status != TERN_OK)
         return status;
     char room[TERN_RESULT_MAX];
-    tern_map_op m;
-    tern_map_key_make(map, key, key_bytes, &m.key);
-    tern_map_op_init_find(&m, worker, map, tern_flags_promise(flags), room, sizeof room);
+    tern_map_op_take(&m, room, sizeof room);
     m.allocates = true;
-    status = map_find(&m, flags, name, NULL);
+    status = tern_map_op_do(&m, TERN_PATH_FIND, flags, name);
     if (status == TERN_OK && m.value == room) {
         status = tern_map_op_allocate(&m, m.value_bytes > 0 ? m.value_bytes : 1);
         if (status == TERN_OK)
@@ -205,8 +189,11 @@ tern_status tern_map_explain(const tern_worker *worker, const tern_map *map, uin
         status = tern_fail(TERN_ERR_ARGUMENT, "%s: rank %u of %u", name, owner, map->table->ranks);
     if (status != TERN_OK)
         return status;
-    const tern_flags only = map->table->call_only ? TERN_BY_CALL : TERN_AUTO;
-    const tern_path_question questions[] = {{"find", TERN_PATH_FIND, only},
-                                            {"insert", TERN_PATH_INSERT, only}};
-    return tern_path_explain(worker, owner, questions, 2, text, room, bytes, name);
+    tern_worker *asks = (tern_worker *)(uintptr_t)worker; /* a question changes nothing */
+    const tern_path_question questions[] = {
+        tern_map_question(asks, map, owner, TERN_PATH_FIND, TERN_AUTO, "find"),
+        tern_map_question(asks, map, owner, TERN_PATH_INSERT, TERN_AUTO, "insert"),
+        tern_map_question(asks, map, owner, TERN_PATH_BY_REACH, TERN_AUTO, "modify")};
+    return tern_path_explain(questions, sizeof questions / sizeof *questions, text, room, bytes,
+                             name);
 }

@@ -130,9 +130,21 @@ tern_status tern_map_check(const tern_worker *worker, const tern_map *map, const
 /* Checks a value that is to be stored. */
 tern_status tern_map_check_value(const void *value, size_t value_bytes, const char *name);
 
-/* The way of an operation that is not measured. By load and store a call saves nothing, and waits
- * for the owner. */
-tern_flags tern_map_way(const tern_map *map, uint32_t owner, tern_flags flags);
+/* What the chooser is asked about an operation on a key of that owner. Blocks carry what a call
+ * does not take. */
+static inline tern_path_question tern_map_question(tern_worker *worker, const tern_map *map,
+                                                   uint32_t owner, tern_path_kind kind,
+                                                   tern_flags flags, const char *name) {
+    tern_path_question q = tern_table_question(worker, map->table, owner, flags, name);
+    q.object = "map";
+    q.kind = kind;
+    return q;
+}
+
+/* Whether an item of a batch is done here: there load and store reach the key's part, a call saves
+ * nothing, and waits for the owner. */
+bool tern_map_item_is_here(tern_worker *worker, const tern_map *map, uint32_t owner,
+                           tern_flags flags);
 
 /* Whether the operations of this worker are those of a handler, or of what progress runs. A handler
  * cannot wait for room in a ring to give another rank's block back, so it changes no value that
@@ -140,14 +152,5 @@ tern_flags tern_map_way(const tern_map *map, uint32_t owner, tern_flags flags);
 static inline bool tern_map_in_handler(const tern_worker *worker) {
     return worker->in_handler || worker->in_progress;
 }
-
-/* TERN_ERR_STATE if the operation may wait and the caller must not: in a handler unless load/store
- * reaches the key's part. via: the way that was chosen. */
-tern_status tern_map_may_run(const tern_worker *worker, const tern_map *map, uint32_t owner,
-                             tern_flags via, const char *name);
-
-/* Whether this process does the operation itself: an operation by RMA, or one by call on a key of
- * its own. The latter makes progress first. */
-bool tern_map_in_place(tern_worker *worker, const tern_map *map, uint32_t owner, tern_flags via);
 
 #endif

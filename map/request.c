@@ -94,21 +94,9 @@ static bool is_outcome(tern_status status) {
            status == TERN_ERR_RANGE;
 }
 
-/* Does it as the blocking operation does, which may be one by call on a key of this rank. */
-static tern_status request_do_now(tern_map_op *m, tern_flags via, const char *name,
-                                  tern_request *request) {
-    tern_worker *worker = tern_map_op_worker(m);
-    const tern_map *map = m->map;
-    const bool finds = m->op.kind == TERN_OP_FIND;
-    m->at_hand = !finds && tern_map_in_handler(worker);
-    m->value_bytes = 0;
-    tern_status status = finds ? TERN_OK : tern_map_may_run(worker, map, m->owner, via, name);
-    if (status == TERN_OK) {
-        m->by_call = !tern_map_in_place(worker, map, m->owner, via);
-        status = tern_map_op_run(m);
-        tern_block_free(worker, map, m->old);
-        status = tern_hashtable_outcome(map->table, m->owner, status);
-    }
+/* Does it as the blocking operation does. */
+static tern_status request_do_now(tern_map_op *m, tern_request *request) {
+    const tern_status status = tern_map_op_finish(m);
     if (!is_outcome(status))
         return status;
     tern_error_clear();
@@ -135,29 +123,27 @@ static map_request *request_of(const tern_map_op *from) {
     return r;
 }
 
-/* Its arguments are right. */
+/* Its other arguments are right. */
 static tern_status request_start(tern_map_op *m, tern_flags flags, const char *name,
                                  tern_request *request) {
     tern_worker *worker = tern_map_op_worker(m);
-    const tern_map *map = m->map;
-    tern_status status = tern_hashtable_check_owner(map->table, m->owner, flags, name);
+    tern_pick pick;
+    tern_status status = tern_request_check(request, name);
+    if (status == TERN_OK)
+        status = tern_map_op_choose(m, TERN_PATH_BY_REACH, false, flags, name, &pick);
     if (status != TERN_OK)
         return status;
-    const tern_flags via = tern_map_way(map, m->owner, flags);
     const bool modifies = m->op.kind == TERN_OP_ADD;
-    const bool flies = via == TERN_BY_RMA && !modifies && tern_op_is_remote(map->table, m->owner);
-    const bool calls = via == TERN_BY_CALL && m->owner != map->context->rank &&
-                       (!modifies || tern_map_message_fits(m));
+    const bool flies = pick.way == TERN_WAY_REMOTE && !modifies,
+               calls = m->by_call && (!modifies || tern_map_message_fits(m));
     if (!flies && !calls)
-        return request_do_now(m, via, name, request);
+        return request_do_now(m, request);
     status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;
     map_request *r = request_of(m);
     if (r == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a request");
-    r->op.by_call = calls;
-    r->op.value_bytes = 0;
     status = tern_map_op_start(&r->op);
     if (status != TERN_OK) {
         free(r);
@@ -172,26 +158,18 @@ static tern_status request_start(tern_map_op *m, tern_flags flags, const char *n
     return TERN_OK;
 }
 
-static tern_status request_check(const tern_worker *worker, const tern_map *map, const void *key,
-                                 size_t key_bytes, tern_flags flags, tern_flags excluded,
-                                 const tern_request *request, const char *name) {
-    tern_status status = tern_map_check(worker, map, key, key_bytes, flags, excluded, name);
-    return status == TERN_OK ? tern_request_check(request, name) : status;
-}
-
 tern_status tern_map_find_start(tern_worker *worker, tern_map *map, const void *key,
                                 size_t key_bytes, tern_flags flags, void *value, size_t room,
                                 tern_request *request) {
     static const char name[] = "tern_map_find_start";
+    tern_map_op m;
     tern_status status =
-        request_check(worker, map, key, key_bytes, flags, TERN_WRITE_ONLY, request, name);
+        tern_map_op_prepare(&m, TERN_OP_FIND, worker, map, key, key_bytes, flags, name);
     if (status == TERN_OK && value == NULL && room > 0)
         status = tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", name);
     if (status != TERN_OK)
         return status;
-    tern_map_op m;
-    tern_map_key_make(map, key, key_bytes, &m.key);
-    tern_map_op_init_find(&m, worker, map, tern_flags_promise(flags), value, room);
+    tern_map_op_take(&m, value, room);
     return request_start(&m, flags, name, request);
 }
 
@@ -199,15 +177,13 @@ static tern_status request_insert(tern_op_kind kind, tern_worker *worker, tern_m
                                   const void *key, size_t key_bytes, const void *value,
                                   size_t value_bytes, tern_flags flags, tern_request *request,
                                   const char *name) {
-    tern_status status =
-        request_check(worker, map, key, key_bytes, flags, TERN_READ_ONLY, request, name);
+    tern_map_op m;
+    tern_status status = tern_map_op_prepare(&m, kind, worker, map, key, key_bytes, flags, name);
     if (status == TERN_OK)
         status = tern_map_check_value(value, value_bytes, name);
     if (status != TERN_OK)
         return status;
-    tern_map_op m;
-    tern_map_key_make(map, key, key_bytes, &m.key);
-    tern_map_op_init_change(&m, kind, worker, map, tern_flags_promise(flags), value, value_bytes);
+    tern_map_op_give(&m, value, value_bytes);
     return request_start(&m, flags, name, request);
 }
 
@@ -229,12 +205,11 @@ tern_status tern_map_add_start(tern_worker *worker, tern_map *map, const void *k
                                size_t key_bytes, uint64_t delta, tern_flags flags,
                                tern_request *request) {
     static const char name[] = "tern_map_add_start";
-    tern_status status =
-        request_check(worker, map, key, key_bytes, flags, TERN_READ_ONLY, request, name);
+    tern_map_op m;
+    const tern_status status =
+        tern_map_op_prepare(&m, TERN_OP_ADD, worker, map, key, key_bytes, flags, name);
     if (status != TERN_OK)
         return status;
-    tern_map_op m;
-    tern_map_key_make(map, key, key_bytes, &m.key);
     tern_map_op_init_number(&m, TERN_OP_ADD, worker, map, delta, 0);
     return request_start(&m, flags, name, request);
 }

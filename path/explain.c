@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "path/selector.h"
+#include "path/choose.h"
 #include "src/progress/wait.h"
 
 /* Explains the decisions of TERN_AUTO in words and ns. */
@@ -47,40 +47,56 @@ static void explain_class(text *t, const tern_worker *worker, uint32_t rank, ter
     text_add(t, "\n");
 }
 
-static void explain_kind(text *t, const tern_worker *worker, tern_path_class class,
-                         const tern_path_costs *c, const tern_path_question *question) {
-    text_add(t, "%s: ", question->name);
-    if (class == TERN_PATH_OWN) {
-        text_add(t, "in place\n");
-    } else if (question->only != TERN_AUTO) {
-        text_add(t, "by %s, since options or sizes permit no other way\n",
-                 question->only == TERN_BY_CALL ? "call" : "RMA");
-    } else if (class == TERN_PATH_LOCAL && !tern_path_attends(worker->context)) {
-        text_add(t, "by RMA, since a rank of the node that waits in MPI serves no calls\n");
-    } else if (c->measured == 0) {
+static void explain_costs(text *t, const tern_path_question *q, const tern_pick *pick) {
+    const tern_selector *s = tern_selector_of(q->worker);
+    const tern_path_costs *c = &s->of[pick->class];
+    const bool call = pick->via == TERN_BY_CALL;
+    if (c->measured == 0) {
         text_add(t, "not decided; the first operation measures\n");
+        return;
+    }
+    const tern_sums sums = tern_path_sums(q->kind, &c->costs, &s->of[TERN_PATH_OWN].costs);
+    text_add(t, "by %s; %.0f ns by RMA, %.0f ns by call%s\n", call ? "call" : "RMA", sums.rma,
+             sums.call, call != (sums.call < sums.rma) ? "; the lead is less than a quarter" : "");
+}
+
+/* NULL: the costs say. */
+static const char *const reasons[] = {
+    [TERN_REASON_ASKED] = "since the program asks for it",
+    [TERN_REASON_ONLY] = "since options or sizes permit no other way",
+    [TERN_REASON_REACH] = "as load and store reach the memory or do not",
+    [TERN_REASON_NODE] = "since a batch works on the memory of its own node itself",
+    [TERN_REASON_MPI] = "since a rank of the node that waits in MPI serves no calls",
+    [TERN_REASON_BUSY] = "since the caller is in a handler, or has all its calls under way",
+    [TERN_REASON_COSTS] = NULL};
+
+static void explain_kind(text *t, const tern_path_question *q) {
+    tern_pick pick;
+    text_add(t, "%s: ", q->name);
+    if (tern_choice_of(q, &pick) != TERN_OK) {
+        text_add(t, "none; %s\n", tern_error_detail());
+        tern_error_clear();
+    } else if (pick.class == TERN_PATH_OWN) {
+        text_add(t, "in place\n");
+    } else if (reasons[pick.reason] == NULL) {
+        explain_costs(t, q, &pick);
     } else {
-        const bool call = (c->by_call >> question->kind & 1) != 0;
-        const tern_sums sums = tern_path_sums(question->kind, &c->costs,
-                                              &tern_selector_of(worker)->of[TERN_PATH_OWN].costs);
-        text_add(t, "by %s; %.0f ns by RMA, %.0f ns by call%s\n", call ? "call" : "RMA", sums.rma,
-                 sums.call,
-                 call != (sums.call < sums.rma) ? "; the lead is less than a quarter" : "");
+        text_add(t, "by %s, %s\n", pick.via == TERN_BY_CALL ? "call" : "RMA", reasons[pick.reason]);
     }
 }
 
-tern_status tern_path_explain(const tern_worker *worker, uint32_t rank,
-                              const tern_path_question *questions, size_t count, char *to,
+tern_status tern_path_explain(const tern_path_question *questions, size_t count, char *to,
                               size_t room, size_t *bytes, const char *function) {
     if (to == NULL && room > 0)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: text is NULL and has room for %zu bytes", function,
                          room);
+    const tern_worker *worker = questions->worker;
+    const uint32_t rank = questions->target.worker.rank;
     const tern_path_class class = tern_path_class_of(worker->context, rank);
-    const tern_path_costs *c = &tern_selector_of(worker)->of[class];
     text t = {to, room, 0};
-    explain_class(&t, worker, rank, class, c);
+    explain_class(&t, worker, rank, class, &tern_selector_of(worker)->of[class]);
     for (size_t i = 0; i < count; i++)
-        explain_kind(&t, worker, class, c, &questions[i]);
+        explain_kind(&t, &questions[i]);
     if (bytes != NULL)
         *bytes = t.bytes;
     return TERN_OK;

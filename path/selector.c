@@ -1,5 +1,6 @@
 #include "path/selector.h"
 
+#include "rma/reply.h"
 #include "src/progress/wait.h"
 
 #define LEAD 0.75       /* a new way must cost less than this share of the way in use */
@@ -72,9 +73,8 @@ void tern_selector_begin(tern_worker *worker, tern_selector *selector) {
     selector_settle(worker);
 }
 
-/* Measures a class and decides again. */
-static void selector_look(tern_worker *worker, tern_path_class class,
-                          const tern_path_target *target) {
+void tern_selector_look(tern_worker *worker, tern_path_class class,
+                        const tern_path_target *target) {
     tern_selector *s = tern_selector_of(worker);
     tern_path_costs *own = &s->of[TERN_PATH_OWN], *c = &s->of[class];
     const bool first = c->measured == 0;
@@ -96,39 +96,35 @@ static void selector_look(tern_worker *worker, tern_path_class class,
     selector_settle(worker);
 }
 
-/* Returns what is known of a class, if an operation of the kind may go to it by call; else NULL. */
-static tern_path_costs *selector_open(tern_worker *worker, tern_path_kind kind,
-                                      tern_path_class class) {
-    const bool open = (worker->unsettled & tern_path_bit(class, kind)) != 0;
-    return open && may_wait(worker) && tern_reply_room(worker)
-               ? &tern_selector_of(worker)->of[class]
-               : NULL;
+tern_flags tern_selector_way(tern_worker *worker, tern_path_kind kind, tern_path_class class,
+                             tern_reason *reason) {
+    const tern_path_costs *c = &tern_selector_of(worker)->of[class];
+    *reason = TERN_REASON_COSTS;
+    if ((worker->unsettled & tern_path_bit(class, kind)) == 0) {
+        if (class == TERN_PATH_LOCAL && !tern_path_attends(worker->context))
+            *reason = TERN_REASON_MPI;
+        return TERN_BY_RMA;
+    }
+    if (!may_wait(worker) || !tern_reply_room(worker)) {
+        *reason = TERN_REASON_BUSY;
+        return TERN_BY_RMA;
+    }
+    if (class == TERN_PATH_OWN)
+        return TERN_BY_CALL;
+    if (c->measured == 0 || (c->until != 0 && tern_now() >= c->until))
+        *reason = TERN_REASON_DUE;
+    return c->by_call >> kind & 1 ? TERN_BY_CALL : TERN_BY_RMA;
 }
 
-tern_pick tern_selector_take(tern_worker *worker, tern_path_kind kind,
-                             const tern_path_target *target) {
-    const tern_path_class class = tern_path_class_of(worker->context, target->worker.rank);
-    tern_pick pick = {TERN_BY_RMA, class, 0, 0};
-    tern_path_costs *c = selector_open(worker, kind, class);
-    if (c == NULL)
-        return pick;
-    if (class == TERN_PATH_OWN) {
-        pick.via = TERN_BY_CALL;
-        return pick;
-    }
-    pick.via = tern_selector_way(worker, kind, target, true);
-    if (pick.via == TERN_BY_CALL) {
-        const tern_costs *own = &tern_selector_of(worker)->of[TERN_PATH_OWN].costs;
-        pick.expected = tern_path_sums(kind, &c->costs, own).call;
-        pick.began = tern_now();
-    }
-    return pick;
+double tern_selector_expects(const tern_worker *worker, tern_path_kind kind,
+                             tern_path_class class) {
+    const tern_selector *s = tern_selector_of(worker);
+    return tern_path_sums(kind, &s->of[class].costs, &s->of[TERN_PATH_OWN].costs).call;
 }
 
 /* After a death there is nothing to measure. What is measured may fail, or wait and recover from
  * something: the operation's detail stays. */
-void tern_selector_record(tern_worker *worker, const tern_pick *pick,
-                          const tern_path_target *target, tern_status status) {
+void tern_selector_record(tern_worker *worker, const tern_pick *pick, tern_status status) {
     if (status == TERN_ERR_PEER)
         return;
     tern_selector *s = tern_selector_of(worker);
@@ -137,20 +133,8 @@ void tern_selector_record(tern_worker *worker, const tern_pick *pick,
     if (!tern_path_late(c, pick->expected, (double)(now - pick->began), now))
         return;
     const tern_failures failure = tern_failures_here;
-    tern_measure_rma(worker, target, &c->costs);
+    tern_measure_rma(worker, &pick->target, &c->costs);
     tern_failures_here = failure;
     tern_path_decide(c, &s->of[TERN_PATH_OWN].costs, false);
     selector_settle(worker);
-}
-
-tern_flags tern_selector_way(tern_worker *worker, tern_path_kind kind,
-                             const tern_path_target *target, bool may_measure) {
-    const tern_path_class class = tern_path_class_of(worker->context, target->worker.rank);
-    tern_path_costs *c = class == TERN_PATH_OWN ? NULL : selector_open(worker, kind, class);
-    if (c == NULL)
-        return TERN_BY_RMA;
-    const bool due = c->measured == 0 || (c->until != 0 && tern_now() >= c->until);
-    if (due && may_measure)
-        selector_look(worker, class, target);
-    return c->by_call >> kind & 1 ? TERN_BY_CALL : TERN_BY_RMA;
 }

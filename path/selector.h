@@ -40,7 +40,10 @@ typedef enum tern_path_kind {
     TERN_PATH_FIND_MANY,
     TERN_PATH_INSERT_MANY,
     TERN_PATH_ADD_MANY,
-    TERN_PATH_KINDS
+    TERN_PATH_KINDS,
+    /* Kinds that the cost model does not know (path/choose.h). */
+    TERN_PATH_BY_REACH = TERN_PATH_KINDS, /* by RMA where load and store reach, else by call */
+    TERN_PATH_BY_OWNER                    /* the owner alone does it */
 } tern_path_kind;
 
 typedef enum tern_path_class {
@@ -71,20 +74,42 @@ typedef struct tern_selector {
     uint64_t asked, answered;              /* number of the last question and answer (measure.c) */
 } tern_selector;
 
-/* The way of one operation. expected: the predicted sum in ns if the operation is timed, else 0. */
-typedef struct tern_pick {
-    tern_flags via;
-    tern_path_class class;
-    double expected;
-    uint64_t began;
-} tern_pick;
-
 /* The target of an operation: the worker that takes its calls, and two words of the container there
  * that measurements may write, the first by puts and the second by atomics. */
 typedef struct tern_path_target {
     tern_worker_id worker;
     tern_ptr scratch;
 } tern_path_target;
+
+/* How this process does an operation. */
+typedef enum tern_way {
+    TERN_WAY_DIRECT, /* itself, by load and store */
+    TERN_WAY_REMOTE, /* itself, by RMA */
+    TERN_WAY_CALL    /* the owner does it */
+} tern_way;
+
+/* Why. */
+typedef enum tern_reason {
+    TERN_REASON_ASKED, /* the program names the way */
+    TERN_REASON_ONLY,  /* options or sizes leave no other */
+    TERN_REASON_REACH, /* load and store reach the memory, or do not */
+    TERN_REASON_NODE,  /* a batch works on the memory of its own node itself */
+    TERN_REASON_MPI,   /* a rank of the node that waits in MPI serves no calls */
+    TERN_REASON_BUSY,  /* the caller cannot wait for a call, or has all of them under way */
+    TERN_REASON_DUE,   /* costs are to be measured first, or again */
+    TERN_REASON_COSTS  /* it is the cheaper way */
+} tern_reason;
+
+/* How one operation is done, and why (path/choose.h). */
+typedef struct tern_pick {
+    tern_flags via; /* TERN_BY_RMA or TERN_BY_CALL */
+    tern_way way;   /* how this process does it: a call to itself is none */
+    tern_reason reason;
+    tern_path_class class;
+    double expected; /* the predicted sum in ns if the operation is timed, else 0 */
+    uint64_t began;
+    tern_path_target target; /* if it is timed */
+} tern_pick;
 
 /* The decisions themselves. They depend on their arguments alone. now: the way in use, or AUTO if
  * there is none. */
@@ -135,46 +160,17 @@ static inline bool tern_path_settled(const tern_worker *worker, tern_path_kind k
             (tern_path_bit(TERN_PATH_OWN, kind) | tern_path_bit(TERN_PATH_LOCAL, kind))) == 0;
 }
 
-/* Chooses the way of one operation by TERN_AUTO; tern_selector_done records how long the
- * operation took if it is timed. The way is RMA in a handler, which cannot wait for a call, and if
- * the program has all calls under way. */
-tern_pick tern_selector_take(tern_worker *worker, tern_path_kind kind,
-                             const tern_path_target *target);
-void tern_selector_record(tern_worker *worker, const tern_pick *pick,
-                          const tern_path_target *target, tern_status status);
-static inline void tern_selector_done(tern_worker *worker, const tern_pick *pick,
-                                      const tern_path_target *target, tern_status status) {
-    if (__builtin_expect(pick->expected != 0, 0))
-        tern_selector_record(worker, pick, target, status);
-}
-
-/* The same for an operation with any via. only: the only way that the container's options permit,
- * or AUTO if they permit both. */
-static inline tern_pick tern_path_take(tern_worker *worker, tern_path_kind kind,
-                                       const tern_path_target *target, tern_flags via,
-                                       tern_flags only) {
-    via = __builtin_expect(via == TERN_AUTO, 0) ? only : via;
-    if (__builtin_expect(via == TERN_AUTO, 0))
-        return tern_selector_take(worker, kind, target);
-    const tern_pick pick = {.via = via};
-    return pick;
-}
-
-/* Chooses the way of a request or a batch, which are not timed. may_measure: the caller may wait
- * for a measurement. */
-tern_flags tern_selector_way(tern_worker *worker, tern_path_kind kind,
-                             const tern_path_target *target, bool may_measure);
-
-/* explain.c: writes the text of tern_hashtable_explain for count kinds of operations on a rank of
- * the context. only: as in tern_path_take. */
-typedef struct tern_path_question {
-    const char *name;
-    tern_path_kind kind;
-    tern_flags only;
-} tern_path_question;
-tern_status tern_path_explain(const tern_worker *worker, uint32_t rank,
-                              const tern_path_question *questions, size_t count, char *to,
-                              size_t room, size_t *bytes, const char *function);
+/* The cheaper way of an operation of the kind on the class, as far as the worker knows. RMA in a
+ * handler, which cannot wait for a call, and if the program has all calls under way. [out] reason:
+ * of tern_reason. */
+tern_flags tern_selector_way(tern_worker *worker, tern_path_kind kind, tern_path_class class,
+                             tern_reason *reason);
+/* Measures a class, and decides again. */
+void tern_selector_look(tern_worker *worker, tern_path_class class, const tern_path_target *target);
+/* The predicted sum of an operation by call, in ns. */
+double tern_selector_expects(const tern_worker *worker, tern_path_kind kind, tern_path_class class);
+/* A timed operation has ended with status. */
+void tern_selector_record(tern_worker *worker, const tern_pick *pick, tern_status status);
 
 /*
  * flags.c: the two answers that the flags of a container's operation hold. Inside the library a

@@ -20,10 +20,7 @@ typedef struct queue_message {
     char items[];
 } queue_message;
 
-static size_t call_room(const tern_context *context) {
-    size_t room = context->config.ring_size / 2 - 64;
-    return room < TERN_ARGUMENTS_MAX ? room : TERN_ARGUMENTS_MAX;
-}
+_Static_assert(sizeof(queue_message) == TERN_QUEUE_MESSAGE, "what the chooser is told");
 
 /* bytes: of the whole message. */
 static bool message_is_for(const queue_message *m, size_t bytes, const tern_queue *queue) {
@@ -74,26 +71,12 @@ static tern_status tern_queue_on_op(tern_call_info *call, const void *arguments,
 }
 TERN_FUNCTION(tern_queue_on_op)
 
-tern_status tern_queue_call_check(const tern_queue *queue, tern_path_kind kind) {
-    size_t bytes = sizeof(queue_message) + queue->item_bytes, room = call_room(queue->context);
-    if (kind == TERN_PATH_POP && queue->item_bytes > TERN_RESULT_MAX)
-        return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "a call returns at most %u bytes and items have %zu; pass TERN_BY_RMA",
-                         TERN_RESULT_MAX, queue->item_bytes);
-    if (kind == TERN_PATH_PUSH && bytes > room)
-        return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "a push by call takes %zu bytes and a ring takes %zu at a time; raise "
-                         "TERN_RING_SIZE (now %zu) or pass TERN_BY_RMA",
-                         bytes, room, queue->context->config.ring_size);
-    return TERN_OK;
-}
-
 /* The most bytes of items of one message, unless a single item is larger; built on the stack. */
 enum { SMALL_ITEMS = 4096 };
 
 /* How many items of the op one message or one result takes. */
 static size_t call_items(const tern_queue_op *op) {
-    size_t most = call_room(op->queue->context) - sizeof(queue_message);
+    size_t most = tern_call_room(op->queue->context) - sizeof(queue_message);
     most = most < SMALL_ITEMS ? most : SMALL_ITEMS;
     most = (op->kind == TERN_PATH_POP ? TERN_RESULT_MAX : most) / op->queue->item_bytes;
     most = most == 0 ? 1 : most;

@@ -85,23 +85,15 @@ static void queue_clear(const tern_queue *q) {
 }
 
 /* Takes over what the host has sent. The nonce of a queue that exists is never 0. */
-static void meet_host(tern_queue *q, const queue_introduction *host) {
+static void meet_host(tern_worker *worker, tern_queue *q, const queue_introduction *host) {
     q->nonce = host->random == 0 ? 1 : host->random;
     q->host_worker = host->worker;
     queue_lay_out(q, host->memory);
+    q->reached = tern_reach_address(worker, q->head, 8) != NULL;
     if (q->host != q->context->rank)
         return;
     queue_clear(q);
     tern_callee_add(q->context, &q->callee, TERN_CALLEE_QUEUE, q->nonce, q);
-}
-
-/* The ways that the options permit. */
-static void queue_choose_ways(tern_queue *q) {
-    q->only_push = q->only_pop = q->call_only ? TERN_BY_CALL : TERN_AUTO;
-    if (!q->call_only && tern_queue_call_check(q, TERN_PATH_PUSH) != TERN_OK)
-        q->only_push = TERN_BY_RMA;
-    if (!q->call_only && tern_queue_call_check(q, TERN_PATH_POP) != TERN_OK)
-        q->only_pop = TERN_BY_RMA;
 }
 
 /* Allocates the memory at the hosts and sends its place to all ranks. [out] memory: this rank's
@@ -121,7 +113,7 @@ static tern_status queue_introduce(tern_worker *worker, tern_queue *parts, size_
     if (status == TERN_OK)
         status = tern_collective_allgather(context, worker, &me, sizeof me, all);
     for (size_t i = 0; i < count && status == TERN_OK; i++)
-        meet_host(&parts[i], &all[parts[i].host]);
+        meet_host(worker, &parts[i], &all[parts[i].host]);
     return status;
 }
 
@@ -135,7 +127,6 @@ static tern_queue queue_part_of(tern_context *context, const tern_queue_options 
     q.slot_words = TERN_SLOT_ITEM + (options->item_bytes + 7) / 8;
     q.stride = stride_of(8 * q.slot_words);
     q.call_only = options->call_only != 0;
-    queue_choose_ways(&q);
     atomic_init(&q.room, q.capacity);
     return q;
 }

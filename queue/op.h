@@ -182,12 +182,10 @@ void tern_queue_step_call(tern_queue_op *op);
 
 /* queue.c */
 
-/* TERN_ERR_ARGUMENT, TERN_ERR_UNSUPPORTED: what may not be started with these flags. */
-tern_status tern_queue_check(const tern_queue_op *op, tern_flags flags, const char *name);
-/* Whether this process does an op that goes this way itself. The host makes progress before an
- * operation by call, as a wait for a reply would. Otherwise a loop of such operations would starve
- * the calls of other ranks. */
-bool tern_queue_in_place(tern_worker *worker, const tern_queue *queue, tern_flags via);
+/* Checks the arguments of an op with these flags, and chooses how it is done: it begins at the
+ * right stage. may_measure: as of a question. */
+tern_status tern_queue_choose(tern_queue_op *op, tern_flags flags, bool may_measure,
+                              const char *name, tern_pick *pick);
 
 /* call.c: the same with a request, which is complete when the host has answered. */
 tern_status tern_queue_start_call(tern_queue_op *op, tern_request *request);

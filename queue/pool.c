@@ -268,26 +268,16 @@ void tern_queue_pools_free(tern_queue *queue) {
 
 static tern_status queue_start(tern_queue_op *op, tern_flags flags, tern_request *request,
                                const char *name) {
-    tern_status status = tern_queue_check(op, flags, name);
+    tern_pick pick;
+    tern_status status = tern_request_check(request, name);
     if (status == TERN_OK)
-        status = tern_request_check(request, name);
+        status = tern_queue_choose(op, flags, false, name, &pick);
+    if (status == TERN_OK && pick.way != TERN_WAY_DIRECT)
+        status = tern_worker_may_wait(op->worker, name);
     if (status != TERN_OK)
         return status;
-    tern_worker *worker = op->worker;
-    tern_queue *queue = op->queue;
-    const tern_path_target target = tern_queue_target(queue);
-    const tern_flags wish = tern_flags_way(flags);
-    tern_flags via = wish == TERN_AUTO
-                         ? (op->kind == TERN_PATH_PUSH ? queue->only_push : queue->only_pop)
-                         : wish;
-    if (via == TERN_AUTO)
-        via = tern_selector_way(worker, op->kind == TERN_PATH_PUSH ? TERN_PATH_PUSH : TERN_PATH_POP,
-                                &target, false);
-    const bool here = tern_queue_in_place(worker, queue, via);
-    if (!here || tern_reach_address(worker, queue->head, 8) == NULL)
-        status = tern_worker_may_wait(worker, name);
-    if (status != TERN_OK || here)
-        return status == TERN_OK ? tern_queue_pool_start(op, request) : status;
+    if (pick.way != TERN_WAY_CALL)
+        return tern_queue_pool_start(op, request);
     status = tern_queue_start_call(op, request);
     if (status == TERN_OK)
         request->kind = &queue_call_request;

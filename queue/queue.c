@@ -27,20 +27,7 @@ static tern_status queue_check_flags(const tern_queue *queue, tern_flags flags, 
     if (tern_flags_promise(flags) == TERN_LOCAL && queue->host != queue->context->rank)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: TERN_LOCAL is for rank %u, which holds the queue",
                          name, queue->host);
-    if (tern_flags_way(flags) == TERN_BY_RMA && queue->call_only)
-        return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "%s: the queue is call_only; pass TERN_BY_CALL or create it without",
-                         name);
     return TERN_OK;
-}
-
-bool tern_queue_in_place(tern_worker *worker, const tern_queue *queue, tern_flags via) {
-    if (via == TERN_BY_RMA)
-        return true;
-    if (queue->host != queue->context->rank)
-        return false;
-    (void)tern_progress_round(worker);
-    return true;
 }
 
 static tern_status queue_explain(tern_worker *worker, tern_status status, const tern_queue *queue,
@@ -60,38 +47,38 @@ static tern_status queue_explain(tern_worker *worker, tern_status status, const 
     return status;
 }
 
-tern_status tern_queue_check(const tern_queue_op *op, tern_flags flags, const char *name) {
+tern_status tern_queue_choose(tern_queue_op *op, tern_flags flags, bool may_measure,
+                              const char *name, tern_pick *pick) {
     const bool pops = op->kind == TERN_PATH_POP;
-    const tern_queue *queue = op->queue;
-    tern_status status = queue_check(op->worker, queue, op->items, name);
+    tern_status status = queue_check(op->worker, op->queue, op->items, name);
     if (status == TERN_OK)
-        status = queue_check_flags(queue, flags, pops ? TERN_WRITE_ONLY : TERN_READ_ONLY, name);
-    if (status == TERN_OK && (tern_flags_way(flags) == TERN_BY_CALL || queue->call_only))
-        status = tern_queue_call_check(queue, (tern_path_kind)op->kind);
+        status = queue_check_flags(op->queue, flags, pops ? TERN_WRITE_ONLY : TERN_READ_ONLY, name);
+    if (status != TERN_OK)
+        return status;
+    tern_path_question question =
+        tern_queue_question(op->worker, op->queue, (tern_path_kind)op->kind, flags, name);
+    question.may_measure = may_measure;
+    status = tern_choose(&question, pick);
+    if (status == TERN_OK && pick->way == TERN_WAY_CALL)
+        op->stage = TERN_QUEUE_CALL;
     return status;
 }
 
 /* One reservation of a push or a pop. */
 static inline __attribute__((always_inline)) tern_status
 queue_do(tern_queue_op *op, tern_flags flags, const char *name) {
-    const tern_path_kind kind = (tern_path_kind)op->kind;
-    tern_status status = tern_queue_check(op, flags, name);
+    tern_pick pick;
+    tern_status status = tern_queue_choose(op, flags, true, name, &pick);
     if (__builtin_expect(status != TERN_OK, 0))
         return status;
     tern_worker *worker = op->worker;
-    tern_queue *queue = op->queue;
-    const tern_path_target target = tern_queue_target(queue);
-    const tern_pick pick =
-        tern_path_take(worker, kind, &target, tern_flags_way(flags),
-                       (op->kind == TERN_PATH_PUSH ? queue->only_push : queue->only_pop));
-    if (!tern_queue_in_place(worker, queue, pick.via))
-        op->stage = TERN_QUEUE_CALL;
+    const tern_queue *queue = op->queue;
     bool waited = false;
     status = tern_queue_op_run(op, &waited);
     /* The time of a wait for a free slot or an item does not show what a way costs, and that of a
      * batch depends on its size. */
     if (!waited && op->count == 1)
-        tern_selector_done(worker, &pick, &target, status);
+        tern_pick_done(worker, &pick, status);
     return __builtin_expect(status == TERN_OK, 1) ? status
                                                   : queue_explain(worker, status, queue, name);
 }
@@ -200,9 +187,12 @@ tern_status tern_queue_explain(const tern_worker *worker, const tern_queue *queu
     const tern_status status = queue_check(worker, queue, name, name);
     if (status != TERN_OK)
         return status;
-    const tern_path_question questions[] = {{"push", TERN_PATH_PUSH, queue->only_push},
-                                            {"pop", TERN_PATH_POP, queue->only_pop}};
-    return tern_path_explain(worker, queue->host, questions, 2, text, room, bytes, name);
+    tern_worker *asks = (tern_worker *)(uintptr_t)worker; /* a question changes nothing */
+    const tern_path_question questions[] = {
+        tern_queue_question(asks, queue, TERN_PATH_PUSH, TERN_AUTO, "push"),
+        tern_queue_question(asks, queue, TERN_PATH_POP, TERN_AUTO, "pop")};
+    return tern_path_explain(questions, sizeof questions / sizeof *questions, text, room, bytes,
+                             name);
 }
 
 tern_status tern_queue_size(tern_worker *worker, tern_queue *queue, uint64_t *count) {

@@ -25,7 +25,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "path/selector.h"
+#include "path/choose.h"
 #include "rma/rounds.h"
 #include "src/collective/callee.h"
 #include "src/context.h"
@@ -64,12 +64,10 @@ struct tern_queue {
     uint32_t host;
     uint32_t host_worker; /* the worker that takes calls, unless service threads do */
     bool call_only;
+    bool reached; /* by load and store */
     bool is_part; /* part of a distributed queue, which destroys it */
     tern_ptr scratch, tail, head, popped, slots, turns;
     tern_phase_hook hook;
-    /* Of pushes and of pops: the only way that options and sizes permit, or TERN_AUTO if they
-     * permit both. */
-    tern_flags only_push, only_pop;
 
     /* What this process has seen of words that only grow: earlier values of them. */
     _Alignas(TERN_QUEUE_LINE) _Atomic uint64_t tail_seen;
@@ -97,14 +95,26 @@ struct tern_queue {
 /* When a wait of so many seconds, 0 or more, ends. */
 tern_status tern_queue_deadline(double seconds, uint64_t *until, const char *name);
 
-/* The queue as a target of the selector. */
-static inline tern_path_target tern_queue_target(const tern_queue *queue) {
-    return (tern_path_target){
-        tern_container_worker(queue->context, queue->host, queue->host_worker), queue->scratch};
-}
+enum { TERN_QUEUE_MESSAGE = 16 }; /* bytes of a call before the items that are pushed */
 
-/* TERN_ERR_UNSUPPORTED if an item does not fit a message, or a result. */
-tern_status tern_queue_call_check(const tern_queue *queue, tern_path_kind kind);
+/* What the chooser is asked about a push or a pop. */
+static inline tern_path_question tern_queue_question(tern_worker *worker, const tern_queue *queue,
+                                                     tern_path_kind kind, tern_flags flags,
+                                                     const char *name) {
+    const bool pops = kind == TERN_PATH_POP;
+    return (tern_path_question){
+        .worker = worker,
+        .name = name,
+        .object = "queue",
+        .target = {tern_container_worker(queue->context, queue->host, queue->host_worker),
+                   queue->scratch},
+        .flags = flags,
+        .kind = kind,
+        .call_only = queue->call_only,
+        .reached = queue->reached,
+        .message = TERN_QUEUE_MESSAGE + (pops ? 0 : queue->item_bytes),
+        .result = pops ? queue->item_bytes : 0};
+}
 
 /* Collective. Creates one queue at options->host, or, everywhere, an array of one queue at each
  * rank. before: how the caller's own part has ended. */

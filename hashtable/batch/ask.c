@@ -214,6 +214,18 @@ static size_t batch_least(const tern_hashtable *table, uint8_t kind, uint8_t for
     return asks > answers ? asks : answers;
 }
 
+tern_path_question tern_items_question(tern_worker *worker, const tern_hashtable *table,
+                                       uint8_t kind, uint8_t form, uint32_t owner, tern_flags flags,
+                                       const char *name) {
+    tern_path_question q = tern_table_question(worker, table, owner, flags, name);
+    q.kind = kind == TERN_OP_FIND              ? TERN_PATH_FIND_MANY
+             : tern_shape_counts(table->shape) ? TERN_PATH_ADD_MANY
+                                               : TERN_PATH_INSERT_MANY;
+    q.message = batch_least(table, kind, form);
+    q.result = kind == TERN_OP_FIND ? tern_found_bytes(table) : 0;
+    return q;
+}
+
 bool tern_item_batch_fits(const tern_hashtable *table, uint8_t kind, uint8_t form) {
     return batch_least(table, kind, form) <= tern_call_room(table->context);
 }
@@ -221,13 +233,6 @@ bool tern_item_batch_fits(const tern_hashtable *table, uint8_t kind, uint8_t for
 tern_status tern_item_batch_begin(tern_item_batch *batch, tern_worker *worker,
                                   tern_hashtable *table, uint8_t kind, uint8_t form,
                                   const uint64_t *number, size_t expected, uint32_t limit) {
-    if (!tern_item_batch_fits(table, kind, form))
-        return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "%s by call takes %zu bytes and a ring takes %zu at a time; raise "
-                         "TERN_RING_SIZE (now %zu) or pass TERN_BY_RMA",
-                         kind == TERN_OP_FIND ? "a find" : "an insert",
-                         batch_least(table, kind, form), tern_call_room(table->context),
-                         table->context->config.ring_size);
     batch->stored = batch->refused = 0;
     batch->values = NULL;
     batch->found = NULL;
@@ -301,7 +306,7 @@ static tern_status batch_give_all(tern_item_batch *batch, const tern_items *item
 }
 
 tern_status tern_items_ask(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                           bool local_in_place, tern_outcomes *out) {
+                           tern_flags flags, tern_outcomes *out) {
     enum { IN_FLIGHT = 32 };
 
     const bool adds = items->kind == TERN_OP_ADD;
@@ -314,7 +319,7 @@ tern_status tern_items_ask(tern_worker *worker, tern_hashtable *table, const ter
                                                &items->number, items->count, IN_FLIGHT);
     if (status != TERN_OK)
         return status;
-    batch.scatter.local_in_place = local_in_place;
+    batch.scatter.flags = flags;
     batch.values = out->values;
     batch.found = out->found;
     tern_item_batch *outer = waiting; /* of another worker that this thread has adopted */

@@ -20,11 +20,16 @@ typedef struct tern_item_batch {
     unsigned char *found;
 } tern_item_batch;
 
+/* What the chooser is asked about items of that kind and form, as they are for that owner. */
+tern_path_question tern_items_question(tern_worker *worker, const tern_hashtable *table,
+                                       uint8_t kind, uint8_t form, uint32_t owner, tern_flags flags,
+                                       const char *name);
+
 /* Whether a ring takes a piece of one item. */
 bool tern_item_batch_fits(const tern_hashtable *table, uint8_t kind, uint8_t form);
 
-/* number: of all items, as many as the kind has. Others as of tern_scatter_begin.
- * TERN_ERR_UNSUPPORTED: no ring takes a piece of one item, or its answer. */
+/* number: of all items, as many as the kind has. Others as of tern_scatter_begin. A ring takes a
+ * piece of one item, and its answer. */
 tern_status tern_item_batch_begin(tern_item_batch *batch, tern_worker *worker,
                                   tern_hashtable *table, uint8_t kind, uint8_t form,
                                   const uint64_t *number, size_t expected, uint32_t limit);
@@ -35,9 +40,9 @@ tern_status tern_item_batch_begin(tern_item_batch *batch, tern_worker *worker,
 tern_status tern_item_batch_gather(tern_item_batch *batch, const void *key, const void *value,
                                    size_t number, uint32_t *owner);
 
-/* Gathers items, equal keys combined where that pays, sends them, and waits. local_in_place: those
- * of this node are done in place. Arguments as of tern_items_run; [out] of out: stored alone. */
+/* Gathers items, equal keys combined where that pays, sends them, and waits. flags: the program's.
+ * Arguments as of tern_items_run; [out] of out: stored alone. */
 tern_status tern_items_ask(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                           bool local_in_place, tern_outcomes *out);
+                           tern_flags flags, tern_outcomes *out);
 
 #endif

@@ -27,14 +27,21 @@ tern_status tern_hashtable_buffer_create(tern_worker *worker, tern_hashtable *ta
         status = tern_buffered_check_keys(keys, name);
     if (status != TERN_OK)
         return status;
+    const bool counts = tern_shape_counts(table->shape);
+    const tern_op_kind kind = counts ? TERN_OP_ADD : TERN_OP_INSERT;
+    const uint8_t form = counts ? TERN_PIECE_NUMBERED : 0;
+    const tern_path_question question =
+        tern_items_question(worker, table, kind, form, table->rank, TERN_BY_CALL, name);
+    tern_pick pick;
+    status = tern_choice_of(&question, &pick);
+    if (status != TERN_OK)
+        return status;
     tern_hashtable_buffer *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a buffer");
-    const bool counts = tern_shape_counts(table->shape);
-    status = tern_item_batch_begin(
-        &fresh->batch, worker, table, counts ? TERN_OP_ADD : TERN_OP_INSERT,
-        counts ? TERN_PIECE_NUMBERED : 0, NULL, keys > 0 ? keys : TERN_HASHTABLE_BUFFER_KEYS,
-        TERN_BUFFERED_UNDER_WAY);
+    status = tern_item_batch_begin(&fresh->batch, worker, table, kind, form, NULL,
+                                   keys > 0 ? keys : TERN_HASHTABLE_BUFFER_KEYS,
+                                   TERN_BUFFERED_UNDER_WAY);
     if (status != TERN_OK) {
         free(fresh);
         return status;

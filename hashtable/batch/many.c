@@ -20,32 +20,40 @@ static bool many_overlap(const void *a, size_t a_bytes, const void *b, size_t b_
     return a_bytes > 0 && b_bytes > 0 && first < second + b_bytes && second < first + a_bytes;
 }
 
-tern_flags tern_table_batch_way(tern_worker *worker, const tern_hashtable *table,
-                                tern_path_kind kind, tern_flags flags, const char *keys,
-                                size_t step, size_t count) {
-    tern_flags via = tern_flags_way(flags);
-    via = via == TERN_AUTO ? table->only[kind] : via;
-    /* A batch with no key on another node does not wait for other nodes to be measured. */
-    for (size_t i = 0; via == TERN_AUTO && !table->all_near && i < count; i++) {
-        const uint32_t owner = tern_hash_owner(table, tern_hash_of_bytes(table, keys + i * step));
-        const tern_path_target target = tern_table_target(table, owner);
+/* The owner whose part says how keys go that this process does not reach: that of the first key on
+ * another node. By a way that the program names any owner does. */
+static uint32_t many_owner(const tern_hashtable *table, const tern_items *items, tern_flags flags) {
+    uint32_t found = table->rank;
+    for (size_t i = 0; i < items->count && tern_way_is_open(flags) && !table->all_near; i++) {
+        const uint64_t hash = tern_hash_of_bytes(table, items->keys + i * items->key_step);
+        const uint32_t owner = tern_hash_owner(table, hash);
         if (!tern_same_node(table->context, owner))
-            via = tern_selector_way(worker, kind, &target, true);
+            return owner;
+        found = tern_op_is_remote(table, owner) ? owner : found;
     }
-    return via == TERN_AUTO ? TERN_BY_RMA : via;
+    return found;
 }
 
-/* Which operation they are to the selector. */
-static tern_path_kind many_path(const tern_hashtable *table, const tern_items *items) {
-    return items->kind == TERN_OP_FIND       ? TERN_PATH_FIND_MANY
-           : tern_shape_counts(table->shape) ? TERN_PATH_ADD_MANY
-                                             : TERN_PATH_INSERT_MANY;
+/* One way for all keys. By call means those that this process does not work on itself
+ * (tern_batch_stays). */
+static tern_status many_choose(tern_worker *worker, const tern_hashtable *table,
+                               const tern_items *items, tern_flags flags, const char *name,
+                               bool *calls) {
+    const uint8_t form =
+        items->kind == TERN_OP_ADD && items->values != NULL ? TERN_PIECE_NUMBERED : 0;
+    tern_path_question question = tern_items_question(worker, table, items->kind, form,
+                                                      many_owner(table, items, flags), flags, name);
+    tern_pick pick;
+    question.may_measure = true;
+    const tern_status status = tern_choose(&question, &pick);
+    *calls = status == TERN_OK && pick.via == TERN_BY_CALL;
+    return status;
 }
 
 /* Where load and store reached all, nothing is to be flushed. */
 static tern_status many_flush(tern_worker *worker, const tern_hashtable *table,
-                              const tern_items *items, tern_flags flags, bool here) {
-    if (items->kind == TERN_OP_FIND || !here || table->all_near ||
+                              const tern_items *items, tern_flags flags) {
+    if (items->kind == TERN_OP_FIND || (flags & TERN_BY_CALL) != 0 || table->all_near ||
         !tern_growth_flushes(table, tern_flags_promise(flags)))
         return TERN_OK;
     return tern_puts_flush_all(worker);
@@ -65,20 +73,23 @@ static tern_status many_check_owners(const tern_hashtable *table, const tern_ite
 }
 
 tern_status tern_items_do(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                          tern_flags flags, tern_outcomes *out) {
+                          tern_flags flags, const char *name, tern_outcomes *out, size_t *done) {
+    const bool finds = items->kind == TERN_OP_FIND;
+    bool calls;
     out->stored = 0;
-    tern_status status = many_check_owners(table, items, flags);
+    tern_status status = many_choose(worker, table, items, flags, name, &calls);
     if (status != TERN_OK)
         return status;
-    const bool local_in_place = tern_flags_way(flags) == TERN_AUTO;
-    const bool calls =
-        tern_table_batch_way(worker, table, many_path(table, items), flags, items->keys,
-                             items->key_step, items->count) == TERN_BY_CALL;
-    status = calls ? tern_items_ask(worker, table, items, local_in_place, out)
-                   : tern_items_here(worker, table, items, out);
-    const tern_status flushed = many_flush(worker, table, items, flags, !calls || local_in_place);
-    status = status == TERN_OK ? flushed : status;
-    if (status == TERN_OK && items->kind != TERN_OP_FIND && out->stored < items->count)
+    status = many_check_owners(table, items, flags);
+    if (status == TERN_OK) {
+        status = calls ? tern_items_ask(worker, table, items, flags, out)
+                       : tern_items_here(worker, table, items, out);
+        const tern_status flushed = many_flush(worker, table, items, flags);
+        status = status == TERN_OK ? flushed : status;
+    }
+    if (done != NULL && (!finds || status == TERN_OK))
+        *done = out->stored;
+    if (status == TERN_OK && !finds && out->stored < items->count)
         status = tern_fail(TERN_ERR_FULL, "%zu of %zu keys found no room in the table; %s",
                            items->count - out->stored, items->count, tern_table_room_remedy(table));
     return status;
@@ -112,10 +123,7 @@ tern_status tern_hashtable_insert_many(tern_worker *worker, tern_hashtable *tabl
                               .count = count,
                               .owner = TERN_NOBODY};
     tern_outcomes out = {0};
-    status = tern_items_do(worker, table, &items, flags, &out);
-    if (done != NULL)
-        *done = out.stored;
-    return status;
+    return tern_items_do(worker, table, &items, flags, name, &out, done);
 }
 
 tern_status tern_hashtable_add_many(tern_worker *worker, tern_hashtable *table, const void *keys,
@@ -136,10 +144,7 @@ tern_status tern_hashtable_add_many(tern_worker *worker, tern_hashtable *table, 
                               .number = delta,
                               .owner = TERN_NOBODY};
     tern_outcomes out = {0};
-    status = tern_items_do(worker, table, &items, flags, &out);
-    if (done != NULL)
-        *done = out.stored;
-    return status;
+    return tern_items_do(worker, table, &items, flags, name, &out, done);
 }
 
 static tern_status check_find(tern_worker *worker, const tern_hashtable *table, const void *keys,
@@ -179,8 +184,5 @@ tern_status tern_hashtable_find_many(tern_worker *worker, tern_hashtable *table,
                               .count = count,
                               .owner = TERN_NOBODY};
     tern_outcomes out = {.values = values == NULL ? nothing : values, .found = found};
-    status = tern_items_do(worker, table, &items, flags, &out);
-    if (status == TERN_OK && done != NULL)
-        *done = out.stored;
-    return status;
+    return tern_items_do(worker, table, &items, flags, "tern_hashtable_find_many", &out, done);
 }

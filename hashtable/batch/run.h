@@ -65,9 +65,10 @@ tern_status tern_items_run(tern_worker *worker, tern_hashtable *table, const ter
 tern_status tern_items_here(tern_worker *worker, tern_hashtable *table, const tern_items *items,
                             tern_outcomes *out);
 
-/* many.c: the same by the way that flags ask for, TERN_ERR_FULL if any found no room. */
+/* many.c: the same by the way that is chosen, TERN_ERR_FULL if any found no room. name: of the
+ * public function. [out] done (may be NULL): stored, of finds on TERN_OK alone. */
 tern_status tern_items_do(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                          tern_flags flags, tern_outcomes *out);
+                          tern_flags flags, const char *name, tern_outcomes *out, size_t *done);
 
 /* many.c: the way of a batch of keys. By call means what goes to other nodes: in a batch by
  * TERN_AUTO the parts of this node are always reached by load and store. */

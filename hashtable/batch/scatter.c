@@ -13,6 +13,7 @@ static tern_status scatter_begin(tern_scatter *scatter, tern_worker *worker, ter
     *scatter = (tern_scatter){.worker = worker,
                               .table = table,
                               .ops = ops,
+                              .flags = TERN_BY_CALL,
                               .piece_words = (uint32_t)words,
                               .piece_items = (uint32_t)items,
                               .limit = limit,
@@ -158,7 +159,8 @@ static tern_status scatter_start(tern_scatter *s, tern_scatter_piece *piece) {
 
 static bool scatter_in_place(const tern_scatter *s, uint32_t owner) {
     return owner == s->table->rank ||
-           (s->local_in_place && tern_same_node(s->table->context, owner));
+           tern_batch_stays(s->table->context, owner, s->flags, s->table->call_only,
+                            !tern_op_is_remote(s->table, owner));
 }
 
 static tern_status scatter_dispatch(tern_scatter *s, uint32_t owner) {

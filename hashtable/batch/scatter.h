@@ -48,7 +48,7 @@ struct tern_scatter {
     tern_piece_head head; /* of pieces */
     uint64_t number[2];   /* of all items, */
     uint32_t numbers;     /* so many */
-    bool local_in_place;  /* parts of this node are like the own one: nothing is called there */
+    tern_flags flags;     /* of the batch, which may work on parts of its node itself */
     tern_status failed;   /* the first error, and its detail: what comes later may overwrite that */
     char text[240];
     void *answer; /* room for one */

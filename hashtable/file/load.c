@@ -56,7 +56,8 @@ static tern_status insert_block(const tern_file_reader *r, tern_hashtable *table
                               .count = records,
                               .owner = TERN_NOBODY};
     tern_outcomes out = {0};
-    return tern_items_do(r->worker, table, &items, TERN_WRITE_ONLY, &out);
+    return tern_items_do(r->worker, table, &items, TERN_WRITE_ONLY, "tern_hashtable_load", &out,
+                         NULL);
 }
 
 static tern_status insert_blocks(tern_file_reader *r, tern_hashtable *table) {

@@ -24,7 +24,7 @@ static tern_status check_number(const char *name, uint64_t number) {
                      name, (long long)number);
 }
 
-tern_status tern_asked_check(const tern_asked *asked) {
+static tern_status asked_check(const tern_asked *asked) {
     const struct needs *n = &needs[asked->kind];
     const tern_hashtable *table = asked->table;
     tern_status status = tern_hashtable_check(asked->worker, table, asked->key, asked->flags,
@@ -41,15 +41,22 @@ tern_status tern_asked_check(const tern_asked *asked) {
         status = check_number(asked->name, asked->number);
     if (status == TERN_OK && n->numbers)
         status = check_number(asked->name, asked->desired);
-    if (status == TERN_OK && (tern_flags_way(asked->flags) == TERN_BY_CALL || table->call_only))
-        status = n->taken   ? tern_call_check_find(table)
-                 : n->given ? tern_call_check_insert(table)
-                            : TERN_OK;
     return status;
 }
 
-tern_path_kind tern_op_path(tern_op_kind kind, const tern_hashtable *table) {
-    return kind == TERN_OP_FIND              ? TERN_PATH_FIND
-           : tern_shape_counts(table->shape) ? TERN_PATH_ADD
-                                             : TERN_PATH_INSERT;
+tern_status tern_asked_choose(const tern_asked *asked, bool may_measure, tern_table_key *key,
+                              tern_pick *pick) {
+    const tern_hashtable *table = asked->table;
+    tern_status status = asked_check(asked);
+    if (status != TERN_OK)
+        return status;
+    tern_key_load(table, asked->key, key);
+    const uint32_t owner = tern_hash_owner(table, key->hash);
+    status = tern_hashtable_check_owner(table, owner, asked->flags, asked->name);
+    if (status != TERN_OK)
+        return status;
+    tern_path_question question =
+        tern_op_question(asked->worker, table, asked->kind, owner, asked->flags, asked->name);
+    question.may_measure = may_measure;
+    return tern_choose(&question, pick);
 }

@@ -1,9 +1,10 @@
 #ifndef TERN_HASHTABLE_OP_BEGIN_H
 #define TERN_HASHTABLE_OP_BEGIN_H
 
-/* The beginning of an op that a program asks for: whether its arguments are right, and which kind
- * of operation it is to the selector. */
+/* The beginning of an op that a program asks for: whether its arguments are right, and how it is
+ * done. */
 
+#include "hashtable/op/message.h"
 #include "hashtable/op/op.h"
 
 /* What a program asks for, as it is given to a public function. */
@@ -21,9 +22,10 @@ typedef struct tern_asked {
     uint64_t *before; /* [out], or NULL: of a counter */
 } tern_asked;
 
-tern_status tern_asked_check(const tern_asked *asked);
-
-tern_path_kind tern_op_path(tern_op_kind kind, const tern_hashtable *table);
+/* Checks the arguments, and chooses how it is done. may_measure: as of a question. [out] key, pick.
+ */
+tern_status tern_asked_choose(const tern_asked *asked, bool may_measure, tern_table_key *key,
+                              tern_pick *pick);
 
 /* Initializes the op that was asked for. key: that key, which stays until the op is done. */
 static inline void tern_asked_begin(const tern_asked *asked, const tern_table_key *key,

@@ -90,8 +90,17 @@ static inline size_t tern_op_result_bytes(const tern_hashtable *table, uint64_t 
     return kind == TERN_OP_FIND && !tern_shape_counts(table->shape) ? table->value_bytes : 8;
 }
 
-/* TERN_ERR_UNSUPPORTED where a key and a value do not fit a message, or a value a result. */
-tern_status tern_call_check_insert(const tern_hashtable *table);
-tern_status tern_call_check_find(const tern_hashtable *table);
+/* What the chooser is asked about an op on a key of that owner. */
+static inline tern_path_question tern_op_question(tern_worker *worker, const tern_hashtable *table,
+                                                  tern_op_kind kind, uint32_t owner,
+                                                  tern_flags flags, const char *name) {
+    tern_path_question q = tern_table_question(worker, table, owner, flags, name);
+    q.kind = kind == TERN_OP_FIND              ? TERN_PATH_FIND
+             : tern_shape_counts(table->shape) ? TERN_PATH_ADD
+                                               : TERN_PATH_INSERT;
+    q.message = tern_piece_bytes(table, kind, TERN_PIECE_ALONE, 1);
+    q.result = tern_op_result_bytes(table, kind);
+    return q;
+}
 
 #endif

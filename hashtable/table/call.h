@@ -19,13 +19,6 @@ static inline tern_worker_id tern_table_worker(const tern_hashtable *table, uint
     return tern_container_worker(table->context, owner, table->part[owner].worker);
 }
 
-/* The largest arguments that a ring takes of a call with a result, whose address goes before them.
- */
-static inline size_t tern_call_room(const tern_context *context) {
-    size_t room = context->config.ring_size / 2 - 64 - 16;
-    return room < TERN_ARGUMENTS_MAX ? room : TERN_ARGUMENTS_MAX;
-}
-
 /* table.c: in a handler, the table that a message of bytes is for, at least least of them. NULL:
  * there is none (any more), or the message is too short. */
 tern_hashtable *tern_table_of_call(const tern_worker *worker, const void *message, size_t bytes,

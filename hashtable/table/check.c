@@ -12,14 +12,7 @@ tern_status tern_hashtable_check(const tern_worker *worker, const tern_hashtable
                                          : "key");
     if (worker->context != table->context)
         return tern_object_refuse(table->context, name, "table");
-    tern_status status = tern_flags_check(flags, excluded, name);
-    if (status != TERN_OK)
-        return status;
-    if (tern_flags_way(flags) == TERN_BY_RMA && table->call_only)
-        return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "%s: the table is call_only; pass TERN_BY_CALL or create it without",
-                         name);
-    return TERN_OK;
+    return tern_flags_check(flags, excluded, name);
 }
 
 tern_status tern_hashtable_check_owner(const tern_hashtable *table, uint32_t owner,

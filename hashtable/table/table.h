@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "hashtable/table/bucket.h"
-#include "path/selector.h"
+#include "path/choose.h"
 #include "src/collective/callee.h"
 #include "src/context.h"
 #include "src/collective/object.h"
@@ -90,10 +90,8 @@ struct tern_hashtable {
     bool asks;         /* before a part is moved first, all ranks have to know of moves */
     atomic_bool moves; /* keys may be moved between arrays; until then nobody reckons with it */
     struct tern_table_inside *inside; /* by worker */
-    uint8_t only[TERN_PATH_KINDS]; /* a tern_flags by kind: the way that options and sizes leave to
-                                      TERN_AUTO, or that if they leave both */
-    struct tern_deferred **deferred; /* batches that wait for a bucket, by worker (deferred.h) */
-    struct tern_op_pool **requests;  /* under way, by worker (op/pool.h) */
+    struct tern_deferred **deferred;  /* batches that wait for a bucket, by worker (deferred.h) */
+    struct tern_op_pool **requests;   /* under way, by worker (op/pool.h) */
 };
 
 /* The operations of a worker that may hold an array while they make progress (growth/tour.c).
@@ -134,12 +132,21 @@ static inline bool tern_table_moves(const tern_hashtable *table) {
     return atomic_load_explicit(&table->moves, memory_order_relaxed);
 }
 
-/* For the selector. */
-static inline tern_path_target tern_table_target(const tern_hashtable *table, uint32_t owner) {
+/* What the chooser is asked about any operation on a part. */
+static inline tern_path_question tern_table_question(tern_worker *worker,
+                                                     const tern_hashtable *table, uint32_t owner,
+                                                     tern_flags flags, const char *name) {
     const tern_table_part *part = &table->part[owner];
     const size_t back = sizeof(tern_anchor) - offsetof(tern_anchor, scratch);
-    return (tern_path_target){tern_container_worker(table->context, owner, part->worker),
-                              tern_ptr_add(part->buckets, -(int64_t)back)};
+    return (tern_path_question){
+        .worker = worker,
+        .name = name,
+        .object = "table",
+        .target = {tern_container_worker(table->context, owner, part->worker),
+                   tern_ptr_add(part->buckets, -(int64_t)back)},
+        .flags = flags,
+        .call_only = table->call_only,
+        .reached = part->near != NULL};
 }
 
 /* A key as it lies in an entry, and its hash. */

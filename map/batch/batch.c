@@ -224,7 +224,7 @@ tern_status tern_map_batch_take(tern_map_batch *batch, tern_map_op *m, size_t nu
                                 tern_flags flags) {
     const tern_map *map = batch->map;
     tern_scatter *scatter = &batch->scatter;
-    if (m->owner == map->context->rank || tern_map_way(map, m->owner, flags) == TERN_BY_RMA)
+    if (tern_map_item_is_here(scatter->worker, map, m->owner, flags))
         return tern_map_batch_here(batch, m, number);
     const size_t size = tern_map_message_item_words(m);
     if (size > scatter->piece_words && batch->slots == NULL)

@@ -16,20 +16,24 @@ _Static_assert(GROUP <= (int)TERN_COMBINE_KEYS, "a group can be combined");
 static const char *group_first(const tern_map_key *keys) { return (const char *)keys->fingerprint; }
 enum { GROUP_BYTES = offsetof(tern_map_key, seed) + 8 - offsetof(tern_map_key, fingerprint) };
 
-/* Whether any key may go by call. */
-static bool many_calls(const tern_map *map, tern_flags flags) {
-    const tern_flags via = tern_flags_way(flags);
-    return via == TERN_BY_CALL ||
-           (via == TERN_AUTO && (map->table->call_only || !map->table->all_near));
-}
-
-/* missing: NULL, or what is. */
+/* missing: NULL, or what is. [out] calls: whether any key may go by call. */
 static tern_status many_check(tern_worker *worker, const tern_map *map, const char *missing,
-                              tern_flags flags, tern_flags excluded, const char *name) {
+                              tern_flags flags, tern_flags excluded, const char *name,
+                              bool *calls) {
+    tern_pick pick;
     tern_status status = tern_map_check(worker, map, name, 1, flags, excluded, name);
     if (status == TERN_OK && missing != NULL)
         status = tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name, missing);
-    return status == TERN_OK ? tern_worker_may_wait(worker, name) : status;
+    if (status == TERN_OK)
+        status = tern_worker_may_wait(worker, name);
+    if (status != TERN_OK)
+        return status;
+    tern_path_question question =
+        tern_map_question(worker, map, map->table->rank, TERN_PATH_BY_REACH, flags, name);
+    question.reached = map->table->all_near;
+    status = tern_choice_of(&question, &pick);
+    *calls = status == TERN_OK && pick.via == TERN_BY_CALL;
+    return status;
 }
 
 /* Sends and ends what has calls, of count slots that are taken. The outcome of all but that keys or
@@ -141,8 +145,9 @@ static tern_status batch_change(const char *name, bool adds, uint64_t delta, ter
                                 tern_map *map, const tern_map_item *items, size_t count,
                                 tern_flags flags, size_t *done) {
     size_t changed = 0;
+    bool calls;
     tern_status status = many_check(worker, map, count > 0 && items == NULL ? "items" : NULL, flags,
-                                    TERN_READ_ONLY, name);
+                                    TERN_READ_ONLY, name, &calls);
     if (status != TERN_OK)
         return status;
     map_batch b;
@@ -152,7 +157,7 @@ static tern_status batch_change(const char *name, bool adds, uint64_t delta, ter
     b.count = count;
     b.adds = adds;
     b.delta = delta;
-    b.calls = many_calls(map, flags);
+    b.calls = calls;
     b.combines = false;
     if (b.calls)
         status = tern_map_batch_begin(&b.batch, worker, map, NULL, count, IN_FLIGHT);
@@ -211,11 +216,11 @@ static tern_status finds_run(tern_map_batch *b, size_t count, tern_flags flags, 
 tern_status tern_map_find_many(tern_worker *worker, tern_map *map, tern_map_slot *slots,
                                size_t count, tern_flags flags, size_t *done) {
     static const char name[] = "tern_map_find_many";
+    bool calls;
     tern_status status = many_check(worker, map, count > 0 && slots == NULL ? "slots" : NULL, flags,
-                                    TERN_WRITE_ONLY, name);
+                                    TERN_WRITE_ONLY, name, &calls);
     if (status != TERN_OK)
         return status;
-    const bool calls = many_calls(map, flags);
     tern_map_batch b = {.scatter.worker = worker, .map = map, .slots = slots};
     if (calls)
         status = tern_map_batch_begin(&b, worker, map, slots, count, IN_FLIGHT);

@@ -118,13 +118,18 @@ static inline void tern_map_op_init(tern_map_op *m, tern_op_kind kind, tern_work
     m->old = TERN_NULL;
 }
 
+/* Where the value of a find goes: room bytes at value. */
+static inline void tern_map_op_take(tern_map_op *m, void *value, size_t room) {
+    m->value = value;
+    m->room = room;
+    m->allocated = NULL;
+}
+
 /* A find into room bytes at value. */
 static inline void tern_map_op_init_find(tern_map_op *m, tern_worker *worker, const tern_map *map,
                                          tern_flags promise, void *value, size_t room) {
     tern_map_op_init(m, TERN_OP_FIND, worker, map, promise);
-    m->value = value;
-    m->room = room;
-    m->allocated = NULL;
+    tern_map_op_take(m, value, room);
 }
 
 /* The change of an op whose other arguments are set: stores value_bytes at value. */
@@ -190,6 +195,20 @@ static inline bool tern_map_op_is_stored(const tern_map_op *m) {
                                             : m->op.kind != TERN_OP_REPLACE || m->existed;
 }
 
+/* map.c: the beginning of an op that a program asks for. Checks the arguments that every op has,
+ * and sets them; an op of another kind is initialized once more with what that needs. */
+tern_status tern_map_op_prepare(tern_map_op *m, tern_op_kind kind, tern_worker *worker,
+                                tern_map *map, const void *key, size_t key_bytes, tern_flags flags,
+                                const char *name);
+/* Chooses how it is done: by_call and at_hand. kind: to the selector. may_measure: as of a
+ * question. TERN_ERR_STATE: it may wait, and a handler must not. */
+tern_status tern_map_op_choose(tern_map_op *m, tern_path_kind kind, bool may_measure,
+                               tern_flags flags, const char *name, tern_pick *pick);
+/* Does it, and gives back the block that it has replaced. The outcome with its detail. */
+tern_status tern_map_op_finish(tern_map_op *m);
+/* All that is behind prepare, as a blocking operation. */
+tern_status tern_map_op_do(tern_map_op *m, tern_path_kind kind, tern_flags flags, const char *name);
+
 /* Does it, and waits for it. TERN_ERR_FULL and TERN_ERR_NOT_FOUND have no detail. TERN_ERR_EXISTS:
  * the map holds another key with the same fingerprint. */
 tern_status tern_map_op_run(tern_map_op *m);
@@ -207,9 +226,6 @@ tern_status tern_map_op_allocate(tern_map_op *m, size_t bytes);
 
 /* What it means that the map holds another key with this one's fingerprint: TERN_ERR_EXISTS. */
 tern_status tern_map_fingerprints_meet(const tern_map_key *key);
-
-/* map/modify.c: the whole of a modification whose key and arguments are right. */
-tern_status tern_map_modify_run(tern_map_op *m, tern_flags flags, const char *name);
 
 /* ---- What the files of this folder share. ---- */
 

@@ -158,6 +158,9 @@ $(yes '    a();' | head -78)
 	other void other(void) { change(); }
 	other int other(int x) { return tern_map_far(x) + tern_map_near(x); }
 	END
+    sound
+    plant path/b.c 'int other(int way) { return way == TERN_AUTO; }'
+    fails 'path/b.c:1: other decides'
     # A way to do an operation that the list lacks.
     sound
     plant map/a.c 'int tern_map_add(int x) { return through(x); }

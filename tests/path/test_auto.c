@@ -236,7 +236,7 @@ static void measuring_a_call_ends(void) {
     if (!fixture_open(&f, NULL))
         return;
     tern_queue *queue = make_queue(&f, 8, 64, 0);
-    tern_path_target target = tern_queue_target(queue);
+    tern_path_target target = tern_queue_question(f.worker, queue, TERN_PATH_POP, 0, "pop").target;
     tern_costs costs = {0};
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == 0 && f.size > 1) {
@@ -397,13 +397,15 @@ static void late_failures_keep_their_detail(void) {
     if (!fixture_open(&f, NULL))
         return;
     const uint32_t next = (f.rank + 1) % f.size;
-    const tern_path_target nowhere = {{next, 0}, {next, 0, TERN_DOMAIN_GLOBAL, UINT64_MAX / 2}};
-    const tern_pick late = {TERN_BY_CALL, tern_path_class_of(f.context, next), 1,
-                            tern_now() - 1000000000};
+    const tern_pick late = {.via = TERN_BY_CALL,
+                            .class = tern_path_class_of(f.context, next),
+                            .expected = 1,
+                            .began = tern_now() - 1000000000,
+                            .target = {{next, 0}, {next, 0, TERN_DOMAIN_GLOBAL, UINT64_MAX / 2}}};
     for (int i = 0; i < 20; i++) {
         const tern_status status = tern_barrier(NULL);
         EXPECT(TERN_ERR_ARGUMENT, status);
-        tern_selector_done(f.worker, &late, &nowhere, status);
+        tern_pick_done(f.worker, &late, status);
         EXPECT_DETAIL("tern_barrier");
     }
     fixture_close(&f);

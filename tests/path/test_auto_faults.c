@@ -16,16 +16,19 @@ static void a_late_failure_keeps_its_detail(void) {
         return;
     const tern_queue_options options = {.host = play.victim, .item_bytes = 8, .capacity = 4};
     EXPECT_OK(tern_queue_create(f.worker, &options, &queue));
-    const tern_path_target target = tern_queue_target(queue);
-    const tern_pick late = {TERN_BY_CALL, tern_path_class_of(f.context, play.victim), 1,
-                            tern_now() - 1000000000};
+    const tern_pick late = {
+        .via = TERN_BY_CALL,
+        .class = tern_path_class_of(f.context, play.victim),
+        .expected = 1,
+        .began = tern_now() - 1000000000,
+        .target = tern_queue_question(f.worker, queue, TERN_PATH_POP, 0, "pop").target};
     lose_later(&f);
     while (!tern_test_dead((int)play.victim))
         sched_yield();
     for (int i = 0; i < 20; i++) {
         const tern_status status = tern_barrier(f.worker);
         TOLD(play.victim, status);
-        tern_selector_done(f.worker, &late, &target, status);
+        tern_pick_done(f.worker, &late, status);
         EXPECT_DETAIL("has died");
     }
     meet_survivors(&f);

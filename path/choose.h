@@ -1,0 +1,93 @@
+#ifndef TERN_PATH_CHOOSE_H
+#define TERN_PATH_CHOOSE_H
+
+/*
+ * Chooser: decides how an operation of a table, a map or a queue is done: directly, by RMA, or by a
+ * call. Single operations, requests, batches and their items all ask it, and nothing else decides.
+ * tern_choice_of is the decision alone; tern_*_explain tell what it says. tern_choose takes it, and
+ * does what goes with it.
+ *
+ * It goes by four things, in this order: the way that the program names; the ways that the
+ * container's options and the sizes of a call leave; for a kind that the cost model does not know,
+ * what load and store reach; and for all others the selector.
+ */
+
+#include "path/selector.h"
+#include "rma/reply.h"
+
+/* What the chooser is asked. */
+typedef struct tern_path_question {
+    tern_worker *worker;
+    const char *name;   /* of the operation, and of the container, for messages */
+    const char *object; /* such as "table" */
+    tern_path_target target;
+    tern_flags flags;
+    tern_path_kind kind;
+    bool call_only;   /* the container's option */
+    bool reached;     /* load and store reach the target's part */
+    bool may_measure; /* the caller may wait for a measurement, and tells how long a call took */
+    size_t message, result; /* bytes that a call would send and bring back */
+} tern_path_question;
+
+/* The largest arguments that a ring takes of a call with a result, whose address goes before them.
+ */
+static inline size_t tern_call_room(const tern_context *context) {
+    const size_t room = context->config.ring_size / 2 - 64 - sizeof(tern_return_address);
+    return room < TERN_ARGUMENTS_MAX ? room : TERN_ARGUMENTS_MAX;
+}
+
+static inline bool tern_path_is_many(tern_path_kind kind) {
+    return kind >= TERN_PATH_FIND_MANY && kind <= TERN_PATH_ADD_MANY;
+}
+
+/* Whether the program leaves the way to the chooser. */
+static inline bool tern_way_is_open(tern_flags flags) { return tern_flags_way(flags) == TERN_AUTO; }
+
+/* Whether a batch with these flags works on the memory of a rank itself, since that is of its node.
+ * What is call_only may be changed by the processor's atomics alone. */
+static inline bool tern_batch_stays(const tern_context *context, uint32_t rank, tern_flags flags,
+                                    bool call_only, bool reached) {
+    return tern_way_is_open(flags) && tern_same_node(context, rank) && (reached || !call_only);
+}
+
+/* Whether an operation on memory that load and store reach goes there at once: the program asks for
+ * it, or no operation of the kind goes by call. For containers that are not call_only, and flags
+ * without TERN_BY_CALL. */
+static inline bool tern_is_direct(const tern_worker *worker, tern_flags flags,
+                                  tern_path_kind kind) {
+    return (flags & TERN_BY_RMA) != 0 || tern_path_settled(worker, kind);
+}
+
+/* The decision. It measures nothing, makes no progress, and depends on the question and on what the
+ * worker knows alone. TERN_ERR_UNSUPPORTED: there is no such way, and why. */
+tern_status tern_choice_of(const tern_path_question *question, tern_pick *pick);
+
+/* Takes the decision, for which it measures if that is due and allowed. An operation by call on the
+ * caller's own part is done in place, and makes progress first: the calls of others would starve
+ * behind a loop of them. tern_pick_done ends it. */
+tern_status tern_choose_at_length(const tern_path_question *question, tern_pick *pick);
+static inline tern_status tern_choose(const tern_path_question *question, tern_pick *pick) {
+    if (__builtin_expect(!question->reached || question->call_only ||
+                             (question->flags & TERN_BY_CALL) != 0 ||
+                             question->kind >= TERN_PATH_KINDS ||
+                             !tern_is_direct(question->worker, question->flags, question->kind),
+                         0))
+        return tern_choose_at_length(question, pick);
+    pick->via = TERN_BY_RMA;
+    pick->way = TERN_WAY_DIRECT;
+    pick->expected = 0;
+    return TERN_OK;
+}
+
+/* Records how long the operation took, if it is timed. */
+static inline void tern_pick_done(tern_worker *worker, const tern_pick *pick, tern_status status) {
+    if (__builtin_expect(pick->expected != 0, 0))
+        tern_selector_record(worker, pick, status);
+}
+
+/* explain.c: writes the text of tern_hashtable_explain about count questions, which have one
+ * target. function: for messages. */
+tern_status tern_path_explain(const tern_path_question *questions, size_t count, char *to,
+                              size_t room, size_t *bytes, const char *function);
+
+#endif
