@@ -113,8 +113,9 @@ static void table_learn_parts(tern_worker *worker, tern_hashtable *t, tern_ptr m
         t->nonce ^= all[r].random;
         part->buckets = tern_ptr_add(all[r].memory, sizeof(tern_anchor));
         part->worker = all[r].worker;
-        part->near = tern_reach_address(worker, part->buckets, t->buckets * t->shape.stride);
-        if (tern_atomic_address(worker, part->buckets, 8) == NULL)
+        part->near =
+            tern_internal_reach_address(worker, part->buckets, t->buckets * t->shape.stride);
+        if (tern_internal_atomic_address(worker, part->buckets, 8) == NULL)
             part->near = NULL;
         t->all_near = t->all_near && part->near != NULL;
     }

@@ -47,8 +47,9 @@ typedef struct table_modify_head {
 
 /* A reply: whether the key was there, and the result. */
 
-tern_status tern_hashtable_run_modifier(tern_call_info *call, const void *message, size_t bytes,
-                                        tern_hashtable_modify_function function) {
+tern_status tern_internal_hashtable_run_modifier(tern_call_info *call, const void *message,
+                                                 size_t bytes,
+                                                 tern_hashtable_modify_function function) {
     table_modify_head head;
     tern_hashtable *table = tern_table_of_call(call->worker, message, bytes, sizeof head);
     if (table == NULL)

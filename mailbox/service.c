@@ -46,7 +46,7 @@ void tern_mailbox_service_close(tern_mailbox_service *service) {
     service->sessions = NULL;
 }
 
-tern_status tern_mailbox_outcome(int outcome, uint64_t reply_bytes, uint64_t room) {
+tern_status tern_internal_mailbox_outcome(int outcome, uint64_t reply_bytes, uint64_t room) {
     switch (outcome) {
     case TERN_MAILBOX_OK:
         tern_error_clear();

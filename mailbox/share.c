@@ -17,12 +17,12 @@
 _Static_assert(offsetof(tern_mailbox_share_head, workers) % TERN_MAILBOX_LINE == 0,
                "the table begins at a line's start");
 
-static size_t share_table_bytes(const tern_mailbox_shape *shape) {
+static size_t share_table_bytes(const tern_internal_mailbox_shape *shape) {
     size_t bytes = sizeof(tern_mailbox_share_head) + shape->workers * sizeof(uint64_t);
     return (bytes + TERN_MAILBOX_LINE - 1) / TERN_MAILBOX_LINE * TERN_MAILBOX_LINE;
 }
 
-static tern_status share_check(const tern_mailbox_shape *shape, const void *out) {
+static tern_status share_check(const tern_internal_mailbox_shape *shape, const void *out) {
     if (out == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "mailbox: no place for the share");
     if (shape->bytes == 0 || shape->packet < 64)
@@ -49,7 +49,7 @@ static int make_memory(size_t bytes) {
 }
 
 /* Maps the memory. It takes over the descriptor, also on failure. */
-static tern_status share_map(int fd, const tern_mailbox_shape *shape, size_t bytes,
+static tern_status share_map(int fd, const tern_internal_mailbox_shape *shape, size_t bytes,
                              tern_mailbox_share **share) {
     tern_mailbox_share *fresh = malloc(sizeof *fresh);
     void *memory = MAP_FAILED;
@@ -68,7 +68,8 @@ static tern_status share_map(int fd, const tern_mailbox_shape *shape, size_t byt
     return TERN_OK;
 }
 
-tern_status tern_mailbox_share_create(const tern_mailbox_shape *shape, tern_mailbox_share **share) {
+tern_status tern_internal_mailbox_share_create(const tern_internal_mailbox_shape *shape,
+                                               tern_mailbox_share **share) {
     tern_status status = share_check(shape, share);
     if (status != TERN_OK)
         return status;
@@ -85,9 +86,9 @@ tern_status tern_mailbox_share_create(const tern_mailbox_shape *shape, tern_mail
 }
 
 /* bytes is tern_mailbox_bytes as the program compiled it. */
-tern_status tern_mailbox_share_attach(int fd, uint32_t layout,
-                                      size_t (*bytes)(uint32_t slots, uint32_t packet),
-                                      tern_mailbox_share **share) {
+tern_status tern_internal_mailbox_share_attach(int fd, uint32_t layout,
+                                               size_t (*bytes)(uint32_t slots, uint32_t packet),
+                                               tern_mailbox_share **share) {
     struct stat info;
     tern_mailbox_share_head head;
     if (share == NULL)
@@ -119,7 +120,8 @@ tern_status tern_mailbox_share_attach(int fd, uint32_t layout,
     return share_map(own, &head.shape, all, share);
 }
 
-void *tern_mailbox_share_memory(const tern_mailbox_share *share, tern_mailbox_shape *shape) {
+void *tern_internal_mailbox_share_memory(const tern_mailbox_share *share,
+                                         tern_internal_mailbox_shape *shape) {
     *shape = share->shape;
     return (char *)share->head + share_table_bytes(&share->shape);
 }

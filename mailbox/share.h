@@ -26,7 +26,7 @@
 
 typedef struct tern_mailbox_share_head {
     uint64_t magic;
-    tern_mailbox_shape shape;
+    tern_internal_mailbox_shape shape;
     _Atomic(uint32_t) served; /* 1: a server has taken part */
     uint32_t unused[7];
     _Atomic(uint64_t) cores[TERN_MAILBOX_CORES / 64]; /* at offset 64 */
@@ -35,7 +35,8 @@ typedef struct tern_mailbox_share_head {
 
 struct tern_mailbox_share {
     tern_mailbox_share_head *head;
-    tern_mailbox_shape shape; /* checked once; the copy in shared memory is not read again */
+    tern_internal_mailbox_shape
+        shape; /* checked once; the copy in shared memory is not read again */
     size_t bytes;
     int fd;
 };

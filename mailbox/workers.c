@@ -48,9 +48,9 @@ static void give_way(int crowded, uint32_t calls) {
         sched_yield();
 }
 
-static tern_mailbox_ticket ticket_of(uint32_t index, uint64_t word) {
-    return (tern_mailbox_ticket){word, index,
-                                 (uint32_t)((word & GENERATION_MASK) << 10 | index) + 1};
+static tern_internal_mailbox_ticket ticket_of(uint32_t index, uint64_t word) {
+    return (tern_internal_mailbox_ticket){word, index,
+                                          (uint32_t)((word & GENERATION_MASK) << 10 | index) + 1};
 }
 
 static uint64_t process_of(uint64_t word) { return word >> PROCESS_SHIFT; }
@@ -110,8 +110,8 @@ static uint32_t count_cores(tern_mailbox_share_head *head) {
     return count;
 }
 
-tern_status tern_mailbox_enter(tern_mailbox_share *share, tern_mailbox_role role,
-                               tern_mailbox_ticket *ticket) {
+tern_status tern_internal_mailbox_enter(tern_mailbox_share *share, tern_mailbox_role role,
+                                        tern_internal_mailbox_ticket *ticket) {
     int64_t start = worker_started((uint64_t)getpid());
     if (start < 0)
         return tern_fail_system("reading /proc/PID/stat of this process");
@@ -136,7 +136,8 @@ tern_status tern_mailbox_enter(tern_mailbox_share *share, tern_mailbox_role role
                      share->shape.workers);
 }
 
-void tern_mailbox_exit(tern_mailbox_share *share, const tern_mailbox_ticket *ticket) {
+void tern_internal_mailbox_exit(tern_mailbox_share *share,
+                                const tern_internal_mailbox_ticket *ticket) {
     uint64_t word = ticket->word;
     /* Also for a server that died before it could set the flag itself. */
     if (word & SERVER_BIT)
@@ -146,7 +147,8 @@ void tern_mailbox_exit(tern_mailbox_share *share, const tern_mailbox_ticket *tic
                                          (word + 1) & GENERATION_MASK);
 }
 
-int tern_mailbox_next_dead(tern_mailbox_share *share, uint32_t at, tern_mailbox_ticket *ticket) {
+int tern_internal_mailbox_next_dead(tern_mailbox_share *share, uint32_t at,
+                                    tern_internal_mailbox_ticket *ticket) {
     for (uint32_t i = at; i < share->shape.workers; i++) {
         /* R7 */
         uint64_t word = atomic_load(&share->head->workers[i]);
@@ -165,11 +167,12 @@ int tern_mailbox_next_dead(tern_mailbox_share *share, uint32_t at, tern_mailbox_
  * seen in served but not in the words, and the wait would report that no server lives. */
 static tern_status worker_look(tern_mailbox_worker *worker, int calls) {
     tern_mailbox_share *share = worker->share;
-    /* R7: tern_mailbox_enter, tern_mailbox_exit; served is loaded before the workers */
+    /* R7: tern_internal_mailbox_enter, tern_internal_mailbox_exit; served is loaded before the
+     * workers */
     uint32_t served = atomic_load(&share->head->served);
     uint32_t servers = 0, all = 0;
     for (uint32_t i = 0; i < share->shape.workers; i++) {
-        /* R7: tern_mailbox_enter, tern_mailbox_exit */
+        /* R7: tern_internal_mailbox_enter, tern_internal_mailbox_exit */
         uint64_t word = atomic_load(&share->head->workers[i]);
         if (process_of(word) == 0)
             continue;
@@ -185,7 +188,7 @@ static tern_status worker_look(tern_mailbox_worker *worker, int calls) {
     return TERN_OK;
 }
 
-tern_status tern_mailbox_patience_step(tern_mailbox_patience *patience, uint32_t calls) {
+tern_status tern_internal_mailbox_patience_step(tern_mailbox_patience *patience, uint32_t calls) {
     give_way(patience->worker->crowded, calls);
     uint64_t now = tern_now();
     if (patience->began == 0)

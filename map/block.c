@@ -114,8 +114,8 @@ void tern_block_free(tern_worker *worker, const tern_map *map, tern_ptr block) {
 }
 
 bool tern_block_is_near(const tern_worker *worker, const uint64_t *d) {
-    return tern_reach_address(worker, tern_block_place(d),
-                              map_block_round_up(tern_block_bytes(d))) != NULL;
+    return tern_internal_reach_address(worker, tern_block_place(d),
+                                       map_block_round_up(tern_block_bytes(d))) != NULL;
 }
 
 static bool map_block_passes(const tern_map *map, const uint64_t *d, const void *key,
@@ -133,7 +133,7 @@ tern_status tern_block_read(tern_worker *worker, const tern_map *map, const uint
     const size_t key_bytes = tern_map_descriptor_key_bytes(d), at = tern_block_value_at(d);
     const size_t value_bytes = tern_map_descriptor_value_bytes(d), bytes = tern_block_bytes(d);
     const tern_ptr place = tern_block_place(d);
-    const char *block = tern_reach_address(worker, place, map_block_round_up(bytes));
+    const char *block = tern_internal_reach_address(worker, place, map_block_round_up(bytes));
     tern_scratch room;
     char *copy = (char *)tern_scratch_take(&room, block != NULL ? at : bytes);
     tern_status status = copy != NULL ? TERN_OK : TERN_ERR_MEMORY;

@@ -45,7 +45,7 @@ static const char *small_block(map_walk *w, const uint64_t *d) {
 static const char *large_block(map_walk *w, const uint64_t *d) {
     const size_t bytes = tern_block_bytes(d);
     const tern_ptr place = tern_block_place(d);
-    const char *block = tern_reach_address(w->worker, place, bytes);
+    const char *block = tern_internal_reach_address(w->worker, place, bytes);
     if (block == NULL) {
         char *copy = map_visit_make_room(w, bytes);
         if (copy == NULL)

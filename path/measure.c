@@ -68,7 +68,8 @@ static tern_status add_word(tern_worker *worker, tern_ptr scratch) {
 /* Measures a component. To memory that load and store reach, one sample is ROW operations. */
 static bool component_measure(tern_worker *worker, component *run, tern_ptr scratch, double *ns) {
     samples s = {.count = 0};
-    const int row = tern_reach_address(worker, scratch, sizeof(uint64_t)) != NULL ? ROW : 1;
+    const int row =
+        tern_internal_reach_address(worker, scratch, sizeof(uint64_t)) != NULL ? ROW : 1;
     for (uint64_t now = tern_now(), end; samples_wanted(&s, now); now = end) {
         for (int i = 0; i < row; i++)
             if (run(worker, scratch) != TERN_OK) {
@@ -91,7 +92,7 @@ void tern_measure_rma(tern_worker *worker, const tern_path_target *target, tern_
         return;
     costs->flush = flushed > costs->put ? flushed - costs->put : 0;
     costs->cas = costs->fetch = costs->hot = atomic;
-    const bool far = tern_reach_address(worker, target->scratch, 8) == NULL;
+    const bool far = tern_internal_reach_address(worker, target->scratch, 8) == NULL;
     costs->store = far && tern_owners_put(worker->context) ? atomic : 0;
 }
 

@@ -89,7 +89,7 @@ static void meet_host(tern_worker *worker, tern_queue *q, const queue_introducti
     q->nonce = host->random == 0 ? 1 : host->random;
     q->host_worker = host->worker;
     queue_lay_out(q, host->memory);
-    q->reached = tern_reach_address(worker, q->head, 8) != NULL;
+    q->reached = tern_internal_reach_address(worker, q->head, 8) != NULL;
     if (q->host != q->context->rank)
         return;
     queue_clear(q);

@@ -36,7 +36,8 @@ static void pop_free(tern_queue_op *op) {
     const uint64_t lap = tern_slot_lap(q, op->ticket) + 1;
     const tern_ptr turns = tern_turn_place(q, op->ticket);
     tern_status status = TERN_OK;
-    if (op->promise == TERN_READ_WRITE || tern_reach_address(op->worker, turns, 1) != NULL) {
+    if (op->promise == TERN_READ_WRITE ||
+        tern_internal_reach_address(op->worker, turns, 1) != NULL) {
         for (size_t i = 0; i < op->ready; i++) {
             op->slots[2 * i] = lap;
             op->slots[2 * i + 1] = ~lap;

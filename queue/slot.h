@@ -54,7 +54,7 @@ static inline uint64_t tern_slot_check_of(const tern_queue *q, const uint64_t *s
  * by word. transfer: what may be under way when they return; NULL: nothing. */
 static inline tern_status tern_slot_get(tern_worker *worker, uint64_t *to, tern_ptr from,
                                         size_t words, tern_transfer *transfer) {
-    const uint64_t *near = (const void *)tern_reach_address(worker, from, 8 * words);
+    const uint64_t *near = (const void *)tern_internal_reach_address(worker, from, 8 * words);
     if (__builtin_expect(near == NULL, 0))
         return transfer != NULL ? tern_transfer_get(worker, to, from, 8 * words, transfer)
                                 : tern_get(worker, to, from, 8 * words);
@@ -66,7 +66,7 @@ static inline tern_status tern_slot_get(tern_worker *worker, uint64_t *to, tern_
 
 static inline tern_status tern_slot_put(tern_worker *worker, tern_ptr to, const uint64_t *from,
                                         size_t words, tern_transfer *transfer) {
-    uint64_t *near = (void *)tern_reach_address(worker, to, 8 * words);
+    uint64_t *near = (void *)tern_internal_reach_address(worker, to, 8 * words);
     if (__builtin_expect(near == NULL, 0))
         return transfer != NULL ? tern_transfer_put(worker, to, from, 8 * words, transfer)
                                 : tern_put(worker, to, from, 8 * words);
@@ -89,7 +89,7 @@ static inline void tern_queue_learn(_Atomic uint64_t *known, uint64_t value) {
 /* Stores to a word that no other worker uses in this phase. It is a store of the processor if the
  * word's atomics are the processor's. */
 static inline tern_status tern_queue_set_alone(tern_worker *worker, tern_ptr word, uint64_t value) {
-    uint64_t *near = tern_atomic_address(worker, word, sizeof *near);
+    uint64_t *near = tern_internal_atomic_address(worker, word, sizeof *near);
     if (near == NULL)
         return tern_atomic_store(worker, word, value);
     /* R1: tern_atomic_load; workers of the next phase read it */

@@ -95,7 +95,7 @@ static tern_status watch_look(tern_worker *worker, const tern_queue *q, tern_que
 
 tern_status tern_queue_look_for_damage(tern_worker *worker, tern_queue *q, tern_queue_watch *watch,
                                        tern_queue_due due, uint64_t ticket) {
-    if (due == TERN_DUE_NEVER || tern_reach_address(worker, q->head, 8) == NULL)
+    if (due == TERN_DUE_NEVER || tern_internal_reach_address(worker, q->head, 8) == NULL)
         return TERN_OK;
     if (!worker->in_handler && !worker->in_progress)
         return watch_look(worker, q, watch, due, ticket);

@@ -94,7 +94,7 @@ static tern_status atomic_profiled(tern_worker *worker, tern_ptr p, tern_atomic_
                                    uint64_t *old) {
     tern_status status = TERN_OK;
     const tern_span span = tern_span_begin(worker, TERN_SPAN_ATOMIC, TERN_NO_FUNCTION);
-    void *word = tern_atomic_address(worker, p, width);
+    void *word = tern_internal_atomic_address(worker, p, width);
     if (word == NULL)
         status = atomic_far(worker, p, op, width, operand, expected, old);
     else {
@@ -106,8 +106,9 @@ static tern_status atomic_profiled(tern_worker *worker, tern_ptr p, tern_atomic_
     return status;
 }
 
-tern_status tern_atomic_far(tern_worker *worker, tern_ptr p, tern_atomic_op op, unsigned width,
-                            uint64_t operand, uint64_t expected, uint64_t *old) {
+tern_status tern_internal_atomic_far(tern_worker *worker, tern_ptr p, tern_atomic_op op,
+                                     unsigned width, uint64_t operand, uint64_t expected,
+                                     uint64_t *old) {
     return __builtin_expect(worker->profile == NULL, 1)
                ? atomic_far(worker, p, op, width, operand, expected, old)
                : atomic_profiled(worker, p, op, width, operand, expected, old);
@@ -152,7 +153,7 @@ static tern_status transfer_atomic(tern_worker *worker, tern_ptr p, tern_atomic_
     tern_context *context = worker->context;
     const tern_transport_ops *far = tern_rma_of(context)->far;
     uint64_t offset = 0;
-    void *word = tern_atomic_address(worker, p, 8);
+    void *word = tern_internal_atomic_address(worker, p, 8);
     if (word != NULL) {
         *old = tern_atomic_apply(word, op, 8, operand, expected);
         return TERN_OK;

@@ -72,7 +72,7 @@ static tern_status flush_far(tern_worker *worker, uint32_t rank) {
     return tern_puts_flush_far(worker, rank);
 }
 
-tern_status tern_flush_far(tern_worker *worker, uint32_t rank) {
+tern_status tern_internal_flush_far(tern_worker *worker, uint32_t rank) {
     /* R3: tern_flush */
     atomic_thread_fence(memory_order_seq_cst);
     if (__builtin_expect(worker->profile == NULL, 1))

@@ -9,7 +9,7 @@ tern_status tern_thread_put(tern_context *context, tern_ptr place, const void *f
     tern_status status = tern_segment_check(context, place, bytes, &offset);
     if (status != TERN_OK || bytes == 0)
         return status;
-    char *near = tern_reach_address(nobody, place, bytes);
+    char *near = tern_internal_reach_address(nobody, place, bytes);
     if (near != NULL) {
         memcpy(near, from, bytes);
         return TERN_OK;
@@ -35,7 +35,7 @@ tern_status tern_thread_get(tern_context *context, void *to, tern_ptr from, size
     tern_status status = tern_segment_check(context, from, bytes, &offset);
     if (status != TERN_OK || bytes == 0)
         return status;
-    const char *near = tern_reach_address(nobody, from, bytes);
+    const char *near = tern_internal_reach_address(nobody, from, bytes);
     if (near != NULL) {
         memcpy(to, near, bytes);
         return TERN_OK;

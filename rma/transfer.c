@@ -9,7 +9,7 @@
 #include "src/progress/wait.h"
 
 /* Aligned words are copied whole (single-copy atomicity, transfer.h); the rest by the C library. */
-void tern_copy(void *to, const void *from, size_t bytes) {
+void tern_internal_copy(void *to, const void *from, size_t bytes) {
     uintptr_t both = (uintptr_t)to | (uintptr_t)from;
     if (bytes == 8 && both % 8 == 0)
         /* R10 */
@@ -115,7 +115,8 @@ tern_status tern_transfer_put(tern_worker *worker, tern_ptr to, const void *from
     return status;
 }
 
-tern_status tern_put_far(tern_worker *worker, tern_ptr to, const void *from, size_t bytes) {
+tern_status tern_internal_put_far(tern_worker *worker, tern_ptr to, const void *from,
+                                  size_t bytes) {
     return tern_transfer_put(worker, to, from, bytes, NULL);
 }
 
@@ -162,7 +163,7 @@ static tern_status get_far(tern_worker *worker, void *to, tern_ptr from, size_t 
 }
 
 /* Its span lasts until the data is there. */
-tern_status tern_get_far(tern_worker *worker, void *to, tern_ptr from, size_t bytes) {
+tern_status tern_internal_get_far(tern_worker *worker, void *to, tern_ptr from, size_t bytes) {
     if (__builtin_expect(worker->profile == NULL, 1))
         return get_far(worker, to, from, bytes);
     const tern_span span = tern_span_begin(worker, TERN_SPAN_GET, TERN_NO_FUNCTION);

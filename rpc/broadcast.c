@@ -61,8 +61,8 @@ static tern_status put_to(tern_worker *worker, const tern_extension *e, uint32_t
     tern_ptr here = e->place, there = e->place;
     here.rank = worker->context->rank;
     there.rank = rank;
-    const char *from = tern_reach_address(worker, here, e->buffer_bytes);
-    char *near = tern_reach_address(worker, there, e->buffer_bytes);
+    const char *from = tern_internal_reach_address(worker, here, e->buffer_bytes);
+    char *near = tern_internal_reach_address(worker, there, e->buffer_bytes);
     if (from == NULL || *put == e->buffer_bytes)
         return TERN_OK;
     if (near == NULL)

@@ -18,7 +18,7 @@ typedef struct tern_departure {
 } tern_departure;
 
 static uint64_t *near_counter(const tern_worker *worker, tern_ptr counter) {
-    return (uint64_t *)(void *)tern_reach_address(worker, counter, sizeof(uint64_t));
+    return (uint64_t *)(void *)tern_internal_reach_address(worker, counter, sizeof(uint64_t));
 }
 
 tern_status tern_counter_check(const tern_worker *worker, tern_ptr counter) {

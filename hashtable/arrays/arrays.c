@@ -36,7 +36,8 @@ tern_table_part *tern_growth_describe(tern_worker *worker, tern_growth *growth, 
     part->worker = first->worker;
     part->generation = (uint32_t)generation;
     if (first->near != NULL)
-        part->near = tern_reach_address(worker, part->buckets, count * table->shape.stride);
+        part->near =
+            tern_internal_reach_address(worker, part->buckets, count * table->shape.stride);
     a->older = growth->arrays;
     growth->arrays = a;
     return part;

@@ -47,7 +47,7 @@ static void visit_buckets(table_walk *w, const char *buckets, uint64_t index, ui
         if (w->marked)
             tern_entry_copy(place, words, w->entry);
         else
-            tern_copy(w->entry, place, 8 * words);
+            tern_internal_copy(w->entry, place, 8 * words);
         /* The key with itself: what counts is that the entry is whole. */
         if (!is_there(tern_entry_judge(w->part->nonce, index + i, s, w->entry, w->entry + 1),
                       w->entry))
@@ -104,7 +104,7 @@ static tern_status visit_parts(tern_worker *worker, tern_hashtable *table, uint3
             break;
         w.part = tern_table_part_of(table, r);
         const uint64_t bytes = w.part->count * table->shape.stride;
-        const char *near = tern_reach_address(worker, w.part->buckets, bytes);
+        const char *near = tern_internal_reach_address(worker, w.part->buckets, bytes);
         w.marked = near != NULL;
         if (near != NULL)
             visit_buckets(&w, near, 0, w.part->count);

@@ -58,7 +58,7 @@ static void follow_wish(tern_op *op, unsigned char wish) {
     tern_worker *worker = op->probe.worker;
     const tern_ptr place =
         tern_anchor_place(op->probe.table, follow_owner(op), offsetof(tern_anchor, wish));
-    unsigned char *near = (unsigned char *)tern_reach_address(worker, place, 1);
+    unsigned char *near = (unsigned char *)tern_internal_reach_address(worker, place, 1);
     op->wish = wish;
     if (near != NULL) {
         /* R4 */

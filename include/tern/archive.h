@@ -56,7 +56,7 @@ typedef enum tern_item_type {
 /* Groups inside each other, and so how deep reading functions can call each other. */
 #define TERN_GROUPS_MAX 128u
 
-/* Not for applications: the members. */
+/* What writes an archive. Its members are tern's own. */
 typedef struct tern_writer {
     char *data;
     size_t bytes; /* written */
@@ -91,8 +91,8 @@ TERN_API tern_status tern_writer_reset(tern_writer *writer);
 TERN_API void tern_writer_close(tern_writer *writer);
 
 /* Not for applications: an item that needs more memory or a chunk, or one that is refused. */
-TERN_API tern_status tern_write_slowly(tern_writer *writer, tern_item_type type, size_t element,
-                                       const void *items, size_t count);
+TERN_API tern_status tern_internal_write_slowly(tern_writer *writer, tern_item_type type,
+                                                size_t element, const void *items, size_t count);
 
 /* Writes an item of count elements. TERN_ERR_RANGE: over the writer's limit, or over the limits of
  * an item; TERN_ERR_ARGUMENT: NULL; TERN_ERR_MEMORY. TERN_WRITE knows type and element's size. */
@@ -104,7 +104,7 @@ TERN_INLINE tern_status tern_write_items(tern_writer *writer, tern_item_type typ
                              count > TERN_ITEM_COUNT_MAX || size > writer->room - writer->bytes ||
                              bytes >= writer->share_min,
                          0))
-        return tern_write_slowly(writer, type, element, items, count);
+        return tern_internal_write_slowly(writer, type, element, items, count);
     char *item = writer->data + writer->bytes;
     uint64_t header = (uint64_t)count << 24 | (uint64_t)element << 8 | (uint64_t)type, zero = 0;
     memcpy(item + size - 8, &zero, 8); /* the padding, or what is written over */
@@ -136,7 +136,7 @@ TERN_API tern_status tern_writer_fail(tern_writer *writer, tern_status status);
 
 struct tern_chunk;
 
-/* Not for applications: the members. */
+/* What reads an archive. Its members are tern's own. */
 typedef struct tern_reader {
     const char *next;
     size_t left; /* bytes from next on; 0 after a failure */
@@ -157,15 +157,16 @@ TERN_API tern_status tern_reader_open(tern_reader *reader, const void *archive, 
  * the archive or in chunks. */
 TERN_NODISCARD TERN_API tern_status tern_reader_close(tern_reader *reader);
 
-/* Not for applications: as tern_reader_next, for content in a chunk; else says what is wrong. */
-TERN_API const void *tern_reader_seek(tern_reader *reader, tern_item_type type, size_t element,
-                                      uint64_t wanted, size_t *count);
+/* Not for applications: as tern_internal_reader_next, for content in a chunk; else says what is
+ * wrong. */
+TERN_API const void *tern_internal_reader_seek(tern_reader *reader, tern_item_type type,
+                                               size_t element, uint64_t wanted, size_t *count);
 
 /* Not for applications: the content of the next item, 8-byte aligned where it lies in the archive,
  * with wanted elements, or any number (TERN_ITEM_COUNT_MAX); NULL: it is not there. The header is
  * read once: what lies in shared memory may change between a check and a use. */
-TERN_INLINE const void *tern_reader_next(tern_reader *reader, tern_item_type type, size_t element,
-                                         uint64_t wanted, size_t *count) {
+TERN_INLINE const void *tern_internal_reader_next(tern_reader *reader, tern_item_type type,
+                                                  size_t element, uint64_t wanted, size_t *count) {
     if (__builtin_expect(reader->left >= 8, 1)) {
         /* R10 */
         uint64_t header =
@@ -183,7 +184,7 @@ TERN_INLINE const void *tern_reader_next(tern_reader *reader, tern_item_type typ
             return content;
         }
     }
-    return tern_reader_seek(reader, type, element, wanted, count);
+    return tern_internal_reader_seek(reader, type, element, wanted, count);
 }
 
 /* Copies the next item, which has to be just that, to items. TERN_ERR_RANGE: the archive is cut
@@ -192,7 +193,7 @@ TERN_INLINE const void *tern_reader_next(tern_reader *reader, tern_item_type typ
 TERN_INLINE tern_status tern_read_items(tern_reader *reader, tern_item_type type, size_t element,
                                         void *items, size_t count) {
     size_t there = 0;
-    const void *content = tern_reader_next(reader, type, element, count, &there);
+    const void *content = tern_internal_reader_next(reader, type, element, count, &there);
     if (content == NULL)
         return reader->status;
     if (count > 0)
@@ -205,7 +206,8 @@ TERN_INLINE tern_status tern_read_items(tern_reader *reader, tern_item_type type
  * tern_read_items. TERN_READ_ARRAY knows type and size. */
 TERN_INLINE tern_status tern_read_array(tern_reader *reader, tern_item_type type, size_t element,
                                         void *items, size_t *count) {
-    const void *content = tern_reader_next(reader, type, element, TERN_ITEM_COUNT_MAX, count);
+    const void *content =
+        tern_internal_reader_next(reader, type, element, TERN_ITEM_COUNT_MAX, count);
     if (content == NULL)
         return reader->status;
     memcpy(items, &content, sizeof content);
@@ -213,18 +215,18 @@ TERN_INLINE tern_status tern_read_array(tern_reader *reader, tern_item_type type
 }
 
 /* Not for applications: a string that does not end with zero. */
-TERN_API tern_status tern_reader_refuse_string(tern_reader *reader);
+TERN_API tern_status tern_internal_reader_refuse_string(tern_reader *reader);
 
 /* Hands out the next string in place. [out] text; [out] bytes (may be NULL): with the final zero.
  * Errors as tern_read_items; TERN_ERR_MISMATCH too if it does not end with zero. */
 TERN_INLINE tern_status tern_read_string(tern_reader *reader, const char **text, size_t *bytes) {
     size_t count = 0;
-    const char *content =
-        (const char *)tern_reader_next(reader, TERN_ITEM_STRING, 1, TERN_ITEM_COUNT_MAX, &count);
+    const char *content = (const char *)tern_internal_reader_next(reader, TERN_ITEM_STRING, 1,
+                                                                  TERN_ITEM_COUNT_MAX, &count);
     if (content == NULL)
         return reader->status;
     if (__builtin_expect(count == 0 || content[count - 1] != 0, 0))
-        return tern_reader_refuse_string(reader);
+        return tern_internal_reader_refuse_string(reader);
     *text = content;
     if (bytes != NULL)
         *bytes = count;

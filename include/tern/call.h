@@ -111,7 +111,7 @@ TERN_NODISCARD TERN_API tern_status tern_function_register(tern_function *functi
 
 /* Not for applications: tern_function_register where nobody looks at the status; the first failure
  * is that of every later tern_context_create. */
-TERN_API void tern_function_declare(tern_function *function);
+TERN_API void tern_internal_function_declare(tern_function *function);
 
 /* At file scope: registers handler under its own name before main() and declares handler_function
  * to pass to tern_call. A name that is taken makes tern_context_create fail: TERN_ERR_EXISTS. The
@@ -119,7 +119,7 @@ TERN_API void tern_function_declare(tern_function *function);
 #define TERN_FUNCTION(handler_name)                                                                \
     static tern_function handler_name##_function = {#handler_name, handler_name, NULL, 0};         \
     __attribute__((constructor)) static void handler_name##_register(void) {                       \
-        tern_function_declare(&handler_name##_function);                                           \
+        tern_internal_function_declare(&handler_name##_function);                                  \
     }
 
 /* Runs function on target with a copy of the arguments, once, and returns at once. A full ring is
@@ -303,14 +303,16 @@ TERN_NODISCARD TERN_API tern_status tern_phase(tern_worker *worker);
 
 /* Not for applications: where tern_call goes with arguments of a size that is not known to the
  * compiler, and what a call that was sent the short way may leave to do. */
-TERN_NODISCARD TERN_API tern_status tern_call_any(tern_worker *worker, tern_worker_id target,
-                                                  const tern_function *function,
-                                                  const void *arguments, size_t bytes);
-TERN_API void tern_call_attend(tern_worker *worker, tern_worker_id target);
+TERN_NODISCARD TERN_API tern_status tern_internal_call_any(tern_worker *worker,
+                                                           tern_worker_id target,
+                                                           const tern_function *function,
+                                                           const void *arguments, size_t bytes);
+TERN_API void tern_internal_call_attend(tern_worker *worker, tern_worker_id target);
 
 /* Not for applications: the call, if it can be sent the short way; else 0, and nothing is done. */
-TERN_INLINE int tern_call_now(tern_worker *worker, tern_worker_id target,
-                              const tern_function *function, const void *arguments, size_t bytes) {
+TERN_INLINE int tern_internal_call_now(tern_worker *worker, tern_worker_id target,
+                                       const tern_function *function, const void *arguments,
+                                       size_t bytes) {
     const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
     if (__builtin_expect(worker == NULL || function == NULL || arguments == NULL ||
                              target.rank >= view->ranks || target.index >= view->workers ||
@@ -328,7 +330,7 @@ TERN_INLINE int tern_call_now(tern_worker *worker, tern_worker_id target,
     /* R5: count */
     __atomic_store_n(view->calls_sent, *view->calls_sent + 1, __ATOMIC_RELAXED);
     if (__builtin_expect(tern_lane_send(lane, record, size, header | (uint64_t)bytes << 32), 0))
-        tern_call_attend(worker, target);
+        tern_internal_call_attend(worker, target);
     return 1;
 }
 
@@ -336,9 +338,9 @@ TERN_NODISCARD TERN_INLINE tern_status tern_call(tern_worker *worker, tern_worke
                                                  const tern_function *function,
                                                  const void *arguments, size_t bytes) {
     if (__builtin_constant_p(bytes) && bytes <= TERN_CALL_INLINED &&
-        tern_call_now(worker, target, function, arguments, bytes))
+        tern_internal_call_now(worker, target, function, arguments, bytes))
         return TERN_OK;
-    return tern_call_any(worker, target, function, arguments, bytes);
+    return tern_internal_call_any(worker, target, function, arguments, bytes);
 }
 
 #ifdef __cplusplus

@@ -85,9 +85,10 @@ TERN_NODISCARD TERN_API tern_status tern_piece_put(tern_worker *worker, tern_cir
                                                    size_t bytes);
 
 /* Not for applications. */
-TERN_NODISCARD TERN_API tern_status tern_circular_put_far(tern_worker *worker,
-                                                          tern_circular *circular, tern_ptr to,
-                                                          const void *from, size_t bytes);
+TERN_NODISCARD TERN_API tern_status tern_internal_circular_put_far(tern_worker *worker,
+                                                                   tern_circular *circular,
+                                                                   tern_ptr to, const void *from,
+                                                                   size_t bytes);
 
 /* Copies bytes to a global place as tern_put does, by way of the buffer where that is what makes
  * the source reusable at once; what is larger than a unit goes without. Errors as tern_piece_take
@@ -95,8 +96,8 @@ TERN_NODISCARD TERN_API tern_status tern_circular_put_far(tern_worker *worker,
 TERN_NODISCARD TERN_INLINE tern_status tern_circular_put(tern_worker *worker,
                                                          tern_circular *circular, tern_ptr to,
                                                          const void *from, size_t bytes) {
-    if (__builtin_expect(tern_reach_address(worker, to, bytes) == NULL, 0))
-        return tern_circular_put_far(worker, circular, to, from, bytes);
+    if (__builtin_expect(tern_internal_reach_address(worker, to, bytes) == NULL, 0))
+        return tern_internal_circular_put_far(worker, circular, to, from, bytes);
     return tern_put(worker, to, from, bytes);
 }
 

@@ -45,11 +45,12 @@
  *
  * Requests (_find_start and others, tern/request.h) are operations that start and return. Each is
  * the blocking operation of the same name and takes effect at some moment between its start and its
- * end; those of one worker by RMA in any order, also on one key. By call the call is the request.
- * By RMA what is under way goes on in the progress of the worker that started it: in tern_progress
- * and in every call of tern that waits, whatever for. A caller that makes none for a while leaves
- * its operations where they are, which delays them. Nobody else waits for the caller. Requests of
- * all ranks and workers have to be complete before _size, _clear, _save and _destroy.
+ * end; those of one worker in any order, also on one key, where their start does not say more. By
+ * call the call is the request. By RMA what is under way goes on in the progress of the worker that
+ * started it: in tern_progress and in every call of tern that waits, whatever for. A caller that
+ * makes none for a while leaves its operations where they are, which delays them. Nobody else waits
+ * for the caller. Requests of all ranks and workers have to be complete before _size, _clear, _save
+ * and _destroy.
  *
  * Modifiers (_modify) are functions of the application that change the value of a key. This is
  * atomic: no other operation on the key, by RMA or by call, comes in between, and no find sees the

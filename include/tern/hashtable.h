@@ -350,15 +350,15 @@ typedef struct tern_hashtable_modifier {
 /* At file scope: registers a tern_hashtable_modify_function under its own name, and declares
  * name_modifier.
  */
-#define TERN_HASHTABLE_MODIFIER(name) TERN_MODIFIER_REGISTER(name, 0)
+#define TERN_HASHTABLE_MODIFIER(name) TERN_INTERNAL_HASHTABLE_MODIFIER(name, 0)
 
 /* The same for a function that any threads may run at the same time. */
-#define TERN_HASHTABLE_MODIFIER_ANY_THREAD(name) TERN_MODIFIER_REGISTER(name, 1)
+#define TERN_HASHTABLE_MODIFIER_ANY_THREAD(name) TERN_INTERNAL_HASHTABLE_MODIFIER(name, 1)
 
 /* Not for applications: what both do. */
-#define TERN_MODIFIER_REGISTER(name, any_thread)                                                   \
+#define TERN_INTERNAL_HASHTABLE_MODIFIER(name, any_thread)                                         \
     static tern_status name##_by_call(tern_call_info *call, const void *message, size_t bytes) {   \
-        return tern_hashtable_run_modifier(call, message, bytes, name);                            \
+        return tern_internal_hashtable_run_modifier(call, message, bytes, name);                   \
     }                                                                                              \
     TERN_FUNCTION(name##_by_call)                                                                  \
     static const tern_hashtable_modifier name##_modifier = {name, &name##_by_call_function,        \
@@ -377,15 +377,15 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_modify(
 
 /* Not for applications: what TERN_HASHTABLE_MODIFIER registers. */
 TERN_NODISCARD TERN_API tern_status
-tern_hashtable_run_modifier(tern_call_info *call, const void *message, size_t bytes,
-                            tern_hashtable_modify_function function);
+tern_internal_hashtable_run_modifier(tern_call_info *call, const void *message, size_t bytes,
+                                     tern_hashtable_modify_function function);
 
 /* How many requests a worker may have under way by RMA on one table; by call up to
  * TERN_CALL_REQUESTS in all. By RMA a request is a chain of gets, puts and atomics that do not
  * block, on tables whose keys move, too: the owner does in one go what an insert or an add does to
  * a bucket, and one that meets a full part goes on when the owner has made room, in its progress.
  * Where load/store reaches the key the operation is done when its start returns, and so are inserts
- * and adds where owners do not put, except in full parts.
+ * and adds where owners do not put.
  *
  * The outcome, beside TERN_OK: TERN_ERR_NOT_FOUND; TERN_ERR_FULL; TERN_ERR_PEER: the owner, or the
  * rank that is writing the bucket, has died, and an insert or an add to the dead may or may not

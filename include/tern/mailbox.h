@@ -55,7 +55,7 @@
  * tern_mailbox_client or a tern_mailbox_server.
  */
 
-#include "tern/mailbox_flags.h"
+#include "tern/detail/mailbox_flags.h"
 
 /* The states of a slot. */
 typedef enum tern_mailbox_state {

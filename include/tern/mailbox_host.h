@@ -39,24 +39,24 @@ typedef struct tern_mailbox_options {
 } tern_mailbox_options;
 
 /* What a share is made for. Not for applications. */
-typedef struct tern_mailbox_shape {
+typedef struct tern_internal_mailbox_shape {
     uint32_t layout, slots, packet, workers;
     uint64_t bytes; /* bytes of the mailbox alone */
-} tern_mailbox_shape;
+} tern_internal_mailbox_shape;
 
 /* Not for applications: the functions that the inlined functions below call. */
-TERN_NODISCARD TERN_API tern_status tern_mailbox_share_create(const tern_mailbox_shape *shape,
-                                                              tern_mailbox_share **share);
-TERN_NODISCARD TERN_API tern_status tern_mailbox_share_attach(int fd, uint32_t layout,
-                                                              size_t (*bytes)(uint32_t slots,
-                                                                              uint32_t packet),
-                                                              tern_mailbox_share **share);
-TERN_API void *tern_mailbox_share_memory(const tern_mailbox_share *share,
-                                         tern_mailbox_shape *shape);
+TERN_NODISCARD TERN_API tern_status tern_internal_mailbox_share_create(
+    const tern_internal_mailbox_shape *shape, tern_mailbox_share **share);
+TERN_NODISCARD TERN_API tern_status tern_internal_mailbox_share_attach(
+    int fd, uint32_t layout, size_t (*bytes)(uint32_t slots, uint32_t packet),
+    tern_mailbox_share **share);
+TERN_API void *tern_internal_mailbox_share_memory(const tern_mailbox_share *share,
+                                                  tern_internal_mailbox_shape *shape);
 
 /* Not for applications: the shape that options ask for. */
-TERN_INLINE tern_mailbox_shape tern_mailbox_shape_of(const tern_mailbox_options *options) {
-    tern_mailbox_shape shape = {TERN_MAILBOX_LAYOUT, 64, 4096, 64, 0};
+TERN_INLINE tern_internal_mailbox_shape
+tern_internal_mailbox_shape_of(const tern_mailbox_options *options) {
+    tern_internal_mailbox_shape shape = {TERN_MAILBOX_LAYOUT, 64, 4096, 64, 0};
     if (options != NULL && options->slots != 0)
         shape.slots = options->slots;
     if (options != NULL && options->packet_bytes != 0)
@@ -77,8 +77,8 @@ TERN_INLINE tern_mailbox_shape tern_mailbox_shape_of(const tern_mailbox_options 
  * Local; does not block. */
 TERN_NODISCARD TERN_INLINE tern_status tern_mailbox_create(const tern_mailbox_options *options,
                                                            tern_mailbox_share **share) {
-    tern_mailbox_shape shape = tern_mailbox_shape_of(options);
-    return tern_mailbox_share_create(&shape, share);
+    tern_internal_mailbox_shape shape = tern_internal_mailbox_shape_of(options);
+    return tern_internal_mailbox_share_create(&shape, share);
 }
 
 /** Attaches to the share behind a descriptor.
@@ -89,7 +89,7 @@ TERN_NODISCARD TERN_INLINE tern_status tern_mailbox_create(const tern_mailbox_op
  *     program that made the share has another TERN_MAILBOX_LAYOUT or TERN_MAILBOX_STRIDE;
  *     TERN_ERR_SYSTEM; TERN_ERR_MEMORY */
 TERN_NODISCARD TERN_INLINE tern_status tern_mailbox_attach(int fd, tern_mailbox_share **share) {
-    return tern_mailbox_share_attach(fd, TERN_MAILBOX_LAYOUT, tern_mailbox_bytes, share);
+    return tern_internal_mailbox_share_attach(fd, TERN_MAILBOX_LAYOUT, tern_mailbox_bytes, share);
 }
 
 /** Returns the descriptor to pass on. It is close-on-exec; tern_mailbox_destroy closes it. */
@@ -108,52 +108,53 @@ typedef enum tern_mailbox_role {
 } tern_mailbox_role;
 
 /* An entry of a share's table of workers. Not for applications. */
-typedef struct tern_mailbox_ticket {
+typedef struct tern_internal_mailbox_ticket {
     uint64_t word;
     uint32_t index, name;
-} tern_mailbox_ticket;
+} tern_internal_mailbox_ticket;
 
 /* One worker that takes part. Functions of tern/mailbox.h use client and server. */
 typedef struct tern_mailbox_worker {
     tern_mailbox_client client;
     tern_mailbox_server server;
     tern_mailbox_share *share;
-    tern_mailbox_ticket ticket;
+    tern_internal_mailbox_ticket ticket;
     uint64_t looked; /* ns: time at which a wait last checked the other workers */
     int crowded;     /* 1: at that time there were more workers than cores */
     uint32_t vain;   /* unsuccessful looks for something to serve since the last successful one */
 } tern_mailbox_worker;
 
-/* Not for applications. tern_mailbox_next_dead returns whether there is a dead worker at index at
- * or later, and which. */
-TERN_NODISCARD TERN_API tern_status tern_mailbox_enter(tern_mailbox_share *share,
-                                                       tern_mailbox_role role,
-                                                       tern_mailbox_ticket *ticket);
-TERN_API void tern_mailbox_exit(tern_mailbox_share *share, const tern_mailbox_ticket *ticket);
-TERN_API int tern_mailbox_next_dead(tern_mailbox_share *share, uint32_t at,
-                                    tern_mailbox_ticket *ticket);
+/* Not for applications. tern_internal_mailbox_next_dead returns whether there is a dead worker at
+ * index at or later, and which. */
+TERN_NODISCARD TERN_API tern_status tern_internal_mailbox_enter(
+    tern_mailbox_share *share, tern_mailbox_role role, tern_internal_mailbox_ticket *ticket);
+TERN_API void tern_internal_mailbox_exit(tern_mailbox_share *share,
+                                         const tern_internal_mailbox_ticket *ticket);
+TERN_API int tern_internal_mailbox_next_dead(tern_mailbox_share *share, uint32_t at,
+                                             tern_internal_mailbox_ticket *ticket);
 
 /** Reclaims the slots of workers whose processes have died, and returns the number of slots. Calls
  * that wait do this by themselves. Never blocks. */
 TERN_INLINE uint32_t tern_mailbox_reclaim(tern_mailbox_worker *worker) {
     uint32_t at = 0, slots = 0;
-    tern_mailbox_ticket dead;
-    while (tern_mailbox_next_dead(worker->share, at, &dead)) {
+    tern_internal_mailbox_ticket dead;
+    while (tern_internal_mailbox_next_dead(worker->share, at, &dead)) {
         slots += tern_mailbox_client_reclaim(&worker->client, dead.name);
         slots += tern_mailbox_server_reclaim(&worker->server, dead.name,
                                              tern_mailbox_message_recover, NULL);
         /* The name comes again only after this entry has been used a million times more. So another
          * worker that is still reclaiming for the name finds no lock with it. */
-        tern_mailbox_exit(worker->share, &dead);
+        tern_internal_mailbox_exit(worker->share, &dead);
         at = dead.index + 1;
     }
     return slots;
 }
 
 /* Returns a worker of the share under a name. Not for applications. */
-TERN_INLINE tern_mailbox_worker tern_mailbox_worker_of(tern_mailbox_share *share, uint32_t name) {
-    tern_mailbox_shape shape;
-    void *memory = tern_mailbox_share_memory(share, &shape);
+TERN_INLINE tern_mailbox_worker tern_internal_mailbox_worker_of(tern_mailbox_share *share,
+                                                                uint32_t name) {
+    tern_internal_mailbox_shape shape;
+    void *memory = tern_internal_mailbox_share_memory(share, &shape);
     tern_mailbox box = tern_mailbox_at(memory, shape.slots, shape.packet);
     tern_mailbox_worker worker = {tern_mailbox_client_at(&box, name),
                                   tern_mailbox_server_at(&box, name),
@@ -175,19 +176,19 @@ TERN_INLINE tern_mailbox_worker tern_mailbox_worker_of(tern_mailbox_share *share
 TERN_NODISCARD TERN_INLINE tern_status tern_mailbox_join(tern_mailbox_share *share,
                                                          tern_mailbox_role role,
                                                          tern_mailbox_worker *worker) {
-    tern_mailbox_ticket ticket;
-    tern_status status = tern_mailbox_enter(share, role, &ticket);
+    tern_internal_mailbox_ticket ticket;
+    tern_status status = tern_internal_mailbox_enter(share, role, &ticket);
     if (status == TERN_ERR_FULL) {
         /* Reclaiming frees the table entries of dead workers. This thread has no entry yet, so it
          * reclaims under a name that belongs to no entry. If its process is killed at this point, a
          * slot may stay locked. */
-        tern_mailbox_worker passing = tern_mailbox_worker_of(share, TERN_MAILBOX_NAME_MAX);
+        tern_mailbox_worker passing = tern_internal_mailbox_worker_of(share, TERN_MAILBOX_NAME_MAX);
         (void)tern_mailbox_reclaim(&passing);
-        status = tern_mailbox_enter(share, role, &ticket);
+        status = tern_internal_mailbox_enter(share, role, &ticket);
     }
     if (status != TERN_OK)
         return status;
-    *worker = tern_mailbox_worker_of(share, ticket.name);
+    *worker = tern_internal_mailbox_worker_of(share, ticket.name);
     worker->ticket = ticket;
     return TERN_OK;
 }
@@ -198,7 +199,7 @@ TERN_INLINE void tern_mailbox_leave(tern_mailbox_worker *worker) {
     (void)tern_mailbox_client_reclaim(&worker->client, worker->client.name);
     (void)tern_mailbox_server_reclaim(&worker->server, worker->server.name,
                                       tern_mailbox_message_recover, NULL);
-    tern_mailbox_exit(worker->share, &worker->ticket);
+    tern_internal_mailbox_exit(worker->share, &worker->ticket);
 }
 
 /* ---- Waiting ---- */
@@ -223,8 +224,8 @@ typedef struct tern_mailbox_patience {
 /* Not for applications: gives up the processor, checks the time, and every 5 ms checks the other
  * workers. calls: number of earlier calls in this wait. Returns TERN_ERR_AGAIN if a worker has
  * died. */
-TERN_NODISCARD TERN_API tern_status tern_mailbox_patience_step(tern_mailbox_patience *patience,
-                                                               uint32_t calls);
+TERN_NODISCARD TERN_API tern_status
+tern_internal_mailbox_patience_step(tern_mailbox_patience *patience, uint32_t calls);
 
 /** A hook for tern_mailbox_wait, with a tern_mailbox_patience as its argument. It reclaims the
  * slots of dead workers.
@@ -233,7 +234,7 @@ TERN_NODISCARD TERN_API tern_status tern_mailbox_patience_step(tern_mailbox_pati
  *     server, servers have taken part, and none lives any more */
 TERN_INLINE int tern_mailbox_idle(void *argument, uint32_t calls) {
     tern_mailbox_patience *patience = (tern_mailbox_patience *)argument;
-    tern_status status = tern_mailbox_patience_step(patience, calls);
+    tern_status status = tern_internal_mailbox_patience_step(patience, calls);
     if (status != TERN_ERR_AGAIN) {
         patience->over = status != TERN_OK;
         return (int)status;
@@ -244,8 +245,8 @@ TERN_INLINE int tern_mailbox_idle(void *argument, uint32_t calls) {
 
 /* Not for applications: turns an outcome into a status with its detail text, or with none if the
  * call has succeeded. */
-TERN_NODISCARD TERN_API tern_status tern_mailbox_outcome(int outcome, uint64_t reply_bytes,
-                                                         uint64_t room);
+TERN_NODISCARD TERN_API tern_status tern_internal_mailbox_outcome(int outcome, uint64_t reply_bytes,
+                                                                  uint64_t room);
 
 /* ---- Calls ---- */
 
@@ -278,7 +279,7 @@ TERN_NODISCARD TERN_INLINE tern_status tern_mailbox_request(tern_mailbox_worker 
     /* The answer may have come while the hook gave up. */
     if (outcome == TERN_MAILBOX_OK && !patience.over)
         return TERN_OK;
-    return tern_mailbox_outcome(outcome, total, room);
+    return tern_internal_mailbox_outcome(outcome, total, room);
 }
 
 /** Opens a service, with memory for one session per slot. tern/mailbox_message.h describes handle

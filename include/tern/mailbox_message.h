@@ -218,7 +218,8 @@ typedef struct tern_mailbox_message {
 } tern_mailbox_message;
 
 /* Not for applications: fills a packet of a message. */
-TERN_MAILBOX_INLINE void tern_mailbox_message_fill(void *packet, uint32_t slot, void *argument) {
+TERN_MAILBOX_INLINE void tern_internal_mailbox_message_fill(void *packet, uint32_t slot,
+                                                            void *argument) {
     tern_mailbox_message *m = (tern_mailbox_message *)argument;
     tern_mailbox_head head = {m->bytes, m->sent, 0, TERN_MAILBOX_PUSH};
     (void)slot;
@@ -236,7 +237,8 @@ TERN_MAILBOX_INLINE void tern_mailbox_message_fill(void *packet, uint32_t slot, 
 }
 
 /* Not for applications: uses the answer in a packet of a message. */
-TERN_MAILBOX_INLINE void tern_mailbox_message_use(void *packet, uint32_t slot, void *argument) {
+TERN_MAILBOX_INLINE void tern_internal_mailbox_message_use(void *packet, uint32_t slot,
+                                                           void *argument) {
     tern_mailbox_message *m = (tern_mailbox_message *)argument;
     tern_mailbox_head head;
     (void)slot;
@@ -292,8 +294,8 @@ TERN_MAILBOX_INLINE int tern_mailbox_message_on(const tern_mailbox_client *clien
     if (m.piece == 0)
         return TERN_MAILBOX_REFUSED;
     for (uint32_t packets = 1;; packets++) {
-        int stop = tern_mailbox_call_on(client, slot, tern_mailbox_message_fill,
-                                        tern_mailbox_message_use, &m, wait);
+        int stop = tern_mailbox_call_on(client, slot, tern_internal_mailbox_message_fill,
+                                        tern_internal_mailbox_message_use, &m, wait);
         if (stop == 0 &&
             (m.outcome != TERN_MAILBOX_OK || (m.sent == m.bytes && m.reply_taken == m.reply_total)))
             break;

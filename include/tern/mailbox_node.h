@@ -25,7 +25,7 @@ extern "C" {
 TERN_NODISCARD TERN_INLINE tern_status tern_mailbox_create_on_node(
     tern_worker *worker, const tern_mailbox_options *options, tern_mailbox_share **share) {
     const char *name = "tern_mailbox_create_on_node";
-    tern_mailbox_shape shape = tern_mailbox_shape_of(options);
+    tern_internal_mailbox_shape shape = tern_internal_mailbox_shape_of(options);
     tern_mailbox_share *own = NULL, *common = NULL;
     int fd = -1;
     tern_status status = tern_collective_begin(worker, name);

@@ -118,12 +118,12 @@ TERN_MAILBOX_INLINE int tern_mailbox_party_leads(tern_mailbox_party party) {
 #if defined(__CUDA_ARCH__) || defined(TERN_MAILBOX_PLAYED)
 
 /* Not for applications: the lanes meet. */
-TERN_MAILBOX_INLINE void tern_mailbox_party_sync(tern_mailbox_party party) {
+TERN_MAILBOX_INLINE void tern_internal_mailbox_party_sync(tern_mailbox_party party) {
     __syncwarp(party.lanes);
 }
 
 /* Not for applications: every lane gets the value of the leading one. */
-TERN_MAILBOX_INLINE int tern_mailbox_party_share(tern_mailbox_party party, int value) {
+TERN_MAILBOX_INLINE int tern_internal_mailbox_party_share(tern_mailbox_party party, int value) {
     /* A shuffle passes a register on, but orders no memory accesses. */
     value = __shfl_sync(party.lanes, value, (int)tern_mailbox_lowest(party.lanes));
     __syncwarp(party.lanes);
@@ -131,7 +131,8 @@ TERN_MAILBOX_INLINE int tern_mailbox_party_share(tern_mailbox_party party, int v
 }
 
 /* Not for applications: every lane gets the bits of all, ored. */
-TERN_MAILBOX_INLINE uint32_t tern_mailbox_party_gather(tern_mailbox_party party, uint32_t bits) {
+TERN_MAILBOX_INLINE uint32_t tern_internal_mailbox_party_gather(tern_mailbox_party party,
+                                                                uint32_t bits) {
     bits = __ballot_sync(party.lanes, bits != 0);
     __syncwarp(party.lanes);
     return bits;
@@ -140,16 +141,17 @@ TERN_MAILBOX_INLINE uint32_t tern_mailbox_party_gather(tern_mailbox_party party,
 #else
 
 /* Not for applications: the lanes meet. */
-TERN_MAILBOX_INLINE void tern_mailbox_party_sync(tern_mailbox_party party) { (void)party; }
+TERN_MAILBOX_INLINE void tern_internal_mailbox_party_sync(tern_mailbox_party party) { (void)party; }
 
 /* Not for applications: every lane gets the value of the leading one. */
-TERN_MAILBOX_INLINE int tern_mailbox_party_share(tern_mailbox_party party, int value) {
+TERN_MAILBOX_INLINE int tern_internal_mailbox_party_share(tern_mailbox_party party, int value) {
     (void)party;
     return value;
 }
 
 /* Not for applications: every lane gets the bits of all, ored. */
-TERN_MAILBOX_INLINE uint32_t tern_mailbox_party_gather(tern_mailbox_party party, uint32_t bits) {
+TERN_MAILBOX_INLINE uint32_t tern_internal_mailbox_party_gather(tern_mailbox_party party,
+                                                                uint32_t bits) {
     (void)party;
     return bits;
 }
@@ -159,9 +161,10 @@ TERN_MAILBOX_INLINE uint32_t tern_mailbox_party_gather(tern_mailbox_party party,
 /* ---- Client ---- */
 
 /* Not for applications: fills or uses the lines that this thread plays. */
-TERN_MAILBOX_INLINE void tern_mailbox_warp_lines(tern_mailbox_warp *packet, uint32_t lanes,
-                                                 tern_mailbox_place place,
-                                                 tern_mailbox_lane_use *use, void *argument) {
+TERN_MAILBOX_INLINE void tern_internal_mailbox_warp_lines(tern_mailbox_warp *packet, uint32_t lanes,
+                                                          tern_mailbox_place place,
+                                                          tern_mailbox_lane_use *use,
+                                                          void *argument) {
     for (; lanes != 0; lanes &= lanes - 1) {
         place.lane = tern_mailbox_lowest(lanes);
         use(&packet->lane[place.lane], place, argument);
@@ -171,9 +174,9 @@ TERN_MAILBOX_INLINE void tern_mailbox_warp_lines(tern_mailbox_warp *packet, uint
 /* Not for applications: the leading thread's step before a packet, after which the slot is quiet.
  * It calls the hook now and then, so that the deadline also holds for a long call in which every
  * answer comes before the hook's turn. Returns 0, or the hook's value that ended the wait. */
-TERN_MAILBOX_INLINE int tern_mailbox_warp_pace(const tern_mailbox_client *client,
-                                               tern_mailbox_place place,
-                                               const tern_mailbox_wait *wait) {
+TERN_MAILBOX_INLINE int tern_internal_mailbox_warp_pace(const tern_mailbox_client *client,
+                                                        tern_mailbox_place place,
+                                                        const tern_mailbox_wait *wait) {
     int stop = 0;
     if (place.number > 0 && place.number % TERN_MAILBOX_SPINS == 0 && wait != NULL &&
         wait->idle != NULL)
@@ -183,25 +186,26 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_pace(const tern_mailbox_client *client
 
 /* Not for applications: fills a packet for these lanes of the party and posts it. Returns 0, or the
  * hook's value that ended the wait for a slot that still has an earlier call on it. */
-TERN_MAILBOX_INLINE int tern_mailbox_warp_post(const tern_mailbox_client *client,
-                                               tern_mailbox_place place, tern_mailbox_party party,
-                                               uint32_t asked, int single,
-                                               tern_mailbox_lane_use *fill, void *argument,
-                                               const tern_mailbox_wait *wait) {
+TERN_MAILBOX_INLINE int tern_internal_mailbox_warp_post(const tern_mailbox_client *client,
+                                                        tern_mailbox_place place,
+                                                        tern_mailbox_party party, uint32_t asked,
+                                                        int single, tern_mailbox_lane_use *fill,
+                                                        void *argument,
+                                                        const tern_mailbox_wait *wait) {
     tern_mailbox_warp *packet = (tern_mailbox_warp *)tern_mailbox_packet(&client->box, place.slot);
     int stop = 0, leads = tern_mailbox_party_leads(party);
     if (leads)
-        stop = tern_mailbox_warp_pace(client, place, wait);
-    stop = tern_mailbox_party_share(party, stop);
+        stop = tern_internal_mailbox_warp_pace(client, place, wait);
+    stop = tern_internal_mailbox_party_share(party, stop);
     if (stop != 0)
         return stop;
-    tern_mailbox_warp_lines(packet, asked & party.own, place, fill, argument);
+    tern_internal_mailbox_warp_lines(packet, asked & party.own, place, fill, argument);
     if (leads) {
         packet->asked = asked;
         packet->number = place.number;
         packet->single = (uint32_t)single;
     }
-    tern_mailbox_party_sync(party);
+    tern_internal_mailbox_party_sync(party);
     if (leads)
         (void)tern_mailbox_post(client, place.slot);
     return 0;
@@ -231,17 +235,18 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_call_on(const tern_mailbox_client *cli
     tern_mailbox_place place = {slot, 0, 0};
     int leads = tern_mailbox_party_leads(party);
     for (uint32_t asked = party.lanes; asked != 0; place.number++) {
-        int stop = tern_mailbox_warp_post(client, place, party, asked, 0, fill, argument, wait);
+        int stop =
+            tern_internal_mailbox_warp_post(client, place, party, asked, 0, fill, argument, wait);
         if (stop == 0 && leads)
             stop = tern_mailbox_await(&client->box, slot, TERN_MAILBOX_ANSWERED, wait);
-        stop = tern_mailbox_party_share(party, stop);
+        stop = tern_internal_mailbox_party_share(party, stop);
         if (stop != 0)
             return stop;
         uint32_t open = packet->open & asked;
         int lost = packet->outcome != TERN_MAILBOX_OK;
         if (use != NULL && !lost)
-            tern_mailbox_warp_lines(packet, asked & party.own, place, use, argument);
-        tern_mailbox_party_sync(party);
+            tern_internal_mailbox_warp_lines(packet, asked & party.own, place, use, argument);
+        tern_internal_mailbox_party_sync(party);
         if (leads)
             (void)tern_mailbox_finish(client, slot);
         if (lost)
@@ -253,15 +258,16 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_call_on(const tern_mailbox_client *cli
 
 /* Not for applications: takes a slot for the party. Returns 0, or the hook's value that ended the
  * wait. */
-TERN_MAILBOX_INLINE int tern_mailbox_warp_take(tern_mailbox_client *client,
-                                               tern_mailbox_party party,
-                                               const tern_mailbox_wait *wait, uint32_t *slot) {
+TERN_MAILBOX_INLINE int tern_internal_mailbox_warp_take(tern_mailbox_client *client,
+                                                        tern_mailbox_party party,
+                                                        const tern_mailbox_wait *wait,
+                                                        uint32_t *slot) {
     int stop = 0;
     *slot = 0;
     if (tern_mailbox_party_leads(party))
         stop = tern_mailbox_take_wait(client, wait, slot);
-    stop = tern_mailbox_party_share(party, stop);
-    *slot = (uint32_t)tern_mailbox_party_share(party, (int)*slot);
+    stop = tern_internal_mailbox_party_share(party, stop);
+    *slot = (uint32_t)tern_internal_mailbox_party_share(party, (int)*slot);
     return stop;
 }
 
@@ -275,7 +281,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_call(tern_mailbox_client *client,
     uint32_t slot;
     if (party.lanes == 0)
         return 0;
-    int stop = tern_mailbox_warp_take(client, party, wait, &slot);
+    int stop = tern_internal_mailbox_warp_take(client, party, wait, &slot);
     if (stop != 0)
         return stop;
     stop = tern_mailbox_warp_call_on(client, slot, party, fill, use, argument, wait);
@@ -295,10 +301,11 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_send(tern_mailbox_client *client,
     tern_mailbox_place place = {0, 0, 0};
     if (party.lanes == 0)
         return 0;
-    int stop = tern_mailbox_warp_take(client, party, wait, &place.slot);
+    int stop = tern_internal_mailbox_warp_take(client, party, wait, &place.slot);
     if (stop != 0)
         return stop;
-    stop = tern_mailbox_warp_post(client, place, party, party.lanes, 1, fill, argument, wait);
+    stop =
+        tern_internal_mailbox_warp_post(client, place, party, party.lanes, 1, fill, argument, wait);
     if (tern_mailbox_party_leads(party))
         tern_mailbox_client_give(client, place.slot);
     return stop;
@@ -308,8 +315,8 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_send(tern_mailbox_client *client,
 
 /* Not for applications: returns whether this server has worked on all earlier packets of the
  * call. */
-TERN_MAILBOX_INLINE int tern_mailbox_warp_follows(const tern_mailbox_crew *crew,
-                                                  tern_mailbox_place place) {
+TERN_MAILBOX_INLINE int tern_internal_mailbox_warp_follows(const tern_mailbox_crew *crew,
+                                                           tern_mailbox_place place) {
     return place.number == 0 || crew->worked == NULL || crew->worked[place.slot] == place.number;
 }
 
@@ -321,13 +328,13 @@ TERN_MAILBOX_INLINE uint32_t tern_mailbox_warp_work_on(tern_mailbox_warp *packet
                                                        const tern_mailbox_crew *crew) {
     tern_mailbox_place place = {slot, 0, packet->number};
     uint32_t left = packet->asked & party.lanes & party.own, open = 0;
-    int follows = tern_mailbox_warp_follows(crew, place), single = packet->single != 0;
+    int follows = tern_internal_mailbox_warp_follows(crew, place), single = packet->single != 0;
     for (left = follows ? left : 0; left != 0; left &= left - 1) {
         place.lane = tern_mailbox_lowest(left);
         if (crew->work(&packet->lane[place.lane], place, crew->argument))
             open |= (uint32_t)1 << place.lane;
     }
-    open = tern_mailbox_party_gather(party, open);
+    open = tern_internal_mailbox_party_gather(party, open);
     if (single)
         open = 0;
     if (tern_mailbox_party_leads(party)) {
@@ -371,7 +378,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_warp_serve_on(const tern_mailbox_server *se
                                                    const tern_mailbox_crew *crew) {
     int leads = tern_mailbox_party_leads(party);
     int state = leads ? (int)tern_mailbox_look(&server->box, slot) : 0;
-    state = tern_mailbox_party_share(party, state);
+    state = tern_internal_mailbox_party_share(party, state);
     if (state == TERN_MAILBOX_POSTED) {
         (void)tern_mailbox_warp_work_on(
             (tern_mailbox_warp *)tern_mailbox_packet(&server->box, slot), slot, party, crew);

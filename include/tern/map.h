@@ -454,15 +454,15 @@ typedef struct tern_map_modifier {
 /* At file scope: registers a tern_map_modify_function under its own name, and declares
  * name_modifier.
  */
-#define TERN_MAP_MODIFIER(name) TERN_MAP_MODIFIER_REGISTER(name, 0)
+#define TERN_MAP_MODIFIER(name) TERN_INTERNAL_MAP_MODIFIER(name, 0)
 
 /* The same for a function that any threads may run at the same time. */
-#define TERN_MAP_MODIFIER_ANY_THREAD(name) TERN_MAP_MODIFIER_REGISTER(name, 1)
+#define TERN_MAP_MODIFIER_ANY_THREAD(name) TERN_INTERNAL_MAP_MODIFIER(name, 1)
 
 /* Not for applications: what both do. */
-#define TERN_MAP_MODIFIER_REGISTER(name, any_thread)                                               \
+#define TERN_INTERNAL_MAP_MODIFIER(name, any_thread)                                               \
     static tern_status name##_by_call(tern_call_info *call, const void *message, size_t bytes) {   \
-        return tern_map_run_modifier(call, message, bytes, name);                                  \
+        return tern_internal_map_run_modifier(call, message, bytes, name);                         \
     }                                                                                              \
     TERN_FUNCTION(name##_by_call)                                                                  \
     static const tern_map_modifier name##_modifier = {name, &name##_by_call_function, any_thread};
@@ -488,9 +488,8 @@ TERN_NODISCARD TERN_API tern_status tern_map_modify(
     tern_flags flags, void *result, size_t capacity, size_t *result_bytes, int *existed);
 
 /* Not for applications: what TERN_MAP_MODIFIER registers. */
-TERN_NODISCARD TERN_API tern_status tern_map_run_modifier(tern_call_info *call, const void *message,
-                                                          size_t bytes,
-                                                          tern_map_modify_function function);
+TERN_NODISCARD TERN_API tern_status tern_internal_map_run_modifier(
+    tern_call_info *call, const void *message, size_t bytes, tern_map_modify_function function);
 
 /** Starts tern_map_find. The key is copied.
  *

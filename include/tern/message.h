@@ -55,19 +55,19 @@ extern "C" {
 #define TERN_NO_WORKER UINT32_MAX
 
 /* Not for applications: what tern_by_message adds to an index. */
-#define TERN_BY_MESSAGE_MARK ((uint32_t)1 << 31)
+#define TERN_INTERNAL_BY_MESSAGE ((uint32_t)1 << 31)
 
 /* The target for calls by message; any worker of any rank, as tern_context_service names the
  * process. Only for functions that make calls. A broadcast has an option instead. */
 TERN_INLINE tern_worker_id tern_by_message(tern_worker_id target) {
-    target.index |= TERN_BY_MESSAGE_MARK;
+    target.index |= TERN_INTERNAL_BY_MESSAGE;
     return target;
 }
 
 /* The same target for calls over rings. */
 TERN_INLINE tern_worker_id tern_by_ring(tern_worker_id target) {
     if (target.index != TERN_NO_WORKER)
-        target.index &= ~TERN_BY_MESSAGE_MARK;
+        target.index &= ~TERN_INTERNAL_BY_MESSAGE;
     return target;
 }
 

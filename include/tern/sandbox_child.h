@@ -52,7 +52,8 @@ int tern_sandbox_main(tern_sandbox_box *box);
 
 /* ---- The two system calls that are left ---- */
 
-/* Not for applications: a system call. */
+/* Makes a system call with one argument, and returns what the kernel returns. All but sched_yield
+ * and exit_group end the program. */
 TERN_MAILBOX_INLINE long tern_sandbox_system(long number, long argument) {
 #if defined(__x86_64__)
     long result;
@@ -110,7 +111,7 @@ typedef struct tern_sandbox_message {
 } tern_sandbox_message;
 
 /* Not for applications: fills the packet of a call. */
-TERN_MAILBOX_INLINE void tern_sandbox_fill(void *packet, uint32_t slot, void *argument) {
+TERN_MAILBOX_INLINE void tern_internal_sandbox_fill(void *packet, uint32_t slot, void *argument) {
     const tern_sandbox_message *m = (const tern_sandbox_message *)argument;
     tern_sandbox_head head = {m->operation,
                               m->bytes,
@@ -124,7 +125,7 @@ TERN_MAILBOX_INLINE void tern_sandbox_fill(void *packet, uint32_t slot, void *ar
 }
 
 /* Not for applications: takes the result from the packet of an answer. */
-TERN_MAILBOX_INLINE void tern_sandbox_use(void *packet, uint32_t slot, void *argument) {
+TERN_MAILBOX_INLINE void tern_internal_sandbox_use(void *packet, uint32_t slot, void *argument) {
     tern_sandbox_message *m = (tern_sandbox_message *)argument;
     tern_sandbox_head head;
     (void)slot;
@@ -142,11 +143,12 @@ TERN_MAILBOX_INLINE int64_t tern_sandbox_call(tern_sandbox_box *box,
     tern_mailbox_wait wait = {tern_sandbox_yield, 0};
     if (message->bytes > TERN_SANDBOX_DATA)
         return message->result = -22;
-    (void)tern_mailbox_call(&box->client, tern_sandbox_fill, tern_sandbox_use, message, &wait);
+    (void)tern_mailbox_call(&box->client, tern_internal_sandbox_fill, tern_internal_sandbox_use,
+                            message, &wait);
     return message->result;
 }
 
-/* Not for applications: the bytes of a text. */
+/* Returns the number of bytes of a text, as strlen does. */
 TERN_MAILBOX_INLINE size_t tern_sandbox_length(const char *text) {
     size_t length = 0;
     while (text[length] != 0)

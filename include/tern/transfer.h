@@ -47,8 +47,8 @@ extern "C" {
 
 /* Not for applications: the address if load/store reaches [p, p + bytes) and p's rank is below
  * ranks, else NULL. */
-TERN_INLINE char *tern_address_below(const tern_worker_view *view, uint32_t ranks, tern_ptr p,
-                                     uint64_t bytes) {
+TERN_INLINE char *tern_internal_address_below(const tern_worker_view *view, uint32_t ranks,
+                                              tern_ptr p, uint64_t bytes) {
     if (__builtin_expect(p.rank >= ranks || p.segment != 0, 0))
         return NULL;
     const tern_reach *reach = &view->reach[p.rank];
@@ -59,24 +59,26 @@ TERN_INLINE char *tern_address_below(const tern_worker_view *view, uint32_t rank
 }
 
 /* Not for applications: the address if load/store reaches [p, p + bytes), else NULL. */
-TERN_INLINE char *tern_reach_address(const tern_worker *worker, tern_ptr p, uint64_t bytes) {
+TERN_INLINE char *tern_internal_reach_address(const tern_worker *worker, tern_ptr p,
+                                              uint64_t bytes) {
     const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
-    return tern_address_below(view, view->ranks, p, bytes);
+    return tern_internal_address_below(view, view->ranks, p, bytes);
 }
 
 /* Not for applications: the same for the inlined operations; NULL also where the library is to make
  * all transfers, so that it can count them. */
-TERN_INLINE char *tern_inlined_address(const tern_worker *worker, tern_ptr p, uint64_t bytes) {
+TERN_INLINE char *tern_internal_inlined_address(const tern_worker *worker, tern_ptr p,
+                                                uint64_t bytes) {
     const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
-    return tern_address_below(view, view->inlined, p, bytes);
+    return tern_internal_address_below(view, view->inlined, p, bytes);
 }
 
 /* Not for applications: where the inlined operations go when load/store does not do. */
-TERN_NODISCARD TERN_API tern_status tern_put_far(tern_worker *worker, tern_ptr to, const void *from,
-                                                 size_t bytes);
-TERN_NODISCARD TERN_API tern_status tern_get_far(tern_worker *worker, void *to, tern_ptr from,
-                                                 size_t bytes);
-TERN_API void tern_copy(void *to, const void *from, size_t bytes);
+TERN_NODISCARD TERN_API tern_status tern_internal_put_far(tern_worker *worker, tern_ptr to,
+                                                          const void *from, size_t bytes);
+TERN_NODISCARD TERN_API tern_status tern_internal_get_far(tern_worker *worker, void *to,
+                                                          tern_ptr from, size_t bytes);
+TERN_API void tern_internal_copy(void *to, const void *from, size_t bytes);
 
 /* Copies bytes from local memory to a global place. On return the source may be reused.
  * TERN_ERR_RANGE, TERN_ERR_PEER, TERN_ERR_MPI. In a handler, of registered memory (tern/
@@ -85,16 +87,16 @@ TERN_API void tern_copy(void *to, const void *from, size_t bytes);
  * and all TERN_CALL_REQUESTS of this worker are in use. */
 TERN_NODISCARD TERN_INLINE tern_status tern_put(tern_worker *worker, tern_ptr to, const void *from,
                                                 size_t bytes) {
-    char *address = tern_inlined_address(worker, to, bytes);
+    char *address = tern_internal_inlined_address(worker, to, bytes);
     if (__builtin_expect(address == NULL, 0))
-        return tern_put_far(worker, to, from, bytes);
+        return tern_internal_put_far(worker, to, from, bytes);
     if (__builtin_constant_p(bytes) && bytes == 8 && ((uintptr_t)address & 7) == 0) {
         uint64_t word;
         memcpy(&word, from, 8);
         /* R10 */
         __atomic_store_n((uint64_t *)(void *)address, word, __ATOMIC_RELAXED);
     } else {
-        tern_copy(address, from, bytes);
+        tern_internal_copy(address, from, bytes);
     }
     return TERN_OK;
 }
@@ -102,15 +104,15 @@ TERN_NODISCARD TERN_INLINE tern_status tern_put(tern_worker *worker, tern_ptr to
 /* Copies bytes from a global place to local memory; blocks until they are there. Errors as put. */
 TERN_NODISCARD TERN_INLINE tern_status tern_get(tern_worker *worker, void *to, tern_ptr from,
                                                 size_t bytes) {
-    const char *address = tern_inlined_address(worker, from, bytes);
+    const char *address = tern_internal_inlined_address(worker, from, bytes);
     if (__builtin_expect(address == NULL, 0))
-        return tern_get_far(worker, to, from, bytes);
+        return tern_internal_get_far(worker, to, from, bytes);
     if (__builtin_constant_p(bytes) && bytes == 8 && ((uintptr_t)address & 7) == 0) {
         /* R10 */
         uint64_t word = __atomic_load_n((const uint64_t *)(const void *)address, __ATOMIC_RELAXED);
         memcpy(to, &word, 8);
     } else {
-        tern_copy(to, address, bytes);
+        tern_internal_copy(to, address, bytes);
     }
     return TERN_OK;
 }
@@ -126,7 +128,7 @@ TERN_NODISCARD TERN_API tern_status tern_get_start(tern_worker *worker, void *to
                                                    size_t bytes, tern_request *request);
 
 /* Not for applications. */
-TERN_NODISCARD TERN_API tern_status tern_flush_far(tern_worker *worker, uint32_t rank);
+TERN_NODISCARD TERN_API tern_status tern_internal_flush_far(tern_worker *worker, uint32_t rank);
 
 /* Waits, with progress, until everything that this worker has queued for rank has left: calls,
  * notified puts and gets, and what rendezvous tell; what tern_call_policy and tern_call_cork hold
@@ -140,7 +142,7 @@ TERN_NODISCARD TERN_INLINE tern_status tern_flush(tern_worker *worker, uint32_t 
     const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
     if (__builtin_expect(rank >= view->inlined || view->reach[rank].bytes == 0 || view->unsent != 0,
                          0))
-        return tern_flush_far(worker, rank);
+        return tern_internal_flush_far(worker, rank);
     /* R3: tern_flush */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return TERN_OK;
@@ -184,10 +186,10 @@ typedef enum tern_atomic_op {
 } tern_atomic_op;
 
 /* Not for applications: any atomic, of width 4 or 8; operand is what to add, store, ... */
-TERN_NODISCARD TERN_API tern_status tern_atomic_far(tern_worker *worker, tern_ptr p,
-                                                    tern_atomic_op op, unsigned width,
-                                                    uint64_t operand, uint64_t expected,
-                                                    uint64_t *old);
+TERN_NODISCARD TERN_API tern_status tern_internal_atomic_far(tern_worker *worker, tern_ptr p,
+                                                             tern_atomic_op op, unsigned width,
+                                                             uint64_t operand, uint64_t expected,
+                                                             uint64_t *old);
 
 /* Starts an atomic on a word of 8 bytes and returns (tern/request.h). operand is what to add, store
  * or, for TERN_ATOMIC_CAS, put in the place of expected. [out] old: the word before; must not be
@@ -201,32 +203,36 @@ TERN_NODISCARD TERN_API tern_status tern_atomic_start(tern_worker *worker, tern_
 
 /* Not for applications: address, which is the word's or NULL, if the processor's atomics serve it.
  */
-TERN_INLINE void *tern_direct_word(const tern_worker *worker, tern_ptr p, unsigned width,
-                                   char *address) {
+TERN_INLINE void *tern_internal_direct_word(const tern_worker *worker, tern_ptr p, unsigned width,
+                                            char *address) {
     const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
     int direct = p.domain < 32 && ((view->direct_domains >> p.domain) & 1) != 0;
     return direct && ((uintptr_t)address & (width - 1)) == 0 ? address : NULL;
 }
 
 /* Not for applications: the word's address if the processor's atomics serve it. */
-TERN_INLINE void *tern_atomic_address(const tern_worker *worker, tern_ptr p, unsigned width) {
-    return tern_direct_word(worker, p, width, tern_reach_address(worker, p, width));
+TERN_INLINE void *tern_internal_atomic_address(const tern_worker *worker, tern_ptr p,
+                                               unsigned width) {
+    return tern_internal_direct_word(worker, p, width,
+                                     tern_internal_reach_address(worker, p, width));
 }
 
 /* Not for applications: the same for the inlined atomics. */
-TERN_INLINE void *tern_inlined_word(const tern_worker *worker, tern_ptr p, unsigned width) {
-    return tern_direct_word(worker, p, width, tern_inlined_address(worker, p, width));
+TERN_INLINE void *tern_internal_inlined_word(const tern_worker *worker, tern_ptr p,
+                                             unsigned width) {
+    return tern_internal_direct_word(worker, p, width,
+                                     tern_internal_inlined_address(worker, p, width));
 }
 
 /* Not for applications: an atomic with an operand. */
 #define TERN_ATOMIC_FETCH(name, op, builtin, type, suffix)                                         \
     TERN_NODISCARD TERN_INLINE tern_status tern_atomic_##name##suffix(                             \
         tern_worker *worker, tern_ptr p, type operand, type *old) {                                \
-        type *word = (type *)tern_inlined_word(worker, p, sizeof(type));                           \
+        type *word = (type *)tern_internal_inlined_word(worker, p, sizeof(type));                  \
         if (__builtin_expect(word == NULL, 0)) {                                                   \
             uint64_t before = 0;                                                                   \
             tern_status status =                                                                   \
-                tern_atomic_far(worker, p, op, sizeof(type), operand, 0, &before);                 \
+                tern_internal_atomic_far(worker, p, op, sizeof(type), operand, 0, &before);        \
             if (status == TERN_OK && old != NULL)                                                  \
                 *old = (type)before;                                                               \
             return status;                                                                         \
@@ -247,11 +253,11 @@ TERN_INLINE void *tern_inlined_word(const tern_worker *worker, tern_ptr p, unsig
     /* Stores desired if the word holds expected; old tells (old == expected: it was stored). */   \
     TERN_NODISCARD TERN_INLINE tern_status tern_atomic_cas##suffix(                                \
         tern_worker *worker, tern_ptr p, type expected, type desired, type *old) {                 \
-        type *word = (type *)tern_inlined_word(worker, p, sizeof(type));                           \
+        type *word = (type *)tern_internal_inlined_word(worker, p, sizeof(type));                  \
         if (__builtin_expect(word == NULL, 0)) {                                                   \
             uint64_t before = 0;                                                                   \
-            tern_status status = tern_atomic_far(worker, p, TERN_ATOMIC_CAS, sizeof(type),         \
-                                                 desired, expected, &before);                      \
+            tern_status status = tern_internal_atomic_far(                                         \
+                worker, p, TERN_ATOMIC_CAS, sizeof(type), desired, expected, &before);             \
             if (status == TERN_OK && old != NULL)                                                  \
                 *old = (type)before;                                                               \
             return status;                                                                         \
@@ -265,11 +271,11 @@ TERN_INLINE void *tern_inlined_word(const tern_worker *worker, tern_ptr p, unsig
     }                                                                                              \
     TERN_NODISCARD TERN_INLINE tern_status tern_atomic_load##suffix(tern_worker *worker,           \
                                                                     tern_ptr p, type *value) {     \
-        type *word = (type *)tern_inlined_word(worker, p, sizeof(type));                           \
+        type *word = (type *)tern_internal_inlined_word(worker, p, sizeof(type));                  \
         if (__builtin_expect(word == NULL, 0)) {                                                   \
             uint64_t now = 0;                                                                      \
             tern_status status =                                                                   \
-                tern_atomic_far(worker, p, TERN_ATOMIC_LOAD, sizeof(type), 0, 0, &now);            \
+                tern_internal_atomic_far(worker, p, TERN_ATOMIC_LOAD, sizeof(type), 0, 0, &now);   \
             if (status == TERN_OK)                                                                 \
                 *value = (type)now;                                                                \
             return status;                                                                         \
@@ -280,9 +286,10 @@ TERN_INLINE void *tern_inlined_word(const tern_worker *worker, tern_ptr p, unsig
     }                                                                                              \
     TERN_NODISCARD TERN_INLINE tern_status tern_atomic_store##suffix(tern_worker *worker,          \
                                                                      tern_ptr p, type value) {     \
-        type *word = (type *)tern_inlined_word(worker, p, sizeof(type));                           \
+        type *word = (type *)tern_internal_inlined_word(worker, p, sizeof(type));                  \
         if (__builtin_expect(word == NULL, 0))                                                     \
-            return tern_atomic_far(worker, p, TERN_ATOMIC_STORE, sizeof(type), value, 0, NULL);    \
+            return tern_internal_atomic_far(worker, p, TERN_ATOMIC_STORE, sizeof(type), value, 0,  \
+                                            NULL);                                                 \
         /* R7 */                                                                                   \
         __atomic_store_n(word, value, __ATOMIC_SEQ_CST);                                           \
         return TERN_OK;                                                                            \

@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-/* Not for applications: the members. */
+/* A vector. Its members are tern's own. */
 typedef struct tern_vector {
     tern_buffer *buffer; /* NULL: no memory yet */
     struct tern_worker *worker;

@@ -11,12 +11,12 @@
 #define TERN_VERSION_PATCH 0
 
 /* Not for applications: a number as text. */
-#define TERN_VERSION_TEXT_(n) #n
-#define TERN_VERSION_TEXT(n) TERN_VERSION_TEXT_(n)
+#define TERN_INTERNAL_TEXT_(n) #n
+#define TERN_INTERNAL_TEXT(n) TERN_INTERNAL_TEXT_(n)
 
 /* The version as text, with dots between the parts. */
 #define TERN_VERSION_STRING                                                                        \
-    TERN_VERSION_TEXT(TERN_VERSION_MAJOR)                                                          \
-    "." TERN_VERSION_TEXT(TERN_VERSION_MINOR) "." TERN_VERSION_TEXT(TERN_VERSION_PATCH)
+    TERN_INTERNAL_TEXT(TERN_VERSION_MAJOR)                                                         \
+    "." TERN_INTERNAL_TEXT(TERN_VERSION_MINOR) "." TERN_INTERNAL_TEXT(TERN_VERSION_PATCH)
 
 #endif

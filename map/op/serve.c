@@ -123,8 +123,8 @@ static tern_status serve_read_alone(const tern_call_info *call, const tern_piece
                      head->kind, m->op.kind);
 }
 
-tern_status tern_map_run_modifier(tern_call_info *call, const void *message, size_t bytes,
-                                  tern_map_modify_function function) {
+tern_status tern_internal_map_run_modifier(tern_call_info *call, const void *message, size_t bytes,
+                                           tern_map_modify_function function) {
     tern_piece_head head;
     tern_map_items items;
     tern_map_op m;

@@ -187,8 +187,8 @@ library.tern_map_owner.restype = c_uint32
 # What a handler calls; the handler returns the status.
 library.tern_call_fail.argtypes = [POINTER(CallInfo), c_int, c_char_p, c_char_p]
 # These return a status to C.
-library.tern_hashtable_run_modifier.argtypes = [POINTER(CallInfo), c_void_p, c_size_t, MODIFY]
-library.tern_map_run_modifier.argtypes = [POINTER(CallInfo), c_void_p, c_size_t, MAP_MODIFY]
+library.tern_internal_hashtable_run_modifier.argtypes = [POINTER(CallInfo), c_void_p, c_size_t, MODIFY]
+library.tern_internal_map_run_modifier.argtypes = [POINTER(CallInfo), c_void_p, c_size_t, MAP_MODIFY]
 # That of malloc, for what tern gives away.
 free = ctypes.CDLL(None).free
 free.argtypes, free.restype = [c_void_p], None

@@ -42,9 +42,9 @@ class modifier:
         self._function = function
         name = f"{function.__module__}.{function.__qualname__}"
         self._of_tables = self._register(Modifier, MODIFY(self._change_table), f"{name} of tables",
-                                         library.tern_hashtable_run_modifier)
+                                         library.tern_internal_hashtable_run_modifier)
         self._of_maps = self._register(MapModifier, MAP_MODIFY(self._change_map), f"{name} of maps",
-                                       library.tern_map_run_modifier)
+                                       library.tern_internal_map_run_modifier)
         _made.append(self)
 
     def __call__(self, value, *arguments):

@@ -100,9 +100,9 @@ bool tern_cma_allowed(tern_worker *worker, uint32_t rank) {
 
 static void plain_copy(char *region, char *local, uint64_t bytes, tern_direction direction) {
     if (direction == TERN_PUT_INTO)
-        tern_copy(region, local, bytes);
+        tern_internal_copy(region, local, bytes);
     else
-        tern_copy(local, region, bytes);
+        tern_internal_copy(local, region, bytes);
 }
 
 tern_status tern_cma_copy_now(tern_worker *worker, uint32_t rank, uint64_t place, char *local,

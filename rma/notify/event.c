@@ -61,7 +61,7 @@ static inline void copy_small(void *to, const void *from, size_t bytes) {
         /* R10 */
         __atomic_store_n((uint64_t *)to, *(const uint64_t *)from, __ATOMIC_RELAXED);
     else
-        tern_copy(to, from, bytes);
+        tern_internal_copy(to, from, bytes);
 }
 
 /* TERN_ERR_RANGE: the region has ended since the put was asked for. */

@@ -242,9 +242,9 @@ static bool move_and_tell(tern_worker *worker, const notify_question *q) {
     if (record == NULL)
         return false;
     if (q->is_get)
-        tern_copy((char *)(uintptr_t)q->memory, reach->base + place, q->bytes);
+        tern_internal_copy((char *)(uintptr_t)q->memory, reach->base + place, q->bytes);
     else
-        tern_copy(reach->base + place, q->memory, q->bytes);
+        tern_internal_copy(reach->base + place, q->memory, q->bytes);
     memcpy(record + 8, &q->bytes, 8);
     copy_words(record + 16, q->cid, q->cid_bytes);
     uint64_t header = tern_notice_header(q->is_get ? TERN_NOTICE_GET : TERN_NOTICE_PUT,

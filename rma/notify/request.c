@@ -54,7 +54,7 @@ tern_status tern_operation_move_near(tern_worker *worker, const tern_operation *
         return tern_cma_copy_now(worker, rank, o->place, o->memory, o->bytes,
                                  get ? TERN_GET_FROM : TERN_PUT_INTO);
     char *there = tern_rma_of(worker->context)->reach[rank].base + o->place;
-    tern_copy(get ? o->memory : there, get ? there : o->memory, o->bytes);
+    tern_internal_copy(get ? o->memory : there, get ? there : o->memory, o->bytes);
     return TERN_OK;
 }
 

@@ -77,7 +77,7 @@ static bool inbox_push(tern_worker *to, const tern_inbox_message *entry, const v
         return false;
     *copy = *entry;
     if (entry->bytes > 0)
-        tern_copy(copy->payload, payload, entry->bytes);
+        tern_internal_copy(copy->payload, payload, entry->bytes);
     /* R8: sort_arrived */
     copy->next = atomic_load_explicit(&inbox->arrived, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&inbox->arrived, &copy->next, copy,

@@ -266,7 +266,7 @@ void tern_message_answer(tern_worker *worker, uint32_t rank, uint32_t tag, const
     slot->rank = rank;
     const void *from = data;
     if (bytes <= ROOM || !in_segment) {
-        tern_copy(slot->buffer, data, bytes);
+        tern_internal_copy(slot->buffer, data, bytes);
         from = slot->buffer;
     }
     int code =

@@ -58,7 +58,7 @@ static bool serve_put(tern_context *context, uint32_t source, const tern_message
     target to;
     if (!serve_find_target(context, source, message->offset, bytes, &to))
         return false;
-    tern_copy(to.address, payload, bytes);
+    tern_internal_copy(to.address, payload, bytes);
     tern_region_release(&to.hold);
     return true;
 }

@@ -17,7 +17,7 @@ static tern_status shm_put(tern_worker *worker, uint32_t rank, uint64_t offset, 
     (void)transfer;
     if (tern_place_is_region(offset))
         return tern_cma_copy(worker, rank, offset, (char *)(uintptr_t)from, bytes, TERN_PUT_INTO);
-    tern_copy(shm_at(worker, rank, offset), from, bytes);
+    tern_internal_copy(shm_at(worker, rank, offset), from, bytes);
     return TERN_OK;
 }
 
@@ -26,7 +26,7 @@ static tern_status shm_get(tern_worker *worker, uint32_t rank, uint64_t offset, 
     (void)transfer;
     if (tern_place_is_region(offset))
         return tern_cma_copy(worker, rank, offset, to, bytes, TERN_GET_FROM);
-    tern_copy(to, shm_at(worker, rank, offset), bytes);
+    tern_internal_copy(to, shm_at(worker, rank, offset), bytes);
     return TERN_OK;
 }
 

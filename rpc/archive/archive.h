@@ -64,7 +64,7 @@ size_t tern_place_threshold(const struct tern_worker *worker);
 /* Room for size more bytes of the index, or the writer has failed. */
 tern_status tern_writer_reserve(tern_writer *writer, size_t size);
 
-/* As tern_reader_next; [out] chunk: where the content lies, or NULL: in the archive. */
+/* As tern_internal_reader_next; [out] chunk: where the content lies, or NULL: in the archive. */
 const void *tern_reader_take(tern_reader *reader, tern_item_type type, size_t element,
                              uint64_t wanted, size_t *count, const tern_chunk **chunk);
 

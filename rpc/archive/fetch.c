@@ -130,9 +130,9 @@ static tern_status fetch_start(tern_worker *worker, const tern_fetch *f, part *p
     if (tern_ptr_is_null(place))
         return tern_cma_read(worker, tern_rank_of(worker->context, f->origin), p->source.address,
                              to, bytes);
-    const char *near = tern_reach_address(worker, place, bytes);
+    const char *near = tern_internal_reach_address(worker, place, bytes);
     if (near != NULL) {
-        tern_copy(to, near, bytes);
+        tern_internal_copy(to, near, bytes);
         return TERN_OK;
     }
     tern_status status = tern_segment_check(worker->context, place, bytes, &offset);

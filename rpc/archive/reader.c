@@ -169,8 +169,8 @@ static const void *reader_seek(tern_reader *reader, tern_item_type type, size_t 
     return NULL;
 }
 
-const void *tern_reader_seek(tern_reader *reader, tern_item_type type, size_t element,
-                             uint64_t wanted, size_t *count) {
+const void *tern_internal_reader_seek(tern_reader *reader, tern_item_type type, size_t element,
+                                      uint64_t wanted, size_t *count) {
     const tern_chunk *chunk = NULL;
     return reader_seek(reader, type, element, wanted, count, &chunk);
 }
@@ -178,12 +178,12 @@ const void *tern_reader_seek(tern_reader *reader, tern_item_type type, size_t el
 const void *tern_reader_take(tern_reader *reader, tern_item_type type, size_t element,
                              uint64_t wanted, size_t *count, const tern_chunk **chunk) {
     const tern_chunk *before = reader->chunk;
-    const void *content = tern_reader_next(reader, type, element, wanted, count);
+    const void *content = tern_internal_reader_next(reader, type, element, wanted, count);
     *chunk = content != NULL && reader->chunk != before ? before : NULL;
     return content;
 }
 
-tern_status tern_reader_refuse_string(tern_reader *reader) {
+tern_status tern_internal_reader_refuse_string(tern_reader *reader) {
     place at = reader_find_place(reader);
     return tern_reader_fail(
         reader, tern_fail(TERN_ERR_MISMATCH,

@@ -69,7 +69,7 @@ static tern_status shipment_stage(tern_worker *worker, tern_shipment *s, const v
     }
     if (status != TERN_OK)
         return status;
-    tern_copy(tern_buffer_data(*copy), memory, bytes);
+    tern_internal_copy(tern_buffer_data(*copy), memory, bytes);
     worker->stats.bytes_staged += bytes;
     const tern_ptr place = tern_buffer_place(*copy);
     const uint64_t address = tern_ptr_is_null(place) ? (uintptr_t)tern_buffer_data(*copy) : 0;
@@ -82,7 +82,8 @@ static tern_status shipment_load(tern_worker *worker, tern_shipment *s, const te
     tern_ptr place = tern_place_of(worker, c->memory, c->bytes);
     bool placed = !tern_ptr_is_null(place), far = !tern_is_near(worker->context, s->rank);
     /* Registered memory is private to who reads it on the node. */
-    bool is_private = !placed || (!far && tern_reach_address(worker, place, c->bytes) == NULL);
+    bool is_private =
+        !placed || (!far && tern_internal_reach_address(worker, place, c->bytes) == NULL);
     if (is_private && !tern_cma_allowed(worker, s->rank))
         return shipment_stage(worker, s, c->memory, c->bytes);
     s->buffer[s->count] = tern_buffer_keep(c->buffer);

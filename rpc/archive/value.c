@@ -105,7 +105,7 @@ static void *value_make_room(tern_reader *reader, const tern_type *type, sink *t
 static tern_status read_plain(tern_reader *reader, const tern_type *type, sink *to, uint64_t runs) {
     size_t count = 0, element = element_of(type);
     const char *content =
-        tern_reader_next(reader, TERN_ITEM_BYTES, element, TERN_ITEM_COUNT_MAX, &count);
+        tern_internal_reader_next(reader, TERN_ITEM_BYTES, element, TERN_ITEM_COUNT_MAX, &count);
     if (content == NULL)
         return reader->status;
     if (count % (type->bytes / element) != 0)

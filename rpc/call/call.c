@@ -4,9 +4,9 @@
 #include "rpc/lent/lent.h"
 
 /*
- * Making calls. Over shm the short way, tern_call_now, does for most: a few checks, the pair's
- * ring, a copy of the arguments straight into the target's memory, two header words; no system
- * call, lock or allocation. Guarded by `tern-bench call`. What it cannot send comes here.
+ * Making calls. Over shm the short way, tern_internal_call_now, does for most: a few checks, the
+ * pair's ring, a copy of the arguments straight into the target's memory, two header words; no
+ * system call, lock or allocation. Guarded by `tern-bench call`. What it cannot send comes here.
  */
 
 static tern_status call_copying(tern_worker *worker, tern_worker_id target,
@@ -25,14 +25,15 @@ static tern_status call_copying(tern_worker *worker, tern_worker_id target,
 /* Sizes that are looked for the short way: what every ring takes in one record. */
 enum { SHORT_MAX = 1024 };
 
-tern_status tern_call_any(tern_worker *worker, tern_worker_id target, const tern_function *function,
-                          const void *arguments, size_t bytes) {
-    if (bytes <= SHORT_MAX && tern_call_now(worker, target, function, arguments, bytes))
+tern_status tern_internal_call_any(tern_worker *worker, tern_worker_id target,
+                                   const tern_function *function, const void *arguments,
+                                   size_t bytes) {
+    if (bytes <= SHORT_MAX && tern_internal_call_now(worker, target, function, arguments, bytes))
         return TERN_OK;
     return call_copying(worker, target, function, arguments, bytes, TERN_FULL_WAIT);
 }
 
-void tern_call_attend(tern_worker *worker, tern_worker_id target) {
+void tern_internal_call_attend(tern_worker *worker, tern_worker_id target) {
     uint32_t number = tern_worker_number(worker->context, target);
     tern_ring_attend(worker, tern_rma_worker_of(worker)->out[number]);
 }

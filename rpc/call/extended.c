@@ -106,7 +106,7 @@ static tern_status extended_borrow(tern_worker *worker, tern_call_task *t) {
     tern_status status = tern_loan_check(worker, loan, loan->counter.rank, &data);
     if (status != TERN_OK)
         return status;
-    t->rest = tern_reach_address(worker, data, loan->bytes);
+    t->rest = tern_internal_reach_address(worker, data, loan->bytes);
     t->stage = FETCH;
     if (t->rest != NULL)
         return TERN_OK;
@@ -139,7 +139,7 @@ static tern_status extended_make_room(tern_worker *worker, tern_call_task *t, ch
     if (!tern_ptr_is_null(e->place)) {
         tern_ptr place = e->place;
         place.rank = worker->context->rank;
-        *to = tern_reach_address(worker, place, e->buffer_bytes);
+        *to = tern_internal_reach_address(worker, place, e->buffer_bytes);
         return *to != NULL ? TERN_OK
                            : tern_fail(TERN_ERR_RANGE, "no segment has %llu bytes at offset %llu",
                                        (unsigned long long)e->buffer_bytes,
@@ -154,7 +154,7 @@ static tern_status extended_make_room(tern_worker *worker, tern_call_task *t, ch
  * it has a place. TERN_ERR_AGAIN: later. */
 static tern_status extended_fetch(tern_worker *worker, tern_call_task *t) {
     const tern_extension *e = &t->e;
-    char *to = NULL, *near = tern_reach_address(worker, e->from, e->buffer_bytes);
+    char *to = NULL, *near = tern_internal_reach_address(worker, e->from, e->buffer_bytes);
     uint64_t offset = 0;
     t->stage = LANDED;
     t->buffer = near;

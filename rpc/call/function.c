@@ -73,7 +73,7 @@ tern_status tern_function_register(tern_function *function) {
     return status;
 }
 
-void tern_function_declare(tern_function *function) {
+void tern_internal_function_declare(tern_function *function) {
     tern_status status = tern_function_register(function);
     pthread_mutex_lock(&registry.lock);
     if (registry.broken == TERN_OK && status != TERN_OK) {

@@ -29,7 +29,7 @@ static void settle_extended(tern_worker *worker, const tern_pending_call *call,
     memcpy(&e, call->payload, sizeof e);
     /* That of a broadcast from another node takes a notice, for which there may be no room. */
     if (!tern_ptr_is_null(e.counter) &&
-        (tern_reach_address(worker, e.counter, sizeof(uint64_t)) != NULL ||
+        (tern_internal_reach_address(worker, e.counter, sizeof(uint64_t)) != NULL ||
          tern_notices_have_room(worker)))
         tern_counter_lower(worker, e.counter, 1);
     if (e.lent != 0)

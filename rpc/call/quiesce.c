@@ -34,7 +34,7 @@ static void quiesce_count(const tern_context *context, uint64_t sums[SUMS]) {
             __atomic_load_n(&context->worker[i]->stats.calls_executed, __ATOMIC_ACQUIRE) +
             __atomic_load_n(&context->worker[i]->stats.notices_taken, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i <= context->workers; i++)
-        /* R1: tern_count, tern_call_now */
+        /* R1: tern_count, tern_internal_call_now */
         sums[SENT] += __atomic_load_n(&context->worker[i]->stats.calls_sent, __ATOMIC_ACQUIRE) +
                       __atomic_load_n(&context->worker[i]->stats.notices_sent, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i <= context->workers; i++)

@@ -70,7 +70,7 @@ void tern_remote_register(tern_function *function, const tern_remote_parameter *
     char *full = full_name(function->name, list);
     if (full != NULL)
         function->name = full;
-    tern_function_declare(function);
+    tern_internal_function_declare(function);
 }
 
 tern_status tern_remote_finish(tern_writer *writer, const tern_function *function,

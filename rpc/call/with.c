@@ -14,7 +14,7 @@ static bool is_got(const tern_call_options *o) {
 static char *place_at_home(const tern_worker *worker, const tern_call_options *o) {
     tern_ptr place = o->place;
     place.rank = worker->context->rank;
-    return tern_reach_address(worker, place, o->buffer_bytes);
+    return tern_internal_reach_address(worker, place, o->buffer_bytes);
 }
 
 static tern_status call_with_check(const tern_worker *worker, const tern_call_options *o,

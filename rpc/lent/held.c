@@ -18,7 +18,7 @@ struct tern_held {
 };
 
 static uint64_t *held_counter(const tern_worker *worker, const tern_held *held) {
-    return (uint64_t *)(void *)tern_reach_address(worker, held->counter, sizeof(uint64_t));
+    return (uint64_t *)(void *)tern_internal_reach_address(worker, held->counter, sizeof(uint64_t));
 }
 
 void tern_held_drop(tern_worker *worker, tern_held *held) {
@@ -151,7 +151,7 @@ tern_status tern_held_create(tern_worker *worker, size_t bytes, tern_held **held
 }
 
 char *tern_held_data(const tern_worker *worker, const tern_held *held) {
-    return tern_reach_address(worker, held->counter, FRONT + held->bytes) + FRONT;
+    return tern_internal_reach_address(worker, held->counter, FRONT + held->bytes) + FRONT;
 }
 
 size_t tern_held_bytes(const tern_held *held) { return held->bytes; }

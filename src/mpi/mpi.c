@@ -64,7 +64,7 @@ bool tern_mpi_locked(void) { return locked; }
 #ifdef OPEN_MPI
 #define BUILT_FOR_OPEN_MPI true
 #define BUILT_FOR                                                                                  \
-    "Open MPI " TERN_VERSION_TEXT(OMPI_MAJOR_VERSION) "." TERN_VERSION_TEXT(OMPI_MINOR_VERSION)
+    "Open MPI " TERN_INTERNAL_TEXT(OMPI_MAJOR_VERSION) "." TERN_INTERNAL_TEXT(OMPI_MINOR_VERSION)
 #else
 #define BUILT_FOR_OPEN_MPI false
 #define BUILT_FOR "MPICH " MPICH_VERSION

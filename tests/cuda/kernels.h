@@ -82,7 +82,7 @@ static __global__ void kernel_serves(kernel_plan plan) {
         /* Stop first, slots then: what was posted before it is served. */
         if (tern_mailbox_party_leads(party))
             stop = tern_mailbox_load32(plan.stop) != 0 || clock_ns() > end;
-        stop = tern_mailbox_party_share(party, stop);
+        stop = tern_internal_mailbox_party_share(party, stop);
         for (uint32_t slot = warp; slot < plan.slots; slot += warps)
             if (tern_mailbox_warp_serve_on(&server, slot, party, &crew))
                 end = clock_ns() + plan.patience;

@@ -273,7 +273,35 @@ TERN_API int tern_k(void);'
     expect_success "$here/reference.sh" "$root" "$work/man3"
     expect_success grep -q '^tern_put_notify .- ' "$work/man3/tern_put_notify.3"
     expect_success grep -qx '.so man3/TERN_PROBE_LOCAL.3' "$work/man3/TERN_PROBE_ANY.3"
-    [ ! -e "$work/man3/tern_put_far.3" ] || exit 1
+    [ ! -e "$work/man3/tern_internal_put_far.3" ] || exit 1
+    ;;
+internal)
+    hidden='/* Not for applications: what it calls. */'
+    # Without the prefix: a function, a macro, a type, an inline function. With it: what applications may call.
+    for text in 'TERN_API int tern_a(int);' '#define TERN_A(x) x' 'typedef struct tern_a {
+    int x;
+} tern_a;' 'TERN_INLINE int tern_a(int x) { return x; }'; do
+        sample include/tern/a.h "$hidden
+$text"
+        expect_failure "$here/internal.sh" "$work/tree"
+        sample include/tern/a.h "$hidden
+$(echo "$text" | sed 's/tern_a/tern_internal_a/g; s/TERN_A(/TERN_INTERNAL_A(/')"
+        expect_success "$here/internal.sh" "$work/tree"
+        sed -i 's/Not for applications: what/What/' "$work/tree/include/tern/a.h"
+        expect_failure "$here/internal.sh" "$work/tree"
+    done
+    # On a page, in an example, in a man page.
+    for path in README.md docs/a.md docs/howto/a.md examples/a.c man/man3/tern_internal_a.3; do
+        sample "$path" 'Call tern_internal_a.'
+        mkdir -p "$work/tree/include/tern" "$work/tree/man/man3"
+        echo 'TERN_API int tern_a(int);' >"$work/tree/include/tern/a.h"
+        expect_failure "$here/internal.sh" "$work/tree" "$work/tree/man/man3"
+    done
+    # Decisions and the table of atomic accesses are for those who work on tern.
+    sample docs/memory-order.md 'tern_internal_a'
+    mkdir -p "$work/tree/include/tern"
+    echo 'TERN_API int tern_a(int);' >"$work/tree/include/tern/a.h"
+    expect_success "$here/internal.sh" "$work/tree"
     ;;
 headers)
     # Needs a header that it does not include; is C but not C++; has no include guard.

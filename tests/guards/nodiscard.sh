@@ -9,8 +9,8 @@ awk '
     name = $0
     sub(/^ *(TERN_API|TERN_INLINE|static inline) tern_status */, "", name)
     sub(/\(.*/, "", name)
-    if (name ~ /^tern_(remote_)?(write|read)_/) next
-    if (name ~ /^tern_(writer|reader)_(open|reset|share|chunks|fail|refuse_string)$/) next
+    if (name ~ /^tern_(internal_|remote_)?(write|read)_/) next
+    if (name ~ /^tern_(internal_)?(writer|reader)_(open|reset|share|chunks|fail|refuse_string)$/) next
     printf "%s:%d: %s lacks TERN_NODISCARD\n", FILENAME, FNR, name
     wrong = 1
 }

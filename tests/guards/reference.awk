@@ -1,10 +1,11 @@
 # Prints each public name of the headers that it reads: macros, constants, types and functions, one a line.
+# With -v internal=1 it prints those that are not for applications in their place.
 # It knows them by the first characters of lines, and knows nothing of the comments, except that what follows
 # one with "Not for applications" up to a blank line is not public. Nor are names that end with an
 # underscore, guards of headers, and macros that the header undefines.
 
 function add(name) {
-    if (name != "" && name !~ /_$/ && !(name in seen)) {
+    if (name != "" && name !~ /_$/ && hidden == internal + 0 && !(name in seen)) {
         seen[name] = 1
         names[++count] = name
     }
@@ -35,7 +36,7 @@ body {
     next
 }
 /^ *# *undef / { undefined[$NF] = 1 }
-/^ *# *define TERN_/ && !hidden {
+/^ *# *define TERN_/ {
     text = $0
     sub(/^ *# *define /, "", text)
     sub(/[^A-Za-z0-9_].*/, "", text)
@@ -44,7 +45,7 @@ body {
 /^ *#/ || /\\$/ { continued = /\\$/; next }
 continued { continued = 0; next }
 /^(typedef )?enum/ && /\{/ { constants = !/\}/ }
-/^(typedef )?enum.*\{.*\}/ && !hidden {
+/^(typedef )?enum.*\{.*\}/ {
     text = $0
     while (match(text, /TERN_[A-Z0-9_]+/)) {
         add(substr(text, RSTART, RLENGTH))
@@ -57,13 +58,13 @@ continued { continued = 0; next }
     for (i = 1; i <= 8; i++) add("tern_atomic_" kind[i] part[3])
     next
 }
-constants && /^    TERN_/ && !hidden {
+constants && /^    TERN_/ {
     text = $1
     sub(/[^A-Za-z0-9_].*/, "", text)
     add(text)
 }
 /^}/ { constants = 0 }
-/^(typedef )?(struct|union|enum) tern_[a-z0-9_]+ \{/ && !hidden {
+/^(typedef )?(struct|union|enum) tern_[a-z0-9_]+ \{/ {
     text = $0
     sub(/ \{.*/, "", text)
     sub(/.* /, "", text)
@@ -81,10 +82,10 @@ statement != "" {
         if (text ~ /^typedef/ && text !~ /[({]/) {
             sub(/;.*/, "", text)
             sub(/.*[ *]/, "", text)
-            if (!hidden) add(text)
+            add(text)
         } else if (text !~ /^typedef (struct|enum|union).*\{$/) {
             sub(/^(TERN_[A-Z_]+ )+/, "", text)
-            if (!hidden) add(before_parenthesis(text))
+            add(before_parenthesis(text))
             if (text ~ /\{ *$/) body = 1
         }
     }

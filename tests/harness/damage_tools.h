@@ -58,7 +58,7 @@ static inline void end(fixture *f, tern_hashtable *table) {
 }
 
 static inline uint64_t *bucket_at(fixture *f, const tern_hashtable *table, uint64_t key) {
-    return (uint64_t *)(void *)tern_reach_address(f->worker, bucket_of(table, &key), 8);
+    return (uint64_t *)(void *)tern_internal_reach_address(f->worker, bucket_of(table, &key), 8);
 }
 
 static inline uint64_t word_at(const uint64_t *word) {

@@ -310,7 +310,7 @@ static void news_are_told_again(void) {
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == 1) {
         const tern_ptr place = tern_anchor_place(table, 0, offsetof(tern_anchor, news));
-        uint64_t *news = (uint64_t *)(void *)tern_reach_address(f.worker, place, 8);
+        uint64_t *news = (uint64_t *)(void *)tern_internal_reach_address(f.worker, place, 8);
         scribble(news + 1, 12345);
         EXPECT_OK(tern_growth_rest(f.worker, table, 0));
         CU_ASSERT_NOT_EQUAL(word_at(news + 1), 12345);

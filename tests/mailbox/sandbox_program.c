@@ -124,7 +124,7 @@ static int64_t change(tern_sandbox_box *box, uint32_t operation, uint64_t *count
     uint8_t *packet = tern_mailbox_packet(&box->client.box, slot);
     tern_sandbox_head *head = (tern_sandbox_head *)(void *)packet;
     m.data = data;
-    tern_sandbox_fill(packet, slot, &m);
+    tern_internal_sandbox_fill(packet, slot, &m);
     (void)tern_mailbox_post(&box->client, slot);
     while (tern_mailbox_look(&box->client.box, slot) == TERN_MAILBOX_POSTED) {
         (*(volatile uint64_t *)&head->arguments[0])++;

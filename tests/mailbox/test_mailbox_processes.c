@@ -135,7 +135,7 @@ static void short_waits(void) {
 /* A worker that has no descriptor left to check the others takes none of them for dead. */
 static void no_descriptors(void) {
     tern_mailbox_worker worker;
-    tern_mailbox_ticket dead;
+    tern_internal_mailbox_ticket dead;
     struct rlimit limit, low;
     if (!open_share(2, 64))
         return;
@@ -147,7 +147,7 @@ static void no_descriptors(void) {
         low = limit;
         low.rlim_cur = (rlim_t)free_one + (rlim_t)left;
         CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &low), 0);
-        CU_ASSERT_EQUAL(tern_mailbox_next_dead(play.share, 0, &dead), 0);
+        CU_ASSERT_EQUAL(tern_internal_mailbox_next_dead(play.share, 0, &dead), 0);
     }
     CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
     tern_mailbox_leave(&worker);
@@ -166,7 +166,7 @@ static void half_a_request(void) {
     EXPECT_OK(tern_mailbox_service_open(&service, play.share, ECHO_MAX, echo_handle, NULL));
     tern_mailbox_message m = {.request = play.request, .bytes = 1000, .piece = 64};
     uint32_t slot = tern_mailbox_take(&client.client);
-    tern_mailbox_message_fill(tern_mailbox_packet(&client.client.box, slot), slot, &m);
+    tern_internal_mailbox_message_fill(tern_mailbox_packet(&client.client.box, slot), slot, &m);
     CU_ASSERT(tern_mailbox_post(&client.client, slot));
     EXPECT_OK(tern_mailbox_attend(&server, &service, SECOND, NULL));
     CU_ASSERT(tern_mailbox_finish(&client.client, slot));
@@ -227,7 +227,7 @@ static void no_reply(void) {
     for (int kind = -5; kind <= 5; kind++) {
         tern_mailbox_head packet[4] = {{0, 0, 0, kind}};
         tern_mailbox_message m = {.piece = 64, .outcome = 77};
-        tern_mailbox_message_use(packet, 0, &m);
+        tern_internal_mailbox_message_use(packet, 0, &m);
         CU_ASSERT_EQUAL(m.outcome, kind == TERN_MAILBOX_OK || kind == TERN_MAILBOX_LOST
                                        ? kind
                                        : TERN_MAILBOX_REFUSED);
@@ -324,10 +324,11 @@ static void joining(void) {
     EXPECT_OK(tern_mailbox_create(&options, &play.share));
     EXPECT_OK(tern_mailbox_attach(tern_mailbox_fd(play.share), &other));
     int fd = tern_mailbox_fd(play.share), pipes[2] = {-1, -1};
-    EXPECT(TERN_ERR_MISMATCH, tern_mailbox_share_attach(fd, 99, tern_mailbox_bytes, &other));
+    EXPECT(TERN_ERR_MISMATCH,
+           tern_internal_mailbox_share_attach(fd, 99, tern_mailbox_bytes, &other));
     EXPECT_DETAIL("TERN_MAILBOX_LAYOUT");
     EXPECT(TERN_ERR_MISMATCH,
-           tern_mailbox_share_attach(fd, TERN_MAILBOX_LAYOUT, other_bytes, &other));
+           tern_internal_mailbox_share_attach(fd, TERN_MAILBOX_LAYOUT, other_bytes, &other));
     EXPECT_DETAIL("TERN_MAILBOX_STRIDE");
     CU_ASSERT_EQUAL(pipe(pipes), 0);
     EXPECT(TERN_ERR_ARGUMENT, tern_mailbox_attach(pipes[0], &other));

@@ -166,7 +166,7 @@ static void two_functions_of_one_name(void) {
     CU_ASSERT_EQUAL(plain.id, 0);
     tern_remote_register(&again, one_number);
     CU_ASSERT_EQUAL(again.id, 0);
-    tern_function_declare(&plain);
+    tern_internal_function_declare(&plain);
     refuse_context(TERN_ERR_EXISTS, "fixed(int32)", "fixed(uint64, uint16)");
 }
 

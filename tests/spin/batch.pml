@@ -1,5 +1,5 @@
 /*
- * The batched outbox of include/tern/mailbox_flags.h (layout TERN_MAILBOX_CAS; paper 002, 8.3) by
+ * The batched outbox of include/tern/detail/mailbox_flags.h (layout TERN_MAILBOX_CAS; paper 002, 8.3) by
  * itself: clients that change their own bits of one word through a staged one, as often as they
  * like. -DUNCHECKED swaps without a look at the own bit before: then Spin finds a bit that is
  * published and is not its holder's, which is a call that nobody made, or one taken back.

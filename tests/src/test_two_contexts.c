@@ -270,7 +270,7 @@ static tern_status count_down(tern_call_info *call, const void *arguments, size_
 }
 
 __attribute__((constructor)) static void count_down_declare(void) {
-    tern_function_declare(&count_down_function);
+    tern_internal_function_declare(&count_down_function);
 }
 
 static tern_status quiesce_in(fixture *f) {

@@ -107,7 +107,7 @@ struct registration {
     tern_function function;
     registration(const char *text, tern_handler handler)
         : name(remote_name(text)), function{name.c_str(), handler, nullptr, 0} {
-        tern_function_declare(&function);
+        tern_internal_function_declare(&function);
     }
     registration(const registration &) = delete;
 };

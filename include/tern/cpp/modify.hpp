@@ -99,7 +99,7 @@ struct table_modifier_base<Returned (*)(tern_hashtable_modify_info &, Value &, A
             *info, [&] { return Function(*info, *static_cast<Value *>(value), argument); });
     }
     static tern_status by_call(tern_call_info *call, const void *message, std::size_t size) {
-        return tern_hashtable_run_modifier(call, message, size, change);
+        return tern_internal_hashtable_run_modifier(call, message, size, change);
     }
 };
 
@@ -117,7 +117,7 @@ struct map_modifier_base<Returned (*)(tern_map_modify_info &, bytes), Function> 
             *info, [&] { return Function(*info, bytes(info->argument, info->argument_bytes)); });
     }
     static tern_status by_call(tern_call_info *call, const void *message, std::size_t size) {
-        return tern_map_run_modifier(call, message, size, change);
+        return tern_internal_map_run_modifier(call, message, size, change);
     }
 };
 

@@ -99,7 +99,7 @@ TERN_INLINE void *tern_remote_reach(const tern_call_info *call, const tern_funct
     if (piece->count == 0)
         return NULL;
     char *at = piece->count <= SIZE_MAX / element
-                   ? tern_reach_address(call->worker, piece->place, piece->count * element)
+                   ? tern_internal_reach_address(call->worker, piece->place, piece->count * element)
                    : NULL;
     if (__builtin_expect(at != NULL && (uintptr_t)at % alignment == 0, 1))
         return at;
@@ -335,8 +335,8 @@ TERN_INLINE void *tern_remote_reach(const tern_call_info *call, const tern_funct
             size_t count_ = 0;                                                                     \
             tern_ignore(name##_shares ? tern_call_reader(call_, arguments_, bytes_, &reader_)      \
                                       : tern_reader_open(&reader_, arguments_, bytes_));           \
-            record_ = (const struct name##_record *)tern_reader_next(&reader_, TERN_ITEM_BYTES, 1, \
-                                                                     name##_bytes, &count_);       \
+            record_ = (const struct name##_record *)tern_internal_reader_next(                     \
+                &reader_, TERN_ITEM_BYTES, 1, name##_bytes, &count_);                              \
             TERN_REMOTE_MAP(_read, __VA_ARGS__)                                                    \
             status_ = tern_reader_close(&reader_);                                                 \
         } else if (bytes_ != name##_bytes) {                                                       \

@@ -1,5 +1,5 @@
-#ifndef TERN_MAILBOX_FLAGS_H
-#define TERN_MAILBOX_FLAGS_H
+#ifndef TERN_DETAIL_MAILBOX_FLAGS_H
+#define TERN_DETAIL_MAILBOX_FLAGS_H
 
 /*
  * The flags of one side of a mailbox (tern/mailbox.h), one for each slot. The side writes its
