@@ -36,7 +36,7 @@ typedef struct ofi_library {
     const char *(*strerror)(int code);
 } ofi_library;
 
-struct tern_network_end {
+typedef struct ofi_end {
     const struct tern_ofi *of;
     struct fi_info *info;
     struct fid_domain *domain;
@@ -44,7 +44,7 @@ struct tern_network_end {
     struct fid_cq *completions;
     struct fid_ep *endpoint;
     uint64_t next_key;
-};
+} ofi_end;
 
 /* What a post's context has. */
 typedef struct ofi_context {
@@ -58,10 +58,13 @@ typedef struct tern_ofi {
     ofi_library fi;
     struct fi_info *info;
     struct fid_fabric *fabric;
-    tern_network_end end; /* where others reach this process */
+    ofi_end end; /* where others reach this process */
 } tern_ofi;
 
 static tern_ofi *ofi_of(tern_network *network) { return (tern_ofi *)(void *)network; }
+
+/* The end that a handle stands for. */
+static ofi_end *ofi_end_of(tern_network_end *handle) { return (ofi_end *)(void *)handle; }
 
 static tern_status ofi_fail(const tern_ofi *ofi, const char *what, long code) {
     return tern_fail(TERN_ERR_NETWORK, "libfabric: %s: %s", what, ofi->fi.strerror((int)-code));
@@ -134,7 +137,7 @@ static int find_provider(const ofi_library *fi, bool one_machine, struct fi_info
     return code;
 }
 
-static void end_close(tern_network_end *end) {
+static void end_close(ofi_end *end) {
     struct fid *const parts[] = {(struct fid *)end->endpoint, (struct fid *)end->completions,
                                  (struct fid *)end->addresses, (struct fid *)end->domain};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -142,10 +145,10 @@ static void end_close(tern_network_end *end) {
             fi_close(parts[i]);
     if (end->info != NULL)
         end->of->fi.freeinfo(end->info);
-    *end = (tern_network_end){.of = end->of};
+    *end = (ofi_end){.of = end->of};
 }
 
-static int end_make(tern_network_end *end, const char **what) {
+static int end_make(ofi_end *end, const char **what) {
     struct fi_cq_attr cq = {.format = FI_CQ_FORMAT_CONTEXT, .size = COMPLETIONS};
     struct fi_av_attr av = {.type = FI_AV_UNSPEC};
     int code = fi_domain(end->of->fabric, end->info, &end->domain, NULL);
@@ -176,9 +179,9 @@ static uint64_t first_key(const struct fi_domain_attr *domain) {
     return 0;
 }
 
-static tern_status end_open(const tern_ofi *ofi, tern_network_end *end) {
+static tern_status end_open(const tern_ofi *ofi, ofi_end *end) {
     const char *what = "fi_dupinfo";
-    *end = (tern_network_end){.of = ofi, .info = ofi->fi.dupinfo(ofi->info)};
+    *end = (ofi_end){.of = ofi, .info = ofi->fi.dupinfo(ofi->info)};
     int code = -FI_ENOMEM;
     if (end->info != NULL)
         code = end_make(end, &what);
@@ -201,7 +204,7 @@ static void ofi_close(tern_network *network) {
     free(ofi);
 }
 
-static bool ofi_has_atomics(const tern_network_end *end, enum fi_datatype type) {
+static bool ofi_has_atomics(const ofi_end *end, enum fi_datatype type) {
     size_t count = 0;
     return (end->info->caps & FI_ATOMIC) != 0 &&
            fi_fetch_atomicvalid(end->endpoint, type, FI_SUM, &count) == 0 && count > 0 &&
@@ -257,8 +260,8 @@ static tern_status ofi_welcome(tern_network *network, uint64_t from, const tern_
     return TERN_OK;
 }
 
-static tern_status ofi_register(tern_network_end *end, const void *base, size_t bytes,
-                                uint64_t access, struct fid_mr **mr) {
+static tern_status ofi_register(ofi_end *end, const void *base, size_t bytes, uint64_t access,
+                                struct fid_mr **mr) {
     int code = fi_mr_reg(end->domain, base, bytes, access, 0, ++end->next_key, 0, mr, NULL);
     if (code == 0 && (end->info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
         code = fi_mr_bind(*mr, &end->endpoint->fid, 0);
@@ -288,8 +291,9 @@ static tern_status ofi_add_memory(tern_network *network, void *base, size_t byte
     return TERN_OK;
 }
 
-static tern_status ofi_add_local(tern_network_end *end, void *base, size_t bytes,
+static tern_status ofi_add_local(tern_network_end *handle, void *base, size_t bytes,
                                  tern_network_memory **memory) {
+    ofi_end *end = ofi_end_of(handle);
     struct fid_mr *mr = NULL;
     tern_status status = ofi_register(end, base, bytes, FI_READ | FI_WRITE, &mr);
     *memory = (tern_network_memory *)(void *)mr;
@@ -311,30 +315,34 @@ static void ofi_progress(tern_network *network) {
 }
 
 static tern_status ofi_open_end(tern_network *network, tern_network_end **end) {
-    tern_network_end *fresh = malloc(sizeof *fresh);
+    ofi_end *fresh = malloc(sizeof *fresh);
     if (fresh == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a port");
     tern_status status = end_open(ofi_of(network), fresh);
     if (status != TERN_OK)
         free(fresh);
     else
-        *end = fresh;
+        *end = (tern_network_end *)(void *)fresh;
     return status;
 }
 
-static void ofi_close_end(tern_network_end *end) {
+static void ofi_close_end(tern_network_end *handle) {
+    ofi_end *end = ofi_end_of(handle);
     end_close(end);
     free(end);
 }
 
-static tern_status ofi_offer(tern_network_end *end, uint64_t *peer, tern_network_name *offer) {
+static tern_status ofi_offer(tern_network_end *handle, uint64_t *peer, tern_network_name *offer) {
+    ofi_end *end = ofi_end_of(handle);
     (void)end;
     *peer = FI_ADDR_UNSPEC;
     *offer = (tern_network_name){.bytes = 1};
     return TERN_OK;
 }
 
-static tern_status ofi_reach(tern_network_end *end, const tern_network_name *name, uint64_t *peer) {
+static tern_status ofi_reach(tern_network_end *handle, const tern_network_name *name,
+                             uint64_t *peer) {
+    ofi_end *end = ofi_end_of(handle);
     fi_addr_t address;
     int code = fi_av_insert(end->addresses, name->text, 1, &address, 0, NULL);
     if (code != 1)
@@ -343,8 +351,7 @@ static tern_status ofi_reach(tern_network_end *end, const tern_network_name *nam
     return TERN_OK;
 }
 
-static ssize_t ofi_start(tern_network_end *end, const tern_network_post *post, uint64_t remote,
-                         void *desc) {
+static ssize_t ofi_start(ofi_end *end, const tern_network_post *post, uint64_t remote, void *desc) {
     tern_network_words *words = post->here;
     struct fid_ep *endpoint = end->endpoint;
     const enum fi_datatype type = post->bytes == 4 ? FI_UINT32 : FI_UINT64;
@@ -366,7 +373,8 @@ static ssize_t ofi_start(tern_network_end *end, const tern_network_post *post, u
                    post->context);
 }
 
-static tern_status ofi_post(tern_network_end *end, const tern_network_post *post) {
+static tern_status ofi_post(tern_network_end *handle, const tern_network_post *post) {
+    ofi_end *end = ofi_end_of(handle);
     const uint64_t remote = post->there.base + post->offset;
     ofi_context *context = post->context;
     struct fid_mr *local = (struct fid_mr *)(void *)post->local;
@@ -392,7 +400,8 @@ static tern_network_done ofi_done(ofi_context *context, tern_status status) {
     return (tern_network_done){context, status};
 }
 
-static size_t ofi_complete(tern_network_end *end, tern_network_done *done, size_t most) {
+static size_t ofi_complete(tern_network_end *handle, tern_network_done *done, size_t most) {
+    ofi_end *end = ofi_end_of(handle);
     struct fi_cq_entry entry[16];
     const size_t room = sizeof entry / sizeof *entry;
     const ssize_t count = fi_cq_read(end->completions, entry, most < room ? most : room);

@@ -57,11 +57,11 @@ typedef struct verbs_way {
     uint32_t posted; /* and not complete */
 } verbs_way;
 
-struct tern_network_end {
+typedef struct verbs_end {
     verbs_network *of;
     struct ibv_cq *completions;
     verbs_way *ways;
-};
+} verbs_end;
 
 /* What a post's context has. */
 typedef struct verbs_post_context {
@@ -70,6 +70,9 @@ typedef struct verbs_post_context {
 } verbs_post_context;
 
 static verbs_network *verbs_of(tern_network *network) { return (verbs_network *)(void *)network; }
+
+/* The end that a handle stands for. */
+static verbs_end *verbs_end_of(tern_network_end *handle) { return (verbs_end *)(void *)handle; }
 
 static tern_status verbs_fail(tern_status status, const char *what) {
     return tern_fail(status, "verbs: %s: %s", what, strerror(errno));
@@ -293,20 +296,21 @@ static void verbs_remove_memory(tern_network *network, tern_network_memory *memo
 
 static tern_status verbs_open_end(tern_network *network, tern_network_end **end) {
     verbs_network *v = verbs_of(network);
-    tern_network_end *fresh = calloc(1, sizeof *fresh);
+    verbs_end *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a port");
     fresh->of = v;
     fresh->completions = v->card.ibv.create_cq(v->card.device, COMPLETIONS, NULL, NULL, 0);
     if (fresh->completions != NULL) {
-        *end = fresh;
+        *end = (tern_network_end *)(void *)fresh;
         return TERN_OK;
     }
     free(fresh);
     return verbs_fail(TERN_ERR_SYSTEM, "ibv_create_cq");
 }
 
-static void verbs_close_end(tern_network_end *end) {
+static void verbs_close_end(tern_network_end *handle) {
+    verbs_end *end = verbs_end_of(handle);
     while (end->ways != NULL) {
         verbs_way *way = end->ways;
         end->ways = way->next;
@@ -318,8 +322,9 @@ static void verbs_close_end(tern_network_end *end) {
     free(end);
 }
 
-static tern_status verbs_add_local(tern_network_end *end, void *base, size_t bytes,
+static tern_status verbs_add_local(tern_network_end *handle, void *base, size_t bytes,
                                    tern_network_memory **memory) {
+    verbs_end *end = verbs_end_of(handle);
     struct ibv_mr *mr;
     tern_status status = verbs_register(end->of, base, bytes, IBV_ACCESS_LOCAL_WRITE, &mr);
     *memory = (tern_network_memory *)(void *)mr;
@@ -327,7 +332,7 @@ static tern_status verbs_add_local(tern_network_end *end, void *base, size_t byt
 }
 
 /* A card that carries no data in its posts says so by refusing the queues. */
-static tern_status open_way(tern_network_end *end, verbs_way *way) {
+static tern_status open_way(verbs_end *end, verbs_way *way) {
     verbs_network *v = end->of;
     way->inline_max = INLINE_MAX;
     way->queues = make_queues(v, end->completions, DEPTH, way->inline_max);
@@ -343,7 +348,8 @@ static tern_status open_way(tern_network_end *end, verbs_way *way) {
     return TERN_OK;
 }
 
-static tern_status verbs_offer(tern_network_end *end, uint64_t *peer, tern_network_name *offer) {
+static tern_status verbs_offer(tern_network_end *handle, uint64_t *peer, tern_network_name *offer) {
+    verbs_end *end = verbs_end_of(handle);
     verbs_way *way = (verbs_way *)(uintptr_t)*peer;
     if (way == NULL) {
         way = calloc(1, sizeof *way);
@@ -368,7 +374,8 @@ static tern_status verbs_offer(tern_network_end *end, uint64_t *peer, tern_netwo
     return status;
 }
 
-static void verbs_leave(tern_network_end *end, uint64_t peer, tern_network_name *offer) {
+static void verbs_leave(tern_network_end *handle, uint64_t peer, tern_network_name *offer) {
+    verbs_end *end = verbs_end_of(handle);
     verbs_way *way = (verbs_way *)(uintptr_t)peer;
     put_name(offer, &way->self);
     if (way->queues != NULL)
@@ -377,8 +384,9 @@ static void verbs_leave(tern_network_end *end, uint64_t peer, tern_network_name 
     way->connected = false;
 }
 
-static tern_status verbs_reach(tern_network_end *end, const tern_network_name *name,
+static tern_status verbs_reach(tern_network_end *handle, const tern_network_name *name,
                                uint64_t *peer) {
+    verbs_end *end = verbs_end_of(handle);
     verbs_way *way = (verbs_way *)(uintptr_t)*peer;
     verbs_name other;
     if (!get_name(name, &other))
@@ -390,7 +398,8 @@ static tern_status verbs_reach(tern_network_end *end, const tern_network_name *n
     return TERN_OK;
 }
 
-static tern_status verbs_post(tern_network_end *end, const tern_network_post *post) {
+static tern_status verbs_post(tern_network_end *handle, const tern_network_post *post) {
+    verbs_end *end = verbs_end_of(handle);
     verbs_way *way = (verbs_way *)(uintptr_t)post->peer;
     verbs_post_context *context = post->context;
     const bool carried = post->act == TERN_NETWORK_WRITE && post->bytes <= way->inline_max;
@@ -446,7 +455,8 @@ static tern_status verbs_post(tern_network_end *end, const tern_network_post *po
                           : tern_fail(TERN_ERR_NETWORK, "verbs: ibv_post_send: %s", strerror(code));
 }
 
-static size_t verbs_complete(tern_network_end *end, tern_network_done *done, size_t most) {
+static size_t verbs_complete(tern_network_end *handle, tern_network_done *done, size_t most) {
+    verbs_end *end = verbs_end_of(handle);
     struct ibv_wc entry[16];
     const size_t room = sizeof entry / sizeof *entry;
     const int count = ibv_poll_cq(end->completions, (int)(most < room ? most : room), entry);
