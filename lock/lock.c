@@ -7,9 +7,10 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "rma/answer.h"
+#include "rma/reply/answer.h"
 #include "rma/notify/request.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
+#include "rma/transfer.h"
 #include "src/collective/callee.h"
 #include "src/collective/collective.h"
 #include "src/collective/object.h"

@@ -5,7 +5,7 @@
 
 #include "hashtable/op/pool.h"
 #include "map/op/message.h"
-#include "rma/transport/transport.h"
+#include "rma/transfer.h"
 #include "rpc/call/await.h"
 #include "src/progress/progress.h"
 #include "src/progress/wait.h"

@@ -13,7 +13,7 @@
  */
 
 #include "path/selector.h"
-#include "rma/reply.h"
+#include "rma/reply/reply.h"
 
 /* What the chooser is asked. */
 typedef struct tern_path_question {

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "path/selector.h"
-#include "rma/state.h"
+#include "rma/layer.h"
 #include "rpc/state.h"
 
 /* Creation of a context: the layers that it has, the topmost of which is here: the selectors of the

@@ -1,6 +1,6 @@
 #include "path/selector.h"
 
-#include "rma/reply.h"
+#include "rma/reply/reply.h"
 #include "src/progress/wait.h"
 
 #define LEAD 0.75       /* a new way must cost less than this share of the way in use */

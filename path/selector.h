@@ -24,7 +24,7 @@
 
 #include <stdbool.h>
 
-#include "rma/reply.h"
+#include "rma/reply/reply.h"
 #include "src/context.h"
 #include "tern/container.h"
 #include "tern/model.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rma/transport/transport.h"
+#include "rma/transfer.h"
 #include "rpc/call/await.h"
 #include "src/progress/progress.h"
 #include "src/progress/request.h"

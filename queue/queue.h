@@ -26,7 +26,7 @@
 
 #include "base/error.h"
 #include "path/choose.h"
-#include "rma/rounds.h"
+#include "rma/memory/rounds.h"
 #include "src/collective/callee.h"
 #include "src/context.h"
 #include "src/collective/object.h"

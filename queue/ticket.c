@@ -1,6 +1,5 @@
 #include "queue/ticket.h"
-
-#include "rma/transport/transport.h"
+#include "rma/transfer.h"
 
 enum { STEPS_PER_LOOK = 16 }; /* of a wait, at the queue's words for damage */
 

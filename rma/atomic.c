@@ -1,47 +1,12 @@
 #include "base/error.h"
+#include "rma/message/message.h"
 #include "rma/network/process.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
+#include "rma/region/region.h"
+#include "rma/transfer.h"
 #include "rma/transport/mpi_rma.h"
 #include "src/profile/profile.h"
 #include "src/progress/wait.h"
-
-/* One family of atomics per word: the width is the caller's, the order sequentially consistent. */
-#define APPLY(type)                                                                                \
-    static uint64_t apply_##type(type *word, tern_atomic_op op, type operand, type expected) {     \
-        switch (op) {                                                                              \
-        case TERN_ATOMIC_ADD:                                                                      \
-            /* R7 */                                                                               \
-            return __atomic_fetch_add(word, operand, __ATOMIC_SEQ_CST);                            \
-        case TERN_ATOMIC_AND:                                                                      \
-            return __atomic_fetch_and(word, operand, __ATOMIC_SEQ_CST);                            \
-        case TERN_ATOMIC_OR:                                                                       \
-            return __atomic_fetch_or(word, operand, __ATOMIC_SEQ_CST);                             \
-        case TERN_ATOMIC_XOR:                                                                      \
-            return __atomic_fetch_xor(word, operand, __ATOMIC_SEQ_CST);                            \
-        case TERN_ATOMIC_SWAP:                                                                     \
-            return __atomic_exchange_n(word, operand, __ATOMIC_SEQ_CST);                           \
-        case TERN_ATOMIC_CAS:                                                                      \
-            __atomic_compare_exchange_n(word, &expected, operand, 0, __ATOMIC_SEQ_CST,             \
-                                        __ATOMIC_SEQ_CST);                                         \
-            return expected;                                                                       \
-        case TERN_ATOMIC_LOAD:                                                                     \
-            return __atomic_load_n(word, __ATOMIC_SEQ_CST);                                        \
-        case TERN_ATOMIC_STORE:                                                                    \
-            __atomic_store_n(word, operand, __ATOMIC_SEQ_CST);                                     \
-            return 0;                                                                              \
-        }                                                                                          \
-        return 0;                                                                                  \
-    }
-
-APPLY(uint32_t)
-APPLY(uint64_t)
-
-uint64_t tern_atomic_apply(void *word, tern_atomic_op op, unsigned width, uint64_t operand,
-                           uint64_t expected) {
-    if (width == 4)
-        return apply_uint32_t(word, op, (uint32_t)operand, (uint32_t)expected);
-    return apply_uint64_t(word, op, operand, expected);
-}
 
 bool tern_has_far_atomics(const tern_context *context) {
     const tern_rma *rma = tern_rma_of(context);

@@ -3,13 +3,14 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rma/memory/circle.h"
-#include "rma/state.h"
+#include "rma/circle.h"
+#include "rma/memory/state.h"
+#include "rma/region/region.h"
 #include "src/context.h"
 #include "src/progress/wait.h"
 
 /*
- * Circular buffers: the books (rma/memory/circle.h), their memory in the segment, and puts from it.
+ * Circular buffers: the books (rma/circle.h), their memory in the segment, and puts from it.
  * Budget of a put: no allocation but while the buffer grows, no wait but one for flush_every puts
  * or a lap (test_circular counts them).
  */

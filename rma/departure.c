@@ -1,5 +1,7 @@
 #include "base/error.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
+#include "rma/ring/ring.h"
+#include "rma/transfer.h"
 #include "src/profile/profile.h"
 #include "src/progress/wait.h"
 #include "tern/transfer.h"

@@ -1,17 +1,22 @@
-#include "rma/state.h"
-#include "rma/thread_reply.h"
+#include "rma/layer.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "rma/memory/rkey.h"
-#include "rma/network/port.h"
-#include "rma/network/question.h"
-#include "rma/ring/doorbell.h"
+#include "rma/memory/doorbell.h"
+#include "rma/message/inbox.h"
+#include "rma/port/port.h"
+#include "rma/region/rkey.h"
+#include "rma/reply/owner_service.h"
+#include "rma/reply/thread_reply.h"
 #include "rma/ring/loose.h"
 #include "rma/ring/sleep.h"
+#include "rma/serve.h"
+#include "rma/transfer.h"
 #include "rma/transport/mpi_rma.h"
+#include "rma/transport/posts.h"
+#include "rma/transport/transport.h"
 #include "src/collective/collective.h"
 #include "src/context.h"
 #include "src/log.h"
@@ -201,7 +206,7 @@ static tern_status agree_on_fences(tern_context *context) {
 static bool is_left_to_mpi(tern_out *out) {
     const bool asked = out->opening || out->growth == TERN_GROWTH_ASKED;
     const bool answerable = asked && !tern_question_abandon(&out->open_question);
-    return out->via == &tern_transport_rma || answerable;
+    return out->via->name == TERN_RMA || answerable;
 }
 
 static void free_out(tern_out *out) {
@@ -286,6 +291,8 @@ static tern_status rma_open_layer(tern_context *context) {
     if (rma != NULL) {
         context->layer[TERN_LAYER_RMA] = rma;
         rma->fd = -1;
+        rma->near = &tern_transport_shm;
+        rma->loose_way = &tern_transport_p2p;
         pthread_mutex_init(&rma->heap_lock, NULL);
         tern_regions_open(&rma->regions);
         tern_record_handle(context, TERN_RECORD_SERVICE, tern_service_consume);
@@ -299,7 +306,7 @@ static tern_status rma_open_layer(tern_context *context) {
     if (status == TERN_OK)
         status = rma_make_workers(context, rma);
     if (status == TERN_OK)
-        status = tern_messages_open(context, &rma->messages);
+        status = tern_messages_open(context, tern_message_serve, &rma->messages);
     if (status == TERN_OK)
         status = tern_thread_replies_open(context);
     if (status == TERN_OK && context->size > 1)

@@ -1,5 +1,7 @@
-#include "rma/state.h"
-#include "rma/transport/message.h"
+#include "rma/memory/state.h"
+#include "rma/message/message.h"
+#include "rma/region/region.h"
+#include "rma/transfer.h"
 #include "src/profile/profile.h"
 
 /*

@@ -1,7 +1,9 @@
 #include "rma/thread_transfer.h"
 
 #include "base/error.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
+#include "rma/message/message.h"
+#include "rma/region/region.h"
 
 tern_status tern_thread_put(tern_context *context, tern_ptr place, const void *from, size_t bytes) {
     tern_worker *nobody = tern_context_nobody(context);

@@ -1,64 +1,14 @@
 #include "rma/transfer.h"
 
 #include "base/error.h"
-#include "rma/state.h"
-#include "rma/transport/message.h"
+#include "rma/memory/state.h"
+#include "rma/message/message.h"
+#include "rma/region/rkey.h"
+#include "rma/transport/transport.h"
 #include "src/mpi/mpi.h"
 #include "src/profile/profile.h"
 #include "src/progress/request.h"
 #include "src/progress/wait.h"
-
-/* Aligned words are copied whole (single-copy atomicity, transfer.h); the rest by the C library. */
-void tern_internal_copy(void *to, const void *from, size_t bytes) {
-    uintptr_t both = (uintptr_t)to | (uintptr_t)from;
-    if (bytes == 8 && both % 8 == 0)
-        /* R10 */
-        __atomic_store_n((uint64_t *)to, __atomic_load_n((const uint64_t *)from, __ATOMIC_RELAXED),
-                         __ATOMIC_RELAXED);
-    else if (bytes == 4 && both % 4 == 0)
-        /* R10 */
-        __atomic_store_n((uint32_t *)to, __atomic_load_n((const uint32_t *)from, __ATOMIC_RELAXED),
-                         __ATOMIC_RELAXED);
-    else if (bytes == 2 && both % 2 == 0)
-        /* R10 */
-        __atomic_store_n((uint16_t *)to, __atomic_load_n((const uint16_t *)from, __ATOMIC_RELAXED),
-                         __ATOMIC_RELAXED);
-    else if (bytes > 0)
-        memcpy(to, from, bytes);
-}
-
-/* Of a rank of another node only the form: what it has registered, its key tells. */
-static tern_status check_region(const tern_context *context, tern_ptr p, size_t bytes,
-                                uint64_t *offset) {
-    tern_status status = tern_region_place(p, offset);
-    if (status == TERN_OK && tern_is_near(context, p.rank) &&
-        tern_region_look(context, p.rank, *offset, bytes) == NULL)
-        status = tern_fail(TERN_ERR_RANGE,
-                           "%zu bytes at offset %llu of region %u of rank %u are not registered "
-                           "(any more)",
-                           bytes, (unsigned long long)p.offset, p.segment, p.rank);
-    return status;
-}
-
-tern_status tern_segment_check(const tern_context *context, tern_ptr p, size_t bytes,
-                               uint64_t *offset) {
-    if (p.rank >= context->size && tern_is_destroyed(context))
-        return tern_destroyed_fail("a transfer or an atomic");
-    if (p.rank >= context->size)
-        return tern_fail(TERN_ERR_ARGUMENT, "rank %u of %u", p.rank, context->size);
-    if (p.segment != 0)
-        return check_region(context, p, bytes, offset);
-    const tern_layout *layout = &tern_rma_of(context)->layout;
-    uint64_t at = p.offset - TERN_PTR_ORIGIN;
-    if (bytes > layout->heap_bytes || at > layout->heap_bytes - bytes)
-        return tern_fail(TERN_ERR_RANGE,
-                         "%zu bytes at offset %llu of the segment of rank %u; it has %zu bytes "
-                         "from %u on",
-                         bytes, (unsigned long long)p.offset, p.rank, layout->heap_bytes,
-                         TERN_PTR_ORIGIN);
-    *offset = layout->heap + at;
-    return TERN_OK;
-}
 
 /* The place of a put or a get, waiting for the key of a region if need be. */
 static tern_status transfer_find_place(tern_worker *worker, tern_ptr p, size_t bytes,

@@ -7,25 +7,11 @@
  * error once.
  */
 
+#include "rma/memory/transport_ops.h"
 #include "src/context.h"
 #include "tern/transfer.h"
 
-struct tern_posting;
 struct tern_message;
-struct tern_rkey;
-
-/* Zeroed it is complete. */
-typedef struct tern_transfer {
-    uint32_t rank;
-    bool under_way;
-    bool flies; /* over a network */
-    bool asked; /* the answer to a message, which can be done without */
-    union {
-        MPI_Request mpi;
-        struct tern_posting *posting; /* rma/network/port.h */
-    };
-    struct tern_rkey *key; /* of MPI: held, of the region that it reads; or NULL */
-} tern_transfer;
 
 /* Start, as tern_put_start and tern_get_start do. */
 tern_status tern_transfer_put(tern_worker *worker, tern_ptr to, const void *from, size_t bytes,
@@ -64,6 +50,14 @@ static inline tern_status tern_puts_flush(tern_worker *worker, uint32_t rank) {
  * for those that are near. */
 tern_status tern_puts_flush_all(tern_worker *worker);
 tern_status tern_puts_flush_all_but(tern_worker *worker, uint32_t except);
+
+/* A worker calls this when it begins to wait for another rank, which may be waiting for its puts:
+ * MPI may keep them back until a flush. Flushes all that it has put over rma and left unflushed.
+ * Does nothing where the worker may not wait. TERN_ERR_MPI. */
+tern_status tern_puts_deliver(tern_worker *worker);
+
+/* Whether atomics on TERN_DOMAIN_GLOBAL are MPI's or a network's, and never the processor's. */
+bool tern_has_far_atomics(const tern_context *context);
 
 /*
  * put_if.c: a put that depends on a word, by the owner of both. If the word is as expected it

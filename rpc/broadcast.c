@@ -1,5 +1,6 @@
 #include "base/error.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
+#include "rma/region/region.h"
 #include "rpc/call/extended.h"
 #include "rpc/call/send.h"
 #include "src/log.h"

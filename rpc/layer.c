@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "rpc/call/extended.h"
 #include "rpc/call/overflow.h"
 #include "rpc/lent/lent.h"

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "rpc/call/extended.h"
 #include "rpc/state.h"
 #include "src/profile/trace.h"

@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "rma/reply.h"
+#include "rma/reply/reply.h"
 #include "rma/ring/ring.h"
 #include "src/context.h"
 #include "tern/call.h"

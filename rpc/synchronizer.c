@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
+#include "rma/region/region.h"
 #include "rpc/call/overflow.h"
 #include "src/log.h"
 #include "src/progress/wait.h"

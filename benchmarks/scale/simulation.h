@@ -65,7 +65,8 @@ typedef struct scale_job {
     uint64_t seed;
 } scale_job;
 
-/* Bytes of the parts of what travels (rma/ring/ring.h, rma/transport/message.h, rma/reply.h). */
+/* Bytes of the parts of what travels (rma/ring/ring.h, rma/message/message.h, rma/reply/reply.h).
+ */
 enum {
     SCALE_HEADER = 8,   /* of a record */
     SCALE_BATCH = 24,   /* before records that are put */

@@ -1,7 +1,7 @@
 #include "hashtable/near/probe.h"
 
 #include "hashtable/near/scratch.h"
-#include "rma/transport/transport.h"
+#include "rma/transfer.h"
 
 tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t state) {
     tern_context *context = worker->context;

@@ -4,7 +4,7 @@
 
 #include "hashtable/arrays/arrays.h"
 #include "hashtable/near/near.h"
-#include "rma/transport/transport.h"
+#include "rma/transfer.h"
 
 void tern_op_finish(tern_op *op, tern_status outcome) {
     op->stage = TERN_OP_DONE;

@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
+#include "rma/transfer.h"
 #include "rpc/call/await.h"
 #include "src/progress/progress.h"
-#include "rma/transport/transport.h"
 
 _Static_assert(TERN_HASHTABLE_REQUESTS == 64, "places of a pool are bits of one word");
 

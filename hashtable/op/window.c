@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "hashtable/op/pool.h"
-#include "rma/transport/transport.h"
+#include "rma/transfer.h"
 
 static size_t window_step(const tern_hashtable *table) {
     return (sizeof(tern_op) + 8 * (size_t)table->shape.key_words + tern_op_room(table) + 63) / 64 *

@@ -1,5 +1,5 @@
-#ifndef TERN_HASHTABLE_BUCKET_H
-#define TERN_HASHTABLE_BUCKET_H
+#ifndef TERN_HASHTABLE_TABLE_BUCKET_H
+#define TERN_HASHTABLE_TABLE_BUCKET_H
 
 /*
  * Bucket: room for one key. From its start, in 8-byte words:

@@ -1,5 +1,5 @@
-#ifndef TERN_HASHTABLE_TABLE_H
-#define TERN_HASHTABLE_TABLE_H
+#ifndef TERN_HASHTABLE_TABLE_TABLE_H
+#define TERN_HASHTABLE_TABLE_TABLE_H
 
 /*
  * Table: one part per rank, each in the segment of the rank that owns it. A part is an anchor and

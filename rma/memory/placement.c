@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "rma/ring/doorbell.h"
-#include "rma/state.h"
+#include "rma/memory/doorbell.h"
+#include "rma/memory/state.h"
 #include "src/log.h"
 
 /* Where the calling thread runs, or -1. */

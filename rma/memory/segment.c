@@ -12,10 +12,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "rma/memory/region.h"
 #include "src/peer/address.h"
-#include "rma/reply.h"
-#include "rma/ring/ring.h"
 #include "src/log.h"
 
 #define GIB ((size_t)1 << 30)

@@ -8,7 +8,7 @@
  *     header   one page: identity, and on rank 0 where all ranks meet (src/collective/meeting.h)
  *     boards   one per worker: doorbells, ring table, credit cells, reply cells
  *     rings    headers of the rings into this rank, one cache line each
- *     regions  registered memory of this rank (rma/memory/region.h)
+ *     regions  registered memory of this rank (rma/region/region.h)
  *     places   on the node's lowest rank: which node and machine each rank is of
  *     listeners  there too: where each rank listens (src/peer/address.h)
  *     arena    the rings' records
@@ -25,6 +25,8 @@
 
 #include "src/peer/activity.h"
 #include "src/collective/meeting.h"
+#include "tern/call.h"
+#include "tern/registration.h"
 
 #define TERN_LINE 64u
 #define TERN_PAGE 4096u
@@ -53,6 +55,40 @@ typedef struct tern_credit {
     _Atomic uint64_t position, complement;
     _Atomic uint64_t told;
 } tern_credit;
+
+/* In the target's segment, one line per ring. */
+typedef struct tern_ring_header {
+    _Alignas(TERN_LINE) _Atomic uint64_t owner; /* origin's worker number + 1; 0: free */
+    _Atomic uint64_t consumed;     /* by the target; read by a near origin that finds no room */
+    _Atomic uint64_t idle;         /* by the target: 1 if it waits for the doorbell */
+    _Atomic uint64_t published[2]; /* by a far origin with TERN_RMA_COMMIT=flush: {p, ~p} */
+    _Atomic uint64_t bytes;        /* of the ring */
+} tern_ring_header;
+
+/* What consumes a ring: progress, or the application's probes (rma/notify/event.c). */
+enum { TERN_CHANNEL_CALLS, TERN_CHANNEL_NOTIFY, TERN_CHANNELS };
+
+/* A cell for a reply (rma/reply/reply.h). The sequence word is written last. Over rma the whole
+ * image is one put, whose words may come in any order: then the sequence carries
+ * TERN_REPLY_CHECKED, and check, XXH3 over the rest seeded with the context's nonce, tells a whole
+ * image. */
+#define TERN_REPLY_CHECKED (UINT64_C(1) << 63)
+
+typedef struct tern_cell {
+    _Alignas(TERN_LINE) _Atomic uint64_t sequence;
+    uint64_t check; /* with TERN_REPLY_CHECKED only */
+    uint32_t status;
+    uint32_t bytes;
+    char payload[TERN_RESULT_MAX];
+} tern_cell;
+
+/* What ranks of the node read of a region, in its owner's segment; all zero: none was ever there.
+ */
+typedef struct tern_region {
+    _Atomic uint64_t state; /* see region.c */
+    _Atomic uint64_t base;  /* address in the owner's process */
+    _Atomic uint64_t bytes;
+} tern_region;
 
 /* Offsets in bytes from the start of the segment; of a board, from the board's start. */
 typedef struct tern_layout {

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "rma/state.h"
+#include "rma/memory/state.h"
 
 static size_t tables_place(size_t *at, size_t bytes) {
     size_t begin = *at;
@@ -20,7 +20,7 @@ void tern_tables_compute(uint32_t ranks, uint32_t workers, size_t rings, bool ap
     t.sent = tables_place(&at, ranks * sizeof(uint64_t));
     t.served = tables_place(&at, ranks * sizeof(uint64_t));
     t.inbox = tables_place(&at, total * TERN_INBOX_LANES * sizeof(uint64_t));
-    t.ins = tables_place(&at, rings * sizeof(tern_in));
+    t.ins = tables_place(&at, rings * TERN_IN_BYTES);
     const size_t unit = apart ? TERN_PAGE : TERN_LINE;
     t.workers = (at + unit - 1) / unit * unit;
     at = 0;

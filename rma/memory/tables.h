@@ -13,10 +13,17 @@
 
 /* What a worker has sent to a rank since its last flush. */
 typedef struct tern_dirty {
-    uint32_t what; /* TERN_DIRTY_*, rma/state.h */
+    uint32_t what; /* TERN_DIRTY_*, rma/memory/state.h */
     uint32_t at;   /* if there is something: its rank's place in the list */
 } tern_dirty;
 
+/* A worker's posted puts to a rank (rma/transport/posts.h). */
+typedef struct tern_posts {
+    uint64_t flushes; /* that are over */
+    uint64_t open;    /* puts posted since the last one */
+} tern_posts;
+
+#define TERN_IN_BYTES 192u /* of a tern_in (rma/ring/ring.h) */
 #define TERN_TABLE_SPARE ((size_t)26 << 10)
 
 /* Offsets in bytes from the start. */

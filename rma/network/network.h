@@ -5,7 +5,7 @@
  * Network: remote memory without MPI. A process has one network, the end at which other ranks reach
  * its memory. Each worker that talks to far ranks has a port of its own: it posts operations there
  * and takes their completions, so workers share no lock. What operations mean to tern is
- * rma/network/port.h's; a network posts and completes.
+ * rma/port/port.h's; a network posts and completes.
  */
 
 #include <stdatomic.h>

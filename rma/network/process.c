@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "src/log.h"
 
 #define PIECE_MIN ((uint64_t)16 << 20)

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "rma/notify/collectives.h"
-#include "rma/transport/inbox.h"
+#include "rma/message/inbox.h"
 #include "src/collective/collective.h"
 
 /*
@@ -13,7 +13,7 @@
  * ever: one that has waited for a while tells the rank that it waits for what it is in. A rank
  * answers that it waits in a meeting to which the other has not come, or until it may come to one.
  * So does a rank on which that collective has failed: it was in a meeting with other workers of
- * some ranks. What tells of meetings is a message (rma/transport/inbox.h), which needs no memory.
+ * some ranks. What tells of meetings is a message (rma/message/inbox.h), which needs no memory.
  *
  * Suppose that nobody meets another kind, and nobody waits in a meeting. Then all ranks that wait
  * for each other in a chain are in the same kind, and the first of them to stop waits for a rank

@@ -5,7 +5,8 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "rma/notify/request.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
+#include "rma/transport/transport.h"
 #include "src/log.h"
 #include "src/progress/wait.h"
 

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "rma/notify/rendezvous.h"
 #include "rma/notify/request.h"
 #include "src/context.h"

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "rma/notify/request.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "src/context.h"
 #include "src/profile/profile.h"
 #include "src/progress/wait.h"

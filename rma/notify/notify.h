@@ -15,7 +15,7 @@
  * With 8 bytes of data and a cid of 8 that is half a cache line.
  */
 
-#include "rma/transport/message.h"
+#include "rma/message/message.h"
 #include "rma/ring/ring.h"
 #include "tern/collective.h"
 #include "tern/notify.h"
@@ -80,6 +80,9 @@ typedef struct tern_notify {
     tern_out *waiting;                  /* targets with requests that wait (rma/notify/request.h) */
     struct tern_rendezvous *rendezvous; /* NULL: none yet (rma/notify/rendezvous.c) */
 } tern_notify;
+
+/* layer.c */
+extern const tern_layer tern_notify_layer;
 
 static inline tern_notify *tern_notify_of(const tern_worker *worker) {
     return worker->layer[TERN_LAYER_NOTIFY];

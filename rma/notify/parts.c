@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "rma/notify/collectives.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 
 /*
  * Parts of collectives. A part that a stream waits for goes to its place; another one is kept until

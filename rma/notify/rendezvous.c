@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "src/context.h"
 #include "src/progress/request.h"
 #include "src/progress/wait.h"

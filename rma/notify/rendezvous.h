@@ -11,7 +11,7 @@
  */
 
 #include "rma/notify/notify.h"
-#include "rma/memory/region.h"
+#include "rma/region/region.h"
 #include "tern/rendezvous.h"
 
 /* Ids of records; those of offers are kinds of descriptors. */

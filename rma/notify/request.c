@@ -3,9 +3,10 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rma/memory/cma.h"
-#include "rma/state.h"
+#include "rma/region/cma.h"
+#include "rma/memory/state.h"
 #include "rma/transport/mpi_rma.h"
+#include "rma/transport/transport.h"
 #include "src/log.h"
 #include "src/profile/trace.h"
 #include "src/progress/wait.h"

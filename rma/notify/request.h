@@ -14,9 +14,9 @@
  *     landed     or there was nothing to move: the record may be posted
  */
 
-#include "rma/memory/rkey.h"
+#include "rma/region/rkey.h"
 #include "rma/notify/notify.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 
 /* An operation as it was asked for; checked. */
 typedef struct tern_operation {

@@ -1,8 +1,8 @@
 #include "rma/ring/ring.h"
 
 #include "base/error.h"
-#include "rma/ring/doorbell.h"
-#include "rma/state.h"
+#include "rma/memory/doorbell.h"
+#include "rma/memory/state.h"
 
 static bool arena_take(tern_context *context, uint32_t rank, uint32_t line, uint32_t at,
                        uint32_t pieces) {

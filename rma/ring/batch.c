@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "rma/ring/ring.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 
 /* Mixing position and lengths into the seed spares a second pass over the header. */
 static uint64_t ring_batch_checksum(const tern_context *context, uint32_t line, uint32_t target,
@@ -127,7 +127,7 @@ static bool is_published(const tern_in *in) {
 uint64_t tern_batch_accept(tern_worker *worker, tern_in *in) {
     tern_context *context = worker->context;
     bool checksums =
-        in->via != &tern_transport_rma || context->config.rma_commit == TERN_RMA_COMMIT_CHECKSUM;
+        in->via->name != TERN_RMA || context->config.rma_commit == TERN_RMA_COMMIT_CHECKSUM;
     for (;;) {
         in->position += in->skip;
         in->limit = in->position;

@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "rma/ring/batch.h"
 #include "rma/ring/loose.h"
-#include "rma/transport/remote.h"
-#include "rma/state.h"
+#include "rma/ring/remote.h"
+#include "rma/memory/state.h"
 
 /* How many times a full ring is met before memory that was refused is asked for again. */
 #define GROW_AGAIN 4096u

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "rma/ring/sleep.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 
 enum { PATIENCE = 64 }; /* batches */
 
@@ -20,7 +20,7 @@ struct tern_loose {
 void tern_loose_go(tern_worker *worker, tern_out *out) {
     const uint64_t bytes = worker->context->config.ring_size;
     out->near = false;
-    out->via = &tern_transport_p2p;
+    out->via = tern_rma_of(worker->context)->loose_way;
     out->ring = TERN_RING_NONE;
     out->lane.data = NULL;
     out->lane.mask = bytes - 1;
@@ -137,7 +137,7 @@ bool tern_loose_take(const tern_worker *worker, uint32_t line, tern_in *in) {
     atomic_store_explicit(&loose->begun, false, memory_order_relaxed);
     in->ring = TERN_RING_NONE;
     in->header = &loose->header;
-    in->via = &tern_transport_p2p;
+    in->via = tern_rma_of(worker->context)->loose_way;
     in->limit = UINT64_MAX;
     in->sleep = TERN_SLEEP_AWAKE;
     in->reported = in->position;

@@ -1,15 +1,15 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rma/answer.h"
+#include "rma/message/inbox.h"
 #include "rma/ring/batch.h"
-#include "rma/ring/doorbell.h"
+#include "rma/memory/doorbell.h"
 #include "rma/ring/loose.h"
 #include "rma/ring/reclaim.h"
 #include "rma/ring/ring.h"
 #include "rma/ring/sleep.h"
-#include "rma/rounds.h"
-#include "rma/state.h"
+#include "rma/memory/rounds.h"
+#include "rma/memory/state.h"
 #include "src/log.h"
 #include "src/progress/progress.h"
 
@@ -95,9 +95,10 @@ static void poll_report(tern_worker *worker, tern_in *in) {
         in->reported = in->position;
 }
 
-/* An origin that has waited for long rings, too, and wants to know (rma/answer.h). */
+/* An origin that has waited for long rings, too, and wants to know (rma/reply/answer.h). */
 static void poll_tell(tern_worker *worker, tern_in *in) {
-    if (in->via == &tern_transport_shm && in->position != in->reported && !in->closed)
+    if (in->via == tern_rma_of(worker->context)->near && in->position != in->reported &&
+        !in->closed)
         poll_report(worker, in);
 }
 
@@ -218,6 +219,7 @@ static size_t ask_mpi(tern_worker *worker, const tern_transport_ops *far) {
 
 size_t tern_ring_poll(tern_worker *worker) {
     tern_context *context = worker->context;
+    const tern_transport_ops *near = tern_rma_of(context)->near;
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     size_t events = 0;
     uint32_t round = mine->rounds++;
@@ -236,10 +238,10 @@ size_t tern_ring_poll(tern_worker *worker) {
             continue;
         uint64_t header = tern_ring_peek(worker, in);
         if (header != 0) {
-            in->streaming = in->empty == 0 && !mine->corked && in->via == &tern_transport_shm &&
-                            in->origin != worker->id;
+            in->streaming =
+                in->empty == 0 && !mine->corked && in->via == near && in->origin != worker->id;
             in->empty = 0;
-            if (in->via != &tern_transport_shm)
+            if (in->via != near)
                 tern_ring_warm(worker);
             events += poll_consume(worker, in, header);
         } else {
@@ -264,7 +266,9 @@ size_t tern_ring_poll(tern_worker *worker) {
 void tern_ring_refuse(tern_worker *worker, tern_in *in, uint64_t header, const char *what) {
     worker->stats.records_malformed++;
     in->closed = true;
-    tern_answer_never(in);
+    if (in->via == tern_rma_of(worker->context)->near)
+        /* R4 */
+        atomic_store_explicit(&in->header->consumed, TERN_CONSUMED_NEVER, memory_order_relaxed);
     tern_log(TERN_LOG_ERROR,
              "record %016llx from rank %u worker %u at position %llu is malformed: %s; its ring is "
              "closed",

@@ -3,12 +3,13 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "rma/message/inbox.h"
 #include "rma/ring/batch.h"
-#include "rma/ring/doorbell.h"
+#include "rma/memory/doorbell.h"
 #include "rma/ring/loose.h"
 #include "rma/ring/sleep.h"
-#include "rma/state.h"
-#include "rma/transport/remote.h"
+#include "rma/memory/state.h"
+#include "rma/ring/remote.h"
 
 #define LOOKS 64u /* at rings, for a quiet one, in one round */
 
@@ -176,7 +177,7 @@ void tern_reclaim_leave(tern_worker *worker, tern_in *in) {
     const uint64_t bytes = in->mask + 1;
     /* An answer that is under way names the ring, and a credit would overwrite a later one. */
     if (!tern_sleep_answered(worker, in) ||
-        (in->credit != NULL && !tern_native_credit_ended(worker, in)) ||
+        (in->credit != NULL && !tern_far_credit_ended(worker, in)) ||
         !tern_loose_take(worker, line, in))
         return;
     if (in->left_bytes != 0)

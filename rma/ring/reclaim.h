@@ -25,7 +25,7 @@
  * Model: tests/spin/reclaim.pml.
  */
 
-#include "rma/transport/message.h"
+#include "rma/message/message.h"
 
 struct tern_in;
 

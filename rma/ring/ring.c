@@ -4,11 +4,11 @@
 
 #include "base/error.h"
 #include "rma/ring/batch.h"
-#include "rma/ring/doorbell.h"
+#include "rma/memory/doorbell.h"
 #include "rma/ring/loose.h"
 #include "rma/ring/sleep.h"
-#include "rma/transport/remote.h"
-#include "rma/state.h"
+#include "rma/ring/remote.h"
+#include "rma/memory/state.h"
 #include "src/log.h"
 #include "src/progress/wait.h"
 
@@ -36,7 +36,7 @@ tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t or
     char *board = tern_board(context, target);
     _Atomic uint64_t *table = (void *)(board + tern_rma_of(context)->layout.table);
     /* One that follows another is named by that. If it is asked for twice, which is rare
-     * (rma/network/question.h), it takes memory twice. */
+     * (rma/port/question.h), it takes memory twice. */
     if (start > 0)
         return tern_arena_claim(context, target, line, pieces, start, ring);
     /* R4; the answer is a number */

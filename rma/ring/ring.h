@@ -27,39 +27,10 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "rma/memory/segment.h"
-#include "rma/network/question.h"
-#include "rma/transport/transport.h"
+#include "rma/memory/state.h"
+#include "rma/port/question.h"
 #include "src/context.h"
 #include "tern/detail/view.h"
-
-/* In the target's segment, one line per ring. */
-typedef struct tern_ring_header {
-    _Alignas(TERN_LINE) _Atomic uint64_t owner; /* origin's worker number + 1; 0: free */
-    _Atomic uint64_t consumed;     /* by the target; read by a near origin that finds no room */
-    _Atomic uint64_t idle;         /* by the target: 1 if it waits for the doorbell */
-    _Atomic uint64_t published[2]; /* by a far origin with TERN_RMA_COMMIT=flush: {p, ~p} */
-    _Atomic uint64_t bytes;        /* of the ring */
-} tern_ring_header;
-
-/* What consumes a ring: progress, or the application's probes (rma/notify/event.c). */
-enum { TERN_CHANNEL_CALLS, TERN_CHANNEL_NOTIFY, TERN_CHANNELS };
-
-/* Kinds of records. Each layer handles its own. */
-enum {
-    TERN_RECORD_NONE,
-    TERN_RECORD_SKIP,
-    TERN_RECORD_MOVED, /* the ring ends here and goes on in another (rma/ring/growth.c) */
-    TERN_RECORD_SERVICE,
-    TERN_RECORD_CALL,
-    TERN_RECORD_CALL_BUFFER,
-    TERN_RECORD_CALL_RETURN,
-    TERN_RECORD_CALL_EXTENDED,
-    TERN_RECORD_NOTIFY,
-    TERN_RECORD_COLLECTIVE,
-    TERN_RECORD_RENDEZVOUS,
-    TERN_RECORD_KINDS
-};
 
 static inline uint64_t tern_record_header(unsigned kind, uint32_t id, size_t bytes) {
     return (uint64_t)kind | (uint64_t)id << 8 | (uint64_t)bytes << 32;
@@ -78,6 +49,10 @@ static inline uint64_t tern_record_size(size_t bytes) {
     return 8 + (((uint64_t)bytes + 7) & ~(uint64_t)7);
 }
 
+/* In the place of a consumed position, which it cannot be: the target has met a record that cannot
+ * be one, and reads no other of the ring. */
+#define TERN_CONSUMED_NEVER UINT64_MAX
+
 /* How far a ring has come in being followed by a larger one (rma/ring/growth.c). */
 enum { TERN_GROWTH_NONE, TERN_GROWTH_ASKED, TERN_GROWTH_MOVING };
 
@@ -92,7 +67,7 @@ typedef struct tern_out {
     struct tern_out *next_pending;      /* published by progress */
     bool near;                          /* data is the ring itself */
     bool pending, opening, lent;
-    bool damaged;   /* what it holds was written over (rma/answer.h) */
+    bool damaged;   /* what it holds was written over (rma/reply/answer.h) */
     uint8_t policy; /* tern_publish; what it asks of the ring is lane.gather */
     bool held;      /* nothing is sent the short way: earlier records still wait elsewhere */
     uint32_t channel;
@@ -148,9 +123,10 @@ typedef struct tern_in {
     uint64_t seen_batches; /* last seen to carry something (rma/ring/reclaim.h) */
 } tern_in;
 
-/* A handler consumes records of its kind from the head of in, at least one unless the head has to
- * wait, and returns how many. It checks lengths against tern_ring_check. */
-typedef size_t (*tern_record_handler)(tern_worker *worker, tern_in *in);
+_Static_assert(sizeof(tern_in) == TERN_IN_BYTES, "the tables have room for it");
+
+/* Registers the consumer of records of a kind; while the context is being created. */
+void tern_record_handle(tern_context *context, unsigned kind, tern_record_handler handler);
 
 static inline _Atomic uint64_t *tern_ring_word(char *data, uint64_t mask, uint64_t position) {
     return (_Atomic uint64_t *)(void *)(data + (position & mask));

@@ -3,8 +3,9 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rma/ring/doorbell.h"
-#include "rma/state.h"
+#include "rma/memory/doorbell.h"
+#include "rma/memory/state.h"
+#include "rma/ring/ring.h"
 #include "src/mpi/mpi.h"
 #include "src/progress/wait.h"
 

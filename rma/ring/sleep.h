@@ -20,7 +20,7 @@
  * Models: tests/memory/sleep.cpp, tests/spin/sleep.pml.
  */
 
-#include "rma/transport/message.h"
+#include "rma/message/message.h"
 
 struct tern_in;
 struct tern_out;

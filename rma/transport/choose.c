@@ -2,8 +2,9 @@
 
 #include "base/error.h"
 #include "rma/network/process.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "rma/transport/mpi_rma.h"
+#include "rma/transport/transport.h"
 #include "src/collective/collective.h"
 #include "src/log.h"
 #include "src/progress/wait.h"

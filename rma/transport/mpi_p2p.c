@@ -1,9 +1,13 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "rma/message/inbox.h"
+#include "rma/reply/reply.h"
 #include "rma/ring/loose.h"
+#include "rma/ring/remote.h"
 #include "rma/transport/remote.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
+#include "rma/transport/transport.h"
 #include "src/mpi/mpi.h"
 
 /*
@@ -80,17 +84,6 @@ static tern_status p2p_get(tern_worker *worker, uint32_t rank, uint64_t offset, 
     return status;
 }
 
-tern_status tern_message_atomic(tern_worker *worker, uint32_t rank, uint64_t offset,
-                                tern_atomic_op op, unsigned width, uint64_t operand,
-                                uint64_t expected, uint64_t *old) {
-    tern_message message = {.kind = TERN_MESSAGE_ATOMIC,
-                            .origin = worker->id,
-                            .offset = offset,
-                            .bytes = (uint64_t)op | (uint64_t)width << 8,
-                            .operand = {operand, expected}};
-    return tern_message_question(worker, rank, &message, old, sizeof *old);
-}
-
 static tern_status p2p_flush(tern_worker *worker, uint32_t rank) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     if (mine->dirty[rank].what == 0)
@@ -102,51 +95,6 @@ static tern_status p2p_flush(tern_worker *worker, uint32_t rank) {
     if (status == TERN_OK)
         tern_dirty_clear(mine, rank);
     return status;
-}
-
-tern_status tern_far_ask_ring(tern_worker *worker, tern_out *out, uint32_t pieces, uint64_t start) {
-    tern_message message = {.kind = TERN_MESSAGE_OPEN,
-                            .origin = out->origin,
-                            .target = out->target,
-                            .offset = start,
-                            .operand = {out->channel, pieces}};
-    return tern_question_start(worker, tern_rank_of(worker->context, out->target), &message, NULL,
-                               0, out->open_reply, sizeof out->open_reply, &out->open_question);
-}
-
-tern_status tern_far_ring_asked(tern_worker *worker, tern_out *out, uint32_t *ring) {
-    tern_status status = tern_question_test(worker, &out->open_question);
-    if (status != TERN_OK)
-        return status;
-    *ring = (uint32_t)out->open_reply[1];
-    if (out->open_reply[0] == TERN_OK)
-        return TERN_OK;
-    return tern_fail((tern_status)out->open_reply[0],
-                     "worker %u has no ring left; raise TERN_RING_MEMORY or lower TERN_RING_SIZE",
-                     out->target);
-}
-
-tern_status tern_far_open_ring(tern_worker *worker, tern_out *out) {
-    if (out->lane.data == NULL) {
-        char *staging = malloc(out->lane.mask + 1);
-        if (staging == NULL)
-            return tern_fail(TERN_ERR_MEMORY, "no memory to stage a ring");
-        tern_status status = tern_far_ask_ring(worker, out, 1, 0);
-        if (status != TERN_OK) {
-            free(staging);
-            return status;
-        }
-        out->lane.data = staging;
-    }
-    tern_status status = tern_far_ring_asked(worker, out, &out->ring);
-    if (status == TERN_OK)
-        out->limit = out->lane.mask + 1;
-    if (status != TERN_ERR_MEMORY)
-        return status;
-    tern_error_clear();
-    free(out->lane.data);
-    tern_loose_go(worker, out);
-    return TERN_OK;
 }
 
 static tern_status p2p_publish(tern_worker *worker, tern_out *out) {
@@ -170,21 +118,6 @@ static tern_status p2p_publish(tern_worker *worker, tern_out *out) {
         out->lane.first += bytes;
     }
     return TERN_OK;
-}
-
-/* Pairs with serve_credit: what is told to be consumed has been read. */
-uint64_t tern_far_consumed(tern_worker *worker, const tern_out *out) {
-    /* R1: serve_credit; what is told to be consumed has been read */
-    return atomic_load_explicit(&tern_far_credit(worker, out)->told, memory_order_acquire);
-}
-
-tern_status tern_far_report(tern_worker *worker, tern_in *in) {
-    tern_message message = {.kind = TERN_MESSAGE_CREDIT,
-                            .origin = worker->id,
-                            .target = in->origin,
-                            .offset = in->position,
-                            .operand = {in->channel, 0}};
-    return tern_inbox_notice(worker, &message, NULL, 0);
 }
 
 static tern_status p2p_reply(tern_worker *worker, uint32_t target,

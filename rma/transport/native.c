@@ -1,11 +1,15 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "rma/network/port.h"
+#include "rma/port/port.h"
+#include "rma/reply/reply.h"
 #include "rma/ring/loose.h"
 #include "rma/ring/batch.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
+#include "rma/ring/remote.h"
+#include "rma/transport/posts.h"
 #include "rma/transport/remote.h"
+#include "rma/transport/transport.h"
 #include "src/progress/wait.h"
 
 /*
@@ -275,21 +279,10 @@ static tern_status native_publish(tern_worker *worker, tern_out *out) {
     return TERN_OK;
 }
 
-bool tern_native_credit_ended(tern_worker *worker, tern_in *in) {
-    if (in->credit != NULL && !tern_posting_landed(in->credit))
-        tern_port_poll(worker);
-    if (in->credit != NULL && !tern_posting_landed(in->credit))
-        return false;
-    if (in->credit != NULL && tern_posting_end(worker, in->credit) != TERN_OK)
-        tern_error_clear(); /* the next one says more */
-    in->credit = NULL;
-    return true;
-}
-
 /* One credit of a ring is under way at a time: an older one never comes behind a newer. */
 static tern_status native_report(tern_worker *worker, tern_in *in) {
     const tern_context *context = worker->context;
-    if (!tern_native_credit_ended(worker, in))
+    if (!tern_far_credit_ended(worker, in))
         return TERN_ERR_AGAIN;
     uint64_t words[2] = {in->position, ~in->position};
     _Static_assert(sizeof words == offsetof(tern_credit, told), "they are a credit");

@@ -1,7 +1,7 @@
 #include "rma/transport/posts.h"
 
 #include "base/error.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "src/log.h"
 #include "src/progress/wait.h"
 

@@ -10,13 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "rma/memory/tables.h"
 #include "tern/context.h"
-
-/* A worker's, towards a rank. */
-typedef struct tern_posts {
-    uint64_t flushes; /* that are over */
-    uint64_t open;    /* puts posted since the last one */
-} tern_posts;
 
 /* The number of the next post. */
 static inline uint64_t tern_posts_number(const tern_posts *posts) { return posts->flushes + 1; }

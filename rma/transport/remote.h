@@ -3,9 +3,9 @@
 
 /* What the two far transports share. */
 
-#include "rma/memory/rkey.h"
+#include "rma/region/rkey.h"
 #include "rma/ring/ring.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 
 /* The key of a place in a region, held; NULL for one in the segment. */
 static inline tern_status tern_far_hold(tern_worker *worker, uint32_t rank, uint64_t offset,
@@ -20,31 +20,5 @@ static inline void tern_far_release(tern_worker *worker, tern_rkey *key, bool pu
 }
 
 tern_status tern_far_test(tern_worker *worker, tern_transfer *transfer, int *done);
-
-/* Asks the target for a ring of so many pieces that begins at position start. */
-tern_status tern_far_ask_ring(tern_worker *worker, tern_out *out, uint32_t pieces, uint64_t start);
-/* [out] ring: what it gave. TERN_ERR_AGAIN: no answer yet. TERN_ERR_MEMORY. */
-tern_status tern_far_ring_asked(tern_worker *worker, tern_out *out, uint32_t *ring);
-
-/* Opens a ring with the help of its target, for both. */
-tern_status tern_far_open_ring(tern_worker *worker, tern_out *out);
-
-/* Tells the origin by a message: MPI keeps no order between two puts to one place, and a report
- * that an older one has overwritten is never made again. */
-tern_status tern_far_report(tern_worker *worker, tern_in *in);
-
-/* Whether the credit that was put last into the origin's board is there. Over a network. */
-bool tern_native_credit_ended(tern_worker *worker, tern_in *in);
-
-/* What the target of a ring has told, in the origin's board. */
-static inline const tern_credit *tern_far_credit(const tern_worker *worker, const tern_out *out) {
-    const tern_context *context = worker->context;
-    const tern_credit *credits =
-        (const void *)(tern_board(context, out->origin) + tern_rma_of(context)->layout.credits);
-    return &credits[tern_line_of(context, out->channel, out->target)];
-}
-
-/* What the target has told so far, by messages. */
-uint64_t tern_far_consumed(tern_worker *worker, const tern_out *out);
 
 #endif

@@ -1,6 +1,10 @@
 #include "base/error.h"
-#include "rma/memory/cma.h"
-#include "rma/state.h"
+#include "rma/region/cma.h"
+#include "rma/memory/state.h"
+#include "rma/reply/owner_service.h"
+#include "rma/reply/reply.h"
+#include "rma/ring/ring.h"
+#include "rma/transport/transport.h"
 
 /*
  * shm: ranks that map each other's segments. Memory is reached by load/store, so puts, gets and

@@ -1,5 +1,5 @@
-#include "rma/state.h"
-#include "rma/memory/owner_service.h"
+#include "rma/memory/state.h"
+#include "rma/reply/owner_service.h"
 #include "rpc/archive/archive.h"
 #include "rpc/archive/buffer.h"
 #include "tern/memory.h"

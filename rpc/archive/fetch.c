@@ -2,8 +2,8 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "rma/memory/cma.h"
-#include "rma/state.h"
+#include "rma/region/cma.h"
+#include "rma/memory/state.h"
 #include "rpc/archive/buffer.h"
 #include "src/log.h"
 #include "src/progress/wait.h"

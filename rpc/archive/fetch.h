@@ -6,7 +6,7 @@
  * function may keep, and tells the origin when it has them (paper 004, 3.3).
  */
 
-#include "rma/reply.h"
+#include "rma/reply/reply.h"
 #include "rpc/state.h"
 #include "src/context.h"
 #include "tern/call.h"

@@ -1,5 +1,5 @@
-#include "rma/memory/region.h"
-#include "rma/state.h"
+#include "rma/region/region.h"
+#include "rma/memory/state.h"
 #include "rpc/archive/archive.h"
 
 /* Which memory of this process other ranks can get from. */

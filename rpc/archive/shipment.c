@@ -3,9 +3,10 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rma/memory/cma.h"
-#include "rma/reply.h"
-#include "rma/state.h"
+#include "rma/region/cma.h"
+#include "rma/reply/reply.h"
+#include "rma/memory/state.h"
+#include "rma/transport/transport.h"
 #include "rpc/archive/archive.h"
 #include "rpc/call/await.h"
 #include "rpc/call/extended.h"

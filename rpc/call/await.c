@@ -1,8 +1,9 @@
 #include "rpc/call/await.h"
 
 #include "base/error.h"
-#include "rma/answer.h"
-#include "rma/state.h"
+#include "rma/reply/answer.h"
+#include "rma/memory/state.h"
+#include "rma/transfer.h"
 #include "rpc/lent/lent.h"
 #include "src/profile/profile.h"
 

@@ -3,7 +3,7 @@
 
 /* Calls whose answer their origin waits for. A request of a program (tern/request.h) holds one. */
 
-#include "rma/reply.h"
+#include "rma/reply/reply.h"
 #include "rpc/call/send.h"
 #include "src/progress/request.h"
 #include "tern/call.h"

@@ -1,6 +1,6 @@
 #include "base/error.h"
-#include "rma/answer.h"
-#include "rma/state.h"
+#include "rma/reply/answer.h"
+#include "rma/memory/state.h"
 #include "rpc/lent/lent.h"
 
 /*

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "rma/reply.h"
+#include "rma/reply/reply.h"
 #include "rpc/lent/lent.h"
 #include "rpc/synchronizer.h"
 #include "src/log.h"

@@ -4,7 +4,8 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
+#include "rma/region/region.h"
 #include "rpc/archive/fetch.h"
 #include "rpc/lent/lent.h"
 #include "rpc/synchronizer.h"

@@ -15,7 +15,7 @@
  * the pair's order is kept; one whose buffer is got aside is copied, and the ring goes on.
  */
 
-#include "rma/transport/inbox.h"
+#include "rma/message/inbox.h"
 #include "rpc/state.h"
 
 typedef struct tern_extension {

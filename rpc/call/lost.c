@@ -1,8 +1,8 @@
 #include "rpc/call/overflow.h"
 
 #include "base/error.h"
-#include "rma/reply.h"
-#include "rma/state.h"
+#include "rma/reply/reply.h"
+#include "rma/memory/state.h"
 #include "rpc/call/extended.h"
 #include "rpc/archive/fetch.h"
 #include "rpc/lent/lent.h"

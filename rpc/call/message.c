@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "rpc/call/extended.h"
 #include "rpc/call/send.h"
 #include "src/log.h"

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "rma/ring/batch.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "src/log.h"
 #include "src/progress/wait.h"
 

@@ -1,5 +1,5 @@
 #include "base/error.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "rpc/call/overflow.h"
 
 /*

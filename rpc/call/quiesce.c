@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "rma/answer.h"
+#include "rma/reply/answer.h"
 #include "rpc/state.h"
 #include "src/collective/collective.h"
 #include "src/progress/wait.h"
@@ -19,7 +19,7 @@
  * A ring that was closed for a malformed record holds calls that are never executed. The ranks sum
  * up malformed records too: where there are some, and many waves find the same unequal sums, all
  * give up, in the same wave. After half as many waves each rank looks at its own rings, where a
- * record may have been written over that no rank has read (rma/answer.h).
+ * record may have been written over that no rank has read (rma/reply/answer.h).
  */
 enum { WAVES_OF_THE_LOST = 100 };
 

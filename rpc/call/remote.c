@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rma/memory/region.h"
+#include "rma/region/region.h"
 #include "rpc/archive/archive.h"
 #include "rpc/call/await.h"
 #include "rpc/state.h"

@@ -1,8 +1,8 @@
 #include "rpc/call/send.h"
 
 #include "base/error.h"
-#include "rma/answer.h"
-#include "rma/state.h"
+#include "rma/reply/answer.h"
+#include "rma/memory/state.h"
 #include "rpc/call/overflow.h"
 #include "src/context.h"
 #include "src/profile/profile.h"

@@ -4,7 +4,7 @@
 /* Sending: a call of any kind goes into its ring, waits for room, or is left to the overflow; or it
  * goes by message (tern/message.h). */
 
-#include "rma/transport/message.h"
+#include "rma/message/message.h"
 #include "rpc/state.h"
 #include "src/progress/progress.h"
 #include "tern/message.h"

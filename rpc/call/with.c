@@ -1,5 +1,6 @@
 #include "base/error.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
+#include "rma/region/region.h"
 #include "rma/thread_transfer.h"
 #include "rpc/lent/lent.h"
 #include "rpc/synchronizer.h"

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
+#include "rma/region/region.h"
+#include "rma/transport/transport.h"
 #include "rpc/synchronizer.h"
 #include "src/progress/wait.h"
 

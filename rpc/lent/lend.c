@@ -1,8 +1,8 @@
 #include "rpc/lent/lent.h"
 
 #include "base/error.h"
-#include "rma/reply.h"
-#include "rma/state.h"
+#include "rma/reply/reply.h"
+#include "rma/memory/state.h"
 #include "rpc/synchronizer.h"
 #include "src/progress/wait.h"
 #include "tern/archive.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "rma/thread_transfer.h"
 #include "rpc/archive/archive.h"
 #include "rpc/synchronizer.h"

@@ -7,7 +7,7 @@
  * that wrote a record into a ring to what another worker has done because of that record. Both know
  * the pair's channel, the origin, the target and a position in the ring, so an arrow has a number
  * that no record carries. A call by message has no position, so its message carries a number that
- * its origin has counted (rma/transport/inbox.h).
+ * its origin has counted (rma/message/inbox.h).
  *
  * Rank 0 writes the file (timeline.c) when the context is destroyed, in its own clock (clock.c).
  */

@@ -5,7 +5,8 @@
 #include <sys/mman.h>
 
 #include "fixture.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
+#include "rma/ring/ring.h"
 #include "src/peer/address.h"
 #include "scale/memory.h"
 #include "scale/simulation.h"

@@ -18,7 +18,7 @@
 
 #include "fixture.h"
 #include "hashtable/table/bucket.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "src/progress/wait.h"
 #include "tern/hashtable.h"
 #include "tern/lock.h"

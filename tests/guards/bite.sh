@@ -55,6 +55,10 @@ layers)
 	hashtable/a.c "hashtable/file/io.h"
 	hashtable/batch/a.h "hashtable/batch.h"
 	hashtable/elsewhere/a.c "base/error.h"
+	rma/memory/a.h "rma/ring/ring.h"
+	rma/ring/a.c "rma/transport/transport.h"
+	rma/network/a.c "rma/transport/transport.h"
+	rma/notify/a.c "rma/transfer.h"
 	END
     while read -r path include; do
         sample "$path" "#include $include"
@@ -64,6 +68,7 @@ layers)
 	hashtable/op/a.c "hashtable/op/op.h"
 	hashtable/growth/a.c "hashtable/op/op.h"
 	hashtable/a.c "hashtable/batch/run.h"
+	rma/transport/a.c "rma/ring/ring.h"
 	map/op/a.c "map/batch/many.h"
 	END
     ;;
@@ -436,14 +441,14 @@ heights)
         cc -c b.c -o "a.dir/$2/b/b.o"
         objects="a.dir/$1/a.o a.dir/$2/b/b.o"
     }
-    for folders in 'src rma' 'rma rpc' 'base src' 'queue hashtable/op' 'rma mailbox' 'hashtable/op hashtable/growth' \
-        'hashtable/table hashtable/near' 'hashtable/elsewhere base'; do
+    for folders in 'src rma/ring' 'rma rpc' 'base src' 'queue hashtable/op' 'rma mailbox' 'hashtable/op hashtable/growth' \
+        'hashtable/table hashtable/near' 'hashtable/elsewhere base' 'rma/ring rma/transport' 'rma/memory rma/network'; do
         # shellcheck disable=SC2086 # two words
         build $folders
         # shellcheck disable=SC2086 # two words
         expect_failure "$here/heights.sh" $objects
     done
-    for folders in 'rpc rma' 'hashtable/growth hashtable/op' 'hashtable hashtable/op' 'map hashtable/op'; do
+    for folders in 'rpc rma/ring' 'rma/notify rma/ring' 'hashtable/growth hashtable/op' 'hashtable hashtable/op' 'map hashtable/op'; do
         # shellcheck disable=SC2086 # two words
         build $folders
         # shellcheck disable=SC2086 # two words
@@ -471,10 +476,10 @@ names)
     ;;
 contract)
     # Straight, through the harness, and a header of the containers that no folder names.
-    for include in '"hashtable/table.h"' '"src/context.h"' '<rma/state.h>' '"inside.h"' '"../../map/map.h"'; do
+    for include in '"hashtable/table.h"' '"src/context.h"' '<rma/memory/state.h>' '"inside.h"' '"../../map/map.h"'; do
         sample tests/contract/test_a.c "#include $include"
         mkdir -p "$work/tree/hashtable" "$work/tree/src" "$work/tree/rma" "$work/tree/tests/harness"
-        touch "$work/tree/hashtable/table.h" "$work/tree/src/context.h" "$work/tree/rma/state.h"
+        touch "$work/tree/hashtable/table.h" "$work/tree/src/context.h" "$work/tree/rma/memory/state.h"
         echo '#include "hashtable/table.h"' >"$work/tree/tests/harness/inside.h"
         expect_failure "$here/contract.sh" "$work/tree"
     done

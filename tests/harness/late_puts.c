@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "rma/transport/mpi_rma.h"
 
 typedef struct late {

@@ -6,7 +6,7 @@
 #include <sched.h>
 
 #include "fixture.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 
 /* How many NUMA nodes there are, and the kernel's number of the one with a logical index; -1. */
 static inline int numa_kernel_number(int index, int *count) {

@@ -8,7 +8,7 @@
 
 #include "survivors.h"
 
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "rma/transport/mpi_rma.h"
 #include "nothing.h"
 #include "src/progress/wait.h"

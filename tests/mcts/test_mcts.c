@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "search_tools.h"
 #include "games.h"
 

@@ -1,5 +1,5 @@
 /*
- * Keys of far regions (rma/memory/rkey.c): two operations hold the key of a region, read where it
+ * Keys of far regions (rma/region/rkey.c): two operations hold the key of a region, read where it
  * is and release the key, while the region's owner takes it back and the key becomes that of a
  * second region, and of the first again. The lock under which that happens is one thread's here.
  */

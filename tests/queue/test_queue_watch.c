@@ -7,8 +7,8 @@
 
 #include "queue/slot.h"
 #include "queue_tools.h"
-#include "rma/ring/doorbell.h"
-#include "rma/state.h"
+#include "rma/memory/doorbell.h"
+#include "rma/memory/state.h"
 #include "thread_tools.h"
 
 enum { THREADS = 2, LONG = 2000 /* rounds: a wait for damage would have ended */ };

@@ -1,12 +1,12 @@
 // tern-test: unit
 /*
- * The books of circular buffers (rma/memory/circle.h) against a model: a list of units in the order
+ * The books of circular buffers (rma/circle.h) against a model: a list of units in the order
  * of the circle, a list of all pieces ever cut, and a byte map that shows overlaps.
  */
 
 #include "base/error.h"
 #include "harness.h"
-#include "rma/memory/circle.h"
+#include "rma/circle.h"
 
 #include <stdlib.h>
 #include <string.h>

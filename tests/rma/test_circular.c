@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "rma/transport/mpi_rma.h"
 
 enum { RANKS = 64, AREA = 8192, UNIT = 512, HOLDS = 3 };

@@ -8,7 +8,7 @@
 #include "board.h"
 #include "fixture.h"
 
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "rma/transport/mpi_rma.h"
 
 static uint32_t flushed; /* ranks, by bit */

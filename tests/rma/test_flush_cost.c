@@ -5,7 +5,7 @@
  */
 
 #include "fixture.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 
 enum { TURNS = 40 };
 

@@ -10,7 +10,7 @@
 #include "fixture.h"
 #include "rma/ring/batch.h"
 #include "rma/ring/ring.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "src/progress/wait.h"
 
 enum { RING = 4096 };

@@ -9,7 +9,7 @@
 
 #include "rma/notify/notify.h"
 #include "rma/network/process.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "src/progress/wait.h"
 
 enum { RANKS = 64, ROOM = 32 << 10 };

@@ -11,7 +11,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "rma/transport/mpi_rma.h"
 
 enum { RANKS = 64, SLOTS = 16, SLOT = 9000, SOURCE = 20000 };

@@ -6,7 +6,7 @@
 #include "fixture.h"
 #include "flaky.h"
 #include "rma/network/process.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "src/mpi/mpi.h"
 #include "thread_tools.h"
 

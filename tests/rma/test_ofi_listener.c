@@ -4,9 +4,9 @@
  * the target. It sits in MPI with the lock, or spins, and makes no progress. */
 
 #include "fixture.h"
-#include "rma/network/port.h"
-#include "rma/network/question.h"
-#include "rma/state.h"
+#include "rma/port/port.h"
+#include "rma/port/question.h"
+#include "rma/memory/state.h"
 #include "src/progress/wait.h"
 
 #include <arpa/inet.h>

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "numa_tools.h"
+#include "rma/ring/ring.h"
 
 enum { WORKERS = 2 };
 

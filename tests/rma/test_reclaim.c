@@ -7,15 +7,16 @@
 #include <stdlib.h>
 
 #include "fixture.h"
-#include "rma/network/posting.h"
+#include "rma/port/posting.h"
 #include "rma/notify/request.h"
+#include "rma/memory/doorbell.h"
+#include "rma/memory/state.h"
 #include "rma/ring/batch.h"
-#include "rma/ring/doorbell.h"
 #include "rma/ring/loose.h"
 #include "rma/ring/reclaim.h"
 #include "rma/ring/ring.h"
 #include "rma/ring/sleep.h"
-#include "rma/state.h"
+#include "rma/transport/transport.h"
 #include "src/context.h"
 
 enum { RING = 4096 };

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "fixture.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "rma/transport/mpi_rma.h"
 #include "src/progress/wait.h"
 #include "nothing.h"

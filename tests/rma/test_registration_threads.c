@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #include "fixture.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
+#include "rma/region/rkey.h"
 
 enum { THREADS = 2, BYTES = 64 };
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "rma/notify/rendezvous.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "src/progress/wait.h"
 
 enum { RANKS = 64, ROOM = 1 << 20 };

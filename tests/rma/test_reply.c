@@ -1,12 +1,12 @@
 // tern-test: unit
 /*
- * Reply cells from inside (rma/reply.h): an answer that MPI puts word by word, in any order, is not
- * taken before the whole of it is there.
+ * Reply cells from inside (rma/reply/reply.h): an answer that MPI puts word by word, in any order,
+ * is not taken before the whole of it is there.
  */
 
 #include "fixture.h"
-#include "rma/reply.h"
-#include "rma/state.h"
+#include "rma/reply/reply.h"
+#include "rma/memory/state.h"
 
 enum { BYTES = 40, WORDS = (offsetof(tern_cell, payload) + BYTES) / 8 };
 

@@ -1,12 +1,12 @@
 // tern-test: transports least=2
 /*
- * Answers that nobody waits for any more (rma/reply.h), from inside: whenever they come, they leave
- * those to later questions alone, and their cells come back into use.
+ * Answers that nobody waits for any more (rma/reply/reply.h), from inside: whenever they come, they
+ * leave those to later questions alone, and their cells come back into use.
  */
 
 #include "fixture.h"
-#include "rma/reply.h"
-#include "rma/state.h"
+#include "rma/reply/reply.h"
+#include "rma/memory/state.h"
 #include "rpc/call/overflow.h"
 
 enum { BYTES = 48 };

@@ -10,7 +10,7 @@
 #include "hostile.h"
 #include "rma/ring/batch.h"
 #include "rma/ring/ring.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "src/log.h"
 #include "src/progress/wait.h"
 

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "fixture.h"
-#include "rma/reply.h"
+#include "rma/reply/reply.h"
 #include "rma/ring/ring.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 
 static tern_config defaults(void) {
     tern_config config;

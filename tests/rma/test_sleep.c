@@ -5,7 +5,7 @@
  */
 
 #include "fixture.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "src/progress/wait.h"
 
 enum { TURNS = 30 };

@@ -3,7 +3,7 @@
 /* Which connection is left. */
 
 #include "harness.h"
-#include "rma/network/posting.h"
+#include "rma/port/posting.h"
 
 enum { ROUTES = 5 };
 

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "rma/transport/mpi_rma.h"
 #include "rpc/call/extended.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "rpc/call/extended.h"
 #include "rpc/archive/fetch.h"
 

@@ -7,9 +7,9 @@
 
 #include "call_tools.h"
 #include "hostile.h"
-#include "rma/answer.h"
-#include "rma/memory/owner_service.h"
-#include "rma/state.h"
+#include "rma/reply/answer.h"
+#include "rma/reply/owner_service.h"
+#include "rma/memory/state.h"
 #include "rpc/call/await.h"
 #include "tern/lock.h"
 
@@ -315,7 +315,7 @@ static void an_answer_that_is_written_over(void) {
     close_scene();
 }
 
-/* As rma/memory/owner_service.c sends it. */
+/* As rma/reply/owner_service.c sends it. */
 typedef struct request {
     tern_return_address back;
     tern_memory_request memory;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "hostile.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "rpc/call/extended.h"
 #include "src/progress/wait.h"
 

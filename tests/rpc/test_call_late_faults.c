@@ -10,8 +10,8 @@
 #include "call_tools.h"
 #include "survivors.h"
 
-#include "rma/reply.h"
-#include "rma/state.h"
+#include "rma/reply/reply.h"
+#include "rma/memory/state.h"
 
 enum { CALLS = 2 * TERN_CALL_REQUESTS, RESULT = 200 };
 

@@ -7,7 +7,7 @@
 
 #include "call_tools.h"
 #include "hostile.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "rpc/call/extended.h"
 #include "rpc/lent/lent.h"
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "call_tools.h"
-#include "rma/state.h"
-#include "rma/thread_reply.h"
+#include "rma/memory/state.h"
+#include "rma/reply/thread_reply.h"
 #include "rpc/call/extended.h"
 #include "tern/remote.h"
 

@@ -4,7 +4,7 @@
 
 #include "hostile.h"
 #include "result_tools.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "rpc/state.h"
 #include "tern/registration.h"
 #include "tern/remote.h"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "rma/memory/cma.h"
-#include "rma/state.h"
+#include "rma/region/cma.h"
+#include "rma/memory/state.h"
 #include "rpc/state.h"
 #include "tern/remote.h"
 

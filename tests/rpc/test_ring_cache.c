@@ -12,7 +12,7 @@
 
 #include "fixture.h"
 #include "rma/ring/loose.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "src/context.h"
 
 enum {

@@ -1,5 +1,5 @@
 /*
- * A reply cell (rma/reply.h) that is used twice. The asker gives up the first answer at any point
+ * A reply cell (rma/reply/reply.h) that is used twice. The asker gives up the first answer at any point
  * before it is there, as it does after a death, and asks again as soon as the cell is free. The
  * first answer may come at any time, also never. The second one must arrive whole and stay.
  * One of these says how the first answer comes:

@@ -11,7 +11,7 @@
 
 #include "fixture.h"
 #include "rma/notify/notify.h"
-#include "rma/state.h"
+#include "rma/memory/state.h"
 #include "rpc/state.h"
 #include "src/peer/address.h"
 

@@ -1,0 +1,75 @@
+#ifndef TERN_RMA_MEMORY_DOORBELL_H
+#define TERN_RMA_MEMORY_DOORBELL_H
+
+/*
+ * Bells: how a sender wakes a target that has stopped polling its ring. A bit per origin in the
+ * target's board, a count of messages, and one word that says that any has changed, so that
+ * listening costs one cache line.
+ */
+
+#include "rma/memory/segment.h"
+
+/* The first line of a board. A rank that rings changes the word that it rings for, then any. */
+typedef struct tern_doorbell {
+    _Atomic uint64_t any;      /* something has rung */
+    _Atomic uint64_t messages; /* messages that ranks of the node have sent to this worker */
+    _Atomic uint32_t rounds;   /* of progress that the worker has begun (rma/memory/rounds.h) */
+    /* Where the worker's thread runs: an index among the NUMA nodes of its rank
+     * (rma/memory/placement.h). */
+    _Atomic uint32_t numa;
+} tern_doorbell;
+
+static inline tern_doorbell *tern_doorbell_of(char *board) {
+    return (tern_doorbell *)(void *)board;
+}
+
+static inline void tern_doorbell_wake(char *board) {
+    /* R8: tern_doorbell_rung; not a store, which would break it */
+    atomic_exchange_explicit(&tern_doorbell_of(board)->any, 1, memory_order_release);
+}
+
+/* The bit first, then the word: a listener that takes the word sees the bit (release, acquire). */
+static inline void tern_doorbell_ring(char *board, size_t doorbells, uint32_t origin) {
+    _Atomic uint64_t *bits = (_Atomic uint64_t *)(void *)(board + doorbells);
+    /* R8: hear_doorbells */
+    atomic_fetch_or_explicit(&bits[origin / 64], (uint64_t)1 << (origin % 64),
+                             memory_order_release);
+    tern_doorbell_wake(board);
+}
+
+/* A message is being sent that MPI will hand out when it is asked. */
+static inline void tern_doorbell_message(char *board) {
+    /* R4 */
+    atomic_fetch_add_explicit(&tern_doorbell_of(board)->messages, 1, memory_order_release);
+    tern_doorbell_wake(board);
+}
+
+/* One that was counted has not been sent. */
+static inline void tern_doorbell_no_message(char *board) {
+    /* R4 */
+    atomic_fetch_sub_explicit(&tern_doorbell_of(board)->messages, 1, memory_order_relaxed);
+}
+
+static inline uint64_t tern_doorbell_messages(char *board) {
+    /* R4 */
+    return atomic_load_explicit(&tern_doorbell_of(board)->messages, memory_order_relaxed);
+}
+
+static inline void tern_doorbell_set_numa(char *board, uint32_t index) {
+    /* R4 */
+    atomic_store_explicit(&tern_doorbell_of(board)->numa, index, memory_order_relaxed);
+}
+
+static inline uint32_t tern_doorbell_numa(char *board) {
+    /* R4 */
+    return atomic_load_explicit(&tern_doorbell_of(board)->numa, memory_order_relaxed);
+}
+
+static inline bool tern_doorbell_rung(char *board) {
+    _Atomic uint64_t *any = &tern_doorbell_of(board)->any;
+    /* R8: tern_doorbell_wake */
+    return atomic_load_explicit(any, memory_order_relaxed) != 0 &&
+           atomic_exchange_explicit(any, 0, memory_order_acq_rel) != 0;
+}
+
+#endif

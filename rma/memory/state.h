@@ -1,0 +1,254 @@
+#ifndef TERN_RMA_MEMORY_STATE_H
+#define TERN_RMA_MEMORY_STATE_H
+
+/* What the rma layer hangs on contexts and workers. */
+
+#include <pthread.h>
+
+#include "rma/memory/heap.h"
+#include "rma/memory/placement.h"
+#include "rma/memory/segment.h"
+#include "rma/memory/tables.h"
+#include "rma/memory/transport_ops.h"
+#include "src/context.h"
+
+struct tern_message_engine;
+struct tern_native;
+struct tern_port;
+struct tern_rkey;
+struct tern_sleep_ask;
+struct tern_window;
+typedef struct tern_in tern_in;
+typedef struct tern_out tern_out;
+typedef struct tern_inbox_message tern_inbox_message;
+typedef struct tern_registration tern_registration;
+
+/* Kinds of records. Each layer handles its own. */
+enum {
+    TERN_RECORD_NONE,
+    TERN_RECORD_SKIP,
+    TERN_RECORD_MOVED, /* the ring ends here and goes on in another (rma/ring/growth.c) */
+    TERN_RECORD_SERVICE,
+    TERN_RECORD_CALL,
+    TERN_RECORD_CALL_BUFFER,
+    TERN_RECORD_CALL_RETURN,
+    TERN_RECORD_CALL_EXTENDED,
+    TERN_RECORD_NOTIFY,
+    TERN_RECORD_COLLECTIVE,
+    TERN_RECORD_RENDEZVOUS,
+    TERN_RECORD_KINDS
+};
+
+/* A handler consumes records of its kind from the head of in, at least one unless the head has to
+ * wait, and returns how many. It checks lengths against tern_ring_check. */
+typedef size_t (*tern_record_handler)(tern_worker *worker, tern_in *in);
+
+/* The owner's books of registered memory, and the keys of others' (rma/region/region.h). */
+enum { TERN_RKEY_LIST_BITS = 8, TERN_RKEY_LISTS = 1 << TERN_RKEY_LIST_BITS };
+
+typedef struct tern_regions {
+    pthread_mutex_t lock; /* inside the MPI lock, where both are taken */
+    tern_registration *entry;
+    uint32_t slots; /* that have ever been used */
+    uint32_t last;  /* the slot that was taken last */
+    uint32_t live;
+    /* rma/region/rkey.h */
+    struct tern_rkey *_Atomic keys[TERN_RKEY_LISTS];
+    _Atomic uint32_t unflushed; /* keys of regions with puts that no flush has covered */
+} tern_regions;
+
+typedef enum tern_inbox_lane {
+    TERN_INBOX_OF_HANDLERS, /* is run first */
+    TERN_INBOX_OF_OTHERS,
+    TERN_INBOX_LANES
+} tern_inbox_lane;
+
+/* The inbox of a worker (rma/message/inbox.h), where its progress passes anyway. */
+typedef struct tern_inbox {
+    _Atomic(tern_inbox_message *) arrived; /* the latest first; any thread pushes */
+    /* The worker's own: what it has taken from there, in order. */
+    struct {
+        tern_inbox_message *first, *last;
+    } lane[TERN_INBOX_LANES];
+    uint32_t *owed;             /* by rank and lane: cost of what was taken and has not been told */
+    bool behind;                /* some of that is due and found no buffer */
+    _Atomic uint64_t delivered; /* of ranks of this node; written with the MPI lock */
+} tern_inbox;
+
+/* What the asker knows of one of its cells. */
+typedef struct tern_cell_use {
+    tern_cell *memory;
+    uint64_t before;   /* the sequence in the cell when it was reserved */
+    uint32_t asked;    /* the low half of the position in the ring behind the record that asks, */
+    uint32_t ring;     /* and the ring + 1; 0: not known (tern_reply_note_record) */
+    uint64_t given_up; /* no answer up to this sequence is waited for; written under the MPI lock */
+    uint32_t moved;    /* as in a return address */
+    uint32_t rank;     /* that is to give the answer that was given up */
+} tern_cell_use;
+
+typedef struct tern_rma {
+    tern_layout layout;
+    tern_tables tables;
+    char *table_base;
+    int fd;                /* of this rank's segment, until it is shared; or -1 */
+    tern_segment *segment; /* by rank; base NULL: not of this node */
+    tern_reach *reach;     /* by rank, what the inlined operations read */
+    char *mine;            /* base of this rank's segment */
+    bool places_shared;    /* context->node and its peers' machine are the node's */
+    tern_placement placement;
+    size_t parts; /* of the heap: part i lies on placement.node[i] */
+    tern_heap *heap;
+    pthread_mutex_t heap_lock;
+    const tern_transport_ops *near;      /* to ranks that share memory */
+    const tern_transport_ops *far;       /* to others; NULL: every rank shares memory */
+    const tern_transport_ops *loose_way; /* of records of loose rings (rma/ring/loose.h) */
+    struct tern_message_engine *messages;
+    _Atomic uint64_t *inbox_windows;           /* by worker number and lane (rma/message/inbox.h) */
+    tern_inbox_message *inbox_reserve;         /* for one that comes where there is no memory */
+    _Atomic(tern_inbox_message *) inbox_spare; /* the reserve, or NULL while it is used */
+    tern_in *ins;                              /* one for each ring of the arena */
+    _Atomic uint32_t ins_used;
+    struct tern_loose *loose;          /* all of this process; under the MPI lock */
+    _Atomic uint64_t loose_batches;    /* that came by messages for want of ring memory */
+    _Atomic uint64_t loose_answered;   /* for so many of them rings were asked for */
+    struct tern_window *window;        /* rma */
+    struct tern_native *native;        /* ofi */
+    _Atomic uint32_t dials;            /* questions to listeners that are under way */
+    _Atomic uint32_t listener_place;   /* of a listener, that answered last */
+    _Atomic uint32_t listeners_silent; /* that did not answer, since one did */
+    tern_record_handler handler[TERN_RECORD_KINDS];
+    struct tern_thread_replies *replies; /* that threads without a worker wait for */
+    tern_regions regions;
+    atomic_bool cma_refused; /* the system does not let processes reach into each other */
+} tern_rma;
+
+/* What a flush is due for. */
+enum { TERN_DIRTY_RECORDS = 1, TERN_DIRTY_PUTS = 2 };
+
+typedef struct tern_rma_worker {
+    tern_out **out;                      /* by line; NULL: no ring yet */
+    tern_in **in;                        /* by line */
+    tern_out *outs;                      /* all of them */
+    tern_in *ins;                        /* those of in, the latest first */
+    tern_in *looked_at;                  /* of ins, whether it is quiet; NULL: none yet */
+    uint32_t settling;                   /* a ring is flushed, so none is closed meanwhile */
+    _Atomic(struct tern_loose *) *loose; /* by line; rma/ring/loose.h */
+    /* Rings that are polled: by progress, and by probes. */
+    struct {
+        tern_in **ring;
+        size_t count;
+    } active[TERN_CHANNELS];
+    tern_out *pending; /* rings with records that progress is to publish */
+    bool corked;       /* tern_ring_cork */
+    uint32_t rounds;
+    uint32_t warm;                   /* rounds in which MPI is asked at once */
+    int numa;                        /* the NUMA node that its memory lies on */
+    _Alignas(TERN_LINE) char *board; /* one line with what idle rounds read */
+    _Atomic(tern_out *) wanted;      /* rings that targets want back (rma/ring/reclaim.h) */
+    tern_inbox inbox;
+    tern_dirty *dirty;     /* by rank: what was sent since the last flush; NULL if all are near */
+    uint32_t *dirty_ranks; /* those with something, in any order */
+    uint32_t dirty_count;
+    uint32_t puts_left;          /* ranks with TERN_DIRTY_PUTS */
+    struct tern_sleep_ask *asks; /* rma/ring/sleep.h; that are under way */
+    uint32_t asking;             /* so many */
+    tern_posts *posts;           /* by rank; NULL unless posts are waited for */
+    uint64_t settle_wanted;      /* rank + 1 whose posts progress is to wait for; 0: none */
+    struct tern_port *port;      /* to the network; NULL: no far rank was talked to */
+    uint32_t port_polls;
+    void **remotes; /* by rank, the port's */
+    void *words;    /* for rma's next atomic or flush; NULL: to be made */
+    uint64_t sequence;
+    uint64_t cells_used;     /* bit per cell */
+    uint64_t cells_given_up; /* those in use whose answer is not waited for any more */
+    tern_cell_use cell[TERN_CALL_REQUESTS];
+    /* By cell: the low bits of worker->looked when a test has last looked for damage. */
+    uint16_t cell_looked[TERN_CALL_REQUESTS];
+} tern_rma_worker;
+
+static inline tern_rma *tern_rma_of(const tern_context *context) {
+    return context->layer[TERN_LAYER_RMA];
+}
+
+static inline tern_regions *tern_regions_of(const tern_context *context) {
+    return &tern_rma_of(context)->regions;
+}
+
+static inline tern_rma_worker *tern_rma_worker_of(const tern_worker *worker) {
+    return worker->layer[TERN_LAYER_RMA];
+}
+
+static inline void tern_dirty_mark(tern_rma_worker *mine, uint32_t rank, uint32_t what) {
+    tern_dirty *dirty = &mine->dirty[rank];
+    if (dirty->what == 0) {
+        dirty->at = mine->dirty_count;
+        mine->dirty_ranks[mine->dirty_count++] = rank;
+    }
+    mine->puts_left += (what & ~dirty->what & TERN_DIRTY_PUTS) != 0;
+    dirty->what |= what;
+}
+
+/* The last rank takes its place in the list. */
+static inline void tern_dirty_clear(tern_rma_worker *mine, uint32_t rank) {
+    tern_dirty *dirty = &mine->dirty[rank];
+    const uint32_t last = mine->dirty_ranks[--mine->dirty_count];
+    mine->puts_left -= (dirty->what & TERN_DIRTY_PUTS) != 0;
+    mine->dirty_ranks[dirty->at] = last;
+    mine->dirty[last].at = dirty->at;
+    dirty->what = 0;
+}
+
+static inline bool tern_is_near(const tern_context *context, uint32_t rank) {
+    return tern_rma_of(context)->segment[rank].base != NULL;
+}
+
+static inline const tern_transport_ops *tern_way_to(const tern_context *context, uint32_t rank) {
+    const tern_rma *rma = tern_rma_of(context);
+    return tern_is_near(context, rank) ? rma->near : rma->far;
+}
+
+static inline uint32_t tern_rank_of(const tern_context *context, uint32_t number) {
+    return number / context->workers;
+}
+
+/* Something went to a far rank or came from one: for some rounds MPI is asked in each. */
+static inline void tern_ring_warm(const tern_worker *worker) {
+    tern_rma_worker_of(worker)->warm = 256;
+}
+
+/* A worker on one of its channels: what owns a ring, and what doorbells, tables and credits are
+ * indexed by. */
+static inline uint32_t tern_line_of(const tern_context *context, uint32_t channel,
+                                    uint32_t number) {
+    return channel * context->size * context->workers + number;
+}
+
+/* The board of a worker whose segment this process maps. */
+static inline char *tern_board(const tern_context *context, uint32_t number) {
+    const tern_rma *rma = tern_rma_of(context);
+    return rma->segment[tern_rank_of(context, number)].base + rma->layout.boards +
+           number % context->workers * rma->layout.board_bytes;
+}
+
+/* Offset of a worker's board in its rank's segment. */
+static inline uint64_t tern_board_offset(const tern_context *context, uint32_t number) {
+    const tern_layout *layout = &tern_rma_of(context)->layout;
+    return layout->boards + number % context->workers * layout->board_bytes;
+}
+
+static inline tern_ring_header *tern_ring_header_at(const tern_context *context, uint32_t rank,
+                                                    uint32_t ring) {
+    const tern_rma *rma = tern_rma_of(context);
+    return (tern_ring_header *)(void *)(rma->segment[rank].base + rma->layout.rings) + ring;
+}
+
+static inline char *tern_ring_data_at(const tern_context *context, uint32_t rank, uint32_t ring) {
+    const tern_rma *rma = tern_rma_of(context);
+    return rma->segment[rank].base + rma->layout.arena + ring * rma->layout.ring_bytes;
+}
+
+/* access.c: applies an atomic by the processor and returns the word before. */
+uint64_t tern_atomic_apply(void *word, tern_atomic_op op, unsigned width, uint64_t operand,
+                           uint64_t expected);
+
+#endif

@@ -1,0 +1,101 @@
+#include "tern/memory.h"
+
+#include <stdlib.h>
+
+#include "rma/memory/heap.h"
+#include "rma/reply/owner_service.h"
+#include "src/collective/collective.h"
+#include "tern/collective.h"
+
+/* Memory at the same place of all segments. Each rank takes the lowest piece of its own that is not
+ * below a limit. If these are not the same, all give theirs back and try again from the highest of
+ * them on: what lies below it is not free on that rank. So the limit rises until a place is free
+ * everywhere, or a rank has none left. */
+
+static tern_status gather_highest(tern_worker *worker, uint64_t mine, uint64_t *gathered,
+                                  uint64_t *highest, bool *same) {
+    tern_context *context = worker->context;
+    tern_status status = tern_collective_allgather(context, worker, &mine, sizeof mine, gathered);
+    *highest = mine;
+    *same = true;
+    for (uint32_t r = 0; r < context->size && status == TERN_OK; r++) {
+        *same = *same && gathered[r] == mine;
+        *highest = gathered[r] > *highest ? gathered[r] : *highest;
+    }
+    return status;
+}
+
+static tern_status take_on_all(tern_worker *worker, const tern_memory_request *request,
+                               uint64_t *gathered, uint64_t *offset, const char *name) {
+    tern_context *context = worker->context;
+    uint64_t limit = 0;
+    for (;;) {
+        bool same = false;
+        const tern_status mine = tern_memory_take_from(context, limit, request, offset);
+        tern_status status = tern_collective_agree(context, worker, mine, name);
+        if (status == TERN_OK)
+            status = gather_highest(worker, *offset, gathered, &limit, &same);
+        if (status == TERN_OK && same)
+            return TERN_OK;
+        if (mine == TERN_OK)
+            tern_ignore(tern_memory_give(context, *offset));
+        if (status != TERN_OK)
+            return status;
+    }
+}
+
+tern_status tern_alloc_all(tern_worker *worker, size_t bytes, size_t alignment, tern_domain domain,
+                           tern_ptr *mine) {
+    static const char name[] = "tern_alloc_all";
+    TERN_COLLECTIVE(worker, name);
+    tern_status status = tern_worker_may_wait(worker, name);
+    if (status != TERN_OK)
+        return status;
+    tern_context *context = worker->context;
+    uint64_t *gathered = malloc(context->size * sizeof *gathered);
+    status = tern_memory_check(name, bytes, alignment, domain);
+    if (status == TERN_OK && mine == NULL)
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: mine is NULL", name);
+    if (status == TERN_OK && gathered == NULL)
+        status = tern_fail(TERN_ERR_MEMORY, "%s: no memory for %u ranks", name, context->size);
+    status = tern_collective_agree(context, worker, status, name);
+    const tern_field asked[] = {
+        {"bytes", bytes}, {"alignment", alignment}, {"domain", (uint64_t)domain}};
+    if (status == TERN_OK)
+        status =
+            tern_collective_same_fields(context, worker, asked, sizeof asked / sizeof *asked, name);
+    const tern_memory_request request = {
+        .bytes = bytes, .alignment = alignment < TERN_HEAP_GRANULE ? TERN_HEAP_GRANULE : alignment};
+    uint64_t offset = 0;
+    if (status == TERN_OK)
+        status = take_on_all(worker, &request, gathered, &offset, name);
+    if (status == TERN_OK)
+        *mine = (tern_ptr){context->rank, 0, (uint16_t)domain, TERN_PTR_ORIGIN + offset};
+    free(gathered);
+    return status;
+}
+
+tern_status tern_free_all(tern_worker *worker, tern_ptr p) {
+    static const char name[] = "tern_free_all";
+    TERN_COLLECTIVE(worker, name);
+    tern_status status = tern_worker_may_wait(worker, name);
+    if (status != TERN_OK)
+        return status;
+    tern_context *context = worker->context;
+    const tern_field named[] = {{"the segment of p", p.segment}, {"the offset of p", p.offset}};
+    status =
+        tern_collective_same_fields(context, worker, named, sizeof named / sizeof *named, name);
+    if (status == TERN_OK && tern_ptr_is_null(p))
+        return TERN_OK;
+    if (status == TERN_OK && p.segment != 0)
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "%s: segment %u is no allocation; registered memory is given to "
+                         "tern_deregister",
+                         name, p.segment);
+    if (status == TERN_OK)
+        status = tern_barrier(worker);
+    if (status != TERN_OK && status != TERN_ERR_PEER)
+        return status;
+    const tern_status given = tern_memory_give(context, p.offset - TERN_PTR_ORIGIN);
+    return status != TERN_OK ? status : given;
+}

@@ -1,0 +1,325 @@
+#include "rma/message/inbox.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/process.h"
+#include "rma/memory/doorbell.h"
+#include "rma/memory/state.h"
+#include "src/profile/trace.h"
+
+#define TELL (TERN_MESSAGE_WINDOW / 2)
+
+/* What a message takes of its window: as much as it takes of memory, or more. */
+static uint64_t inbox_cost(uint64_t bytes) { return 64 + bytes; }
+
+_Static_assert(sizeof(tern_inbox_message) <= 48, "and malloc adds 16");
+_Static_assert(TELL + 64 + TERN_MESSAGE_MAX <= TERN_MESSAGE_WINDOW, "the largest finds room");
+
+static _Atomic uint64_t *window_to(const tern_context *context, uint32_t target,
+                                   tern_inbox_lane lane) {
+    return &tern_rma_of(context)->inbox_windows[target * TERN_INBOX_LANES + lane];
+}
+
+/* A window only counts, and so do the messages of a board and what was delivered: relaxed. What is
+ * in a message is handed over by MPI, or by push. */
+static bool take_window(_Atomic uint64_t *used, uint64_t by) {
+    /* R4 */
+    uint64_t now = atomic_load_explicit(used, memory_order_relaxed);
+    do {
+        if (now + by > TERN_MESSAGE_WINDOW)
+            return false;
+        /* R4 */
+    } while (!atomic_compare_exchange_weak_explicit(used, &now, now + by, memory_order_relaxed,
+                                                    memory_order_relaxed));
+    return true;
+}
+
+static void give_window(_Atomic uint64_t *used, uint64_t by) {
+    /* R4 */
+    atomic_fetch_sub_explicit(used, by, memory_order_relaxed);
+}
+
+/* For what others send, where there is no memory: it comes back when its worker has run the call.
+ * Without it no message behind that one would be served. */
+static tern_inbox_message *inbox_take_reserve(tern_rma *rma) {
+    /* R6: inbox_give */
+    return atomic_exchange_explicit(&rma->inbox_spare, NULL, memory_order_acquire);
+}
+
+static void inbox_give(const tern_context *context, tern_inbox_message *entry) {
+    tern_rma *rma = tern_rma_of(context);
+    if (entry != rma->inbox_reserve)
+        free(entry);
+    else
+        /* R6: inbox_take_reserve */
+        atomic_store_explicit(&rma->inbox_spare, entry, memory_order_release);
+}
+
+tern_status tern_inbox_open(tern_context *context) {
+    tern_rma *rma = tern_rma_of(context);
+    rma->inbox_reserve = malloc(sizeof(tern_inbox_message) + TERN_MESSAGE_MAX);
+    atomic_init(&rma->inbox_spare, rma->inbox_reserve);
+    return rma->inbox_reserve != NULL ? TERN_OK
+                                      : tern_fail(TERN_ERR_MEMORY, "no memory for messages");
+}
+
+void tern_inbox_close(tern_context *context) { free(tern_rma_of(context)->inbox_reserve); }
+
+/* entry: but for the payload. The release pairs with the acquire in sort_arrived; that of an
+ * earlier push goes on through this exchange, so the whole list is seen. */
+static bool inbox_push(tern_worker *to, const tern_inbox_message *entry, const void *payload) {
+    tern_inbox *inbox = &tern_rma_worker_of(to)->inbox;
+    tern_inbox_message *copy = malloc(sizeof *copy + entry->bytes);
+    if (copy == NULL && entry->origin.rank != to->context->rank)
+        copy = inbox_take_reserve(tern_rma_of(to->context));
+    if (copy == NULL)
+        return false;
+    *copy = *entry;
+    if (entry->bytes > 0)
+        tern_internal_copy(copy->payload, payload, entry->bytes);
+    /* R8: sort_arrived */
+    copy->next = atomic_load_explicit(&inbox->arrived, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&inbox->arrived, &copy->next, copy,
+                                                  memory_order_release, memory_order_relaxed))
+        ;
+    return true;
+}
+
+/* Where no rank is far nobody asks MPI unless he is told that sends are under way. */
+static void attend_sends(const tern_context *context) {
+    if (tern_rma_of(context)->far != NULL || !tern_messages_under_way(context))
+        return;
+    for (uint32_t i = 0; i < context->workers; i++)
+        tern_doorbell_wake(tern_board(context, context->worker[i]->id));
+}
+
+static tern_status send_message(tern_worker *worker, const tern_message *message,
+                                const void *payload, size_t bytes) {
+    const tern_context *context = worker->context;
+    const uint32_t target = message->target, rank = tern_rank_of(context, target);
+    bool near = tern_is_near(context, rank);
+    /* Counted first: a rank that dies in between leaves one too many, which costs its target polls,
+     * and not one too few, with which the target would not look for the messages of others. */
+    if (near)
+        tern_doorbell_message(tern_board(context, target));
+    tern_status status = tern_message_send(worker, rank, message, payload, bytes);
+    if (status == TERN_OK)
+        attend_sends(context);
+    else if (near)
+        tern_doorbell_no_message(tern_board(context, target));
+    return status;
+}
+
+static tern_status inbox_send(tern_worker *worker, uint32_t target, const tern_inbox_message *entry,
+                              const void *payload) {
+    const tern_message message = {
+        .kind = TERN_MESSAGE_INBOX,
+        .origin = worker->id,
+        .target = target,
+        .offset = entry->what,
+        .bytes = entry->bytes,
+        .operand = {entry->origin.index, entry->lane | (uint64_t)entry->number << 32}};
+    return send_message(worker, &message, payload, entry->bytes);
+}
+
+/* A message has no position in a ring that could number its arrow, so it carries a number. */
+static uint32_t inbox_number(tern_worker *worker) {
+    tern_trace *trace = worker->profile != NULL ? worker->profile->trace : NULL;
+    return trace != NULL ? ++trace->messages : 0;
+}
+
+uint64_t tern_inbox_arrow(const tern_context *context, const tern_inbox_message *message,
+                          uint32_t target) {
+    if (message->number == 0)
+        return 0;
+    return tern_arrow(TERN_CHANNELS, tern_worker_number(context, message->origin), target,
+                      message->number);
+}
+
+tern_status tern_inbox_notice(tern_worker *worker, const tern_message *message, const void *payload,
+                              size_t bytes) {
+    return send_message(worker, message, payload, bytes);
+}
+
+static tern_status inbox_try_send(tern_worker *worker, uint32_t target,
+                                  const tern_inbox_message *entry, const void *payload) {
+    const tern_context *context = worker->context;
+    _Atomic uint64_t *window = window_to(context, target, entry->lane);
+    if (!take_window(window, inbox_cost(entry->bytes)))
+        return tern_fail(TERN_ERR_AGAIN,
+                         "the window of %zu bytes to worker %u is full; let it make progress",
+                         TERN_MESSAGE_WINDOW, target);
+    const uint64_t now = entry->number != 0 ? tern_now() : 0;
+    tern_status status = TERN_OK;
+    if (tern_rank_of(context, target) != context->rank)
+        status = inbox_send(worker, target, entry, payload);
+    else if (!inbox_push(context->worker[target % context->workers], entry, payload))
+        status = tern_fail(TERN_ERR_MEMORY, "no memory for a message of %u bytes", entry->bytes);
+    if (status != TERN_OK)
+        give_window(window, inbox_cost(entry->bytes));
+    else if (entry->number != 0)
+        tern_trace_arrow(worker, TERN_TRACE_ARROW_FROM, tern_inbox_arrow(context, entry, target),
+                         now);
+    return status;
+}
+
+tern_status tern_inbox_send(tern_worker *worker, uint32_t target, uint32_t what,
+                            const void *payload, size_t bytes) {
+    const tern_inbox_message entry = {.origin = {worker->context->rank, worker->index},
+                                      .what = what,
+                                      .bytes = (uint32_t)bytes,
+                                      .lane = worker->in_progress && !tern_is_nobody(worker)
+                                                  ? TERN_INBOX_OF_HANDLERS
+                                                  : TERN_INBOX_OF_OTHERS,
+                                      .number = inbox_number(worker)};
+    tern_status status = inbox_try_send(worker, target, &entry, payload);
+    if (status != TERN_ERR_AGAIN)
+        return status;
+    /* What gives room comes by message, and nobody else may be asking MPI. */
+    tern_message_poll(worker);
+    status = inbox_try_send(worker, target, &entry, payload);
+    if (status == TERN_OK)
+        tern_error_clear_again(); /* it had found no room */
+    return status;
+}
+
+bool tern_inbox_deliver(tern_context *context, uint32_t source, const tern_message *message,
+                        const char *payload, size_t bytes, bool *good) {
+    uint64_t index = message->operand[0];
+    const uint32_t lane = (uint32_t)message->operand[1];
+    *good = tern_rank_of(context, message->target) == context->rank && bytes == message->bytes &&
+            (index < context->workers || index == TERN_NO_WORKER) && lane < TERN_INBOX_LANES &&
+            message->offset <= UINT32_MAX;
+    if (!*good)
+        return true;
+    const tern_inbox_message entry = {.origin = {source, (uint32_t)index},
+                                      .what = (uint32_t)message->offset,
+                                      .bytes = (uint32_t)bytes,
+                                      .lane = (tern_inbox_lane)lane,
+                                      .number = (uint32_t)(message->operand[1] >> 32)};
+    tern_worker *to = context->worker[message->target % context->workers];
+    if (!inbox_push(to, &entry, payload))
+        return false;
+    tern_inbox_count(context, source, message);
+    return true;
+}
+
+void tern_inbox_count(tern_context *context, uint32_t source, const tern_message *message) {
+    const tern_worker *to = context->worker[message->target % context->workers];
+    if (tern_is_near(context, source))
+        /* R4 */
+        atomic_fetch_add_explicit(&tern_rma_worker_of(to)->inbox.delivered, 1,
+                                  memory_order_relaxed);
+}
+
+bool tern_inbox_due(const tern_worker *worker) {
+    const tern_rma_worker *mine = tern_rma_worker_of(worker);
+    /* R4 */
+    uint64_t delivered = atomic_load_explicit(&mine->inbox.delivered, memory_order_relaxed);
+    if (tern_doorbell_messages(mine->board) != delivered)
+        return true;
+    return tern_rma_of(worker->context)->far == NULL && tern_messages_under_way(worker->context);
+}
+
+static void inbox_append(tern_inbox *inbox, tern_inbox_message *entry) {
+    tern_inbox_lane lane = entry->lane;
+    entry->next = NULL;
+    if (inbox->lane[lane].first == NULL)
+        inbox->lane[lane].first = entry;
+    else
+        inbox->lane[lane].last->next = entry;
+    inbox->lane[lane].last = entry;
+}
+
+/* The latest came first. */
+static void sort_arrived(tern_inbox *inbox) {
+    /* R8: push */
+    tern_inbox_message *entry =
+        atomic_exchange_explicit(&inbox->arrived, NULL, memory_order_acquire);
+    tern_inbox_message *in_order = NULL;
+    while (entry != NULL) {
+        tern_inbox_message *earlier = entry->next;
+        entry->next = in_order;
+        in_order = entry;
+        entry = earlier;
+    }
+    while (in_order != NULL) {
+        tern_inbox_message *later = in_order->next;
+        inbox_append(inbox, in_order);
+        in_order = later;
+    }
+}
+
+const tern_inbox_message *tern_inbox_take(tern_worker *worker, tern_inbox_lane lane) {
+    tern_inbox *inbox = &tern_rma_worker_of(worker)->inbox;
+    /* R4 */
+    if (atomic_load_explicit(&inbox->arrived, memory_order_relaxed) != NULL)
+        sort_arrived(inbox);
+    return inbox->lane[lane].first;
+}
+
+/* Tells a rank what this worker has taken of its. */
+static bool inbox_tell(tern_worker *worker, uint32_t rank, tern_inbox_lane lane) {
+    tern_inbox *inbox = &tern_rma_worker_of(worker)->inbox;
+    uint32_t *owed = &inbox->owed[rank * TERN_INBOX_LANES + lane];
+    tern_message message = {
+        .kind = TERN_MESSAGE_INBOX_TAKEN, .origin = worker->id, .operand = {*owed, lane}};
+    tern_status status = tern_message_send(worker, rank, &message, NULL, 0);
+    if (status == TERN_ERR_AGAIN || status == TERN_ERR_MEMORY) {
+        inbox->behind = true;
+        return false;
+    }
+    *owed = 0; /* the dead want no room */
+    attend_sends(worker->context);
+    return true;
+}
+
+void tern_inbox_end(tern_worker *worker, tern_inbox_lane lane) {
+    tern_inbox *inbox = &tern_rma_worker_of(worker)->inbox;
+    tern_inbox_message *entry = inbox->lane[lane].first;
+    uint32_t rank = entry->origin.rank, taken = (uint32_t)inbox_cost(entry->bytes);
+    inbox->lane[lane].first = entry->next;
+    inbox_give(worker->context, entry);
+    if (rank == worker->context->rank)
+        give_window(window_to(worker->context, worker->id, lane), taken);
+    else if ((inbox->owed[rank * TERN_INBOX_LANES + lane] += taken) >= TELL)
+        (void)inbox_tell(worker, rank, lane);
+}
+
+size_t tern_inbox_advance(tern_worker *worker) {
+    tern_inbox *inbox = &tern_rma_worker_of(worker)->inbox;
+    if (!inbox->behind)
+        return 0;
+    size_t told = 0;
+    uint32_t count = worker->context->size * TERN_INBOX_LANES;
+    inbox->behind = false;
+    for (uint32_t i = 0; i < count && !inbox->behind; i++)
+        told += inbox->owed[i] >= TELL &&
+                inbox_tell(worker, i / TERN_INBOX_LANES, (tern_inbox_lane)(i % TERN_INBOX_LANES));
+    return told;
+}
+
+bool tern_inbox_told(tern_context *context, const tern_message *message) {
+    uint64_t taken = message->operand[0], lane = message->operand[1];
+    if (lane >= TERN_INBOX_LANES)
+        return false;
+    _Atomic uint64_t *window = window_to(context, message->origin, (tern_inbox_lane)lane);
+    /* What others have sent is lessened here only, with the lock held. */
+    /* R4 */
+    if (taken > atomic_load_explicit(window, memory_order_relaxed))
+        return false;
+    give_window(window, taken);
+    return true;
+}
+
+void tern_inbox_discard(tern_worker *worker) {
+    tern_inbox *inbox = &tern_rma_worker_of(worker)->inbox;
+    sort_arrived(inbox);
+    for (int lane = 0; lane < TERN_INBOX_LANES; lane++)
+        for (tern_inbox_message *entry = inbox->lane[lane].first, *next; entry != NULL;
+             entry = next) {
+            next = entry->next;
+            inbox_give(worker->context, entry);
+        }
+}

@@ -1,0 +1,84 @@
+#ifndef TERN_RMA_MESSAGE_INBOX_H
+#define TERN_RMA_MESSAGE_INBOX_H
+
+/*
+ * Messages to workers (paper 000, 4.3). They need no ring. The worker that serves messages
+ * puts them into the inbox of the worker that they name, whose own progress takes them out.
+ *
+ *     sender                     target's process                      addressed worker
+ *     window: take cost
+ *     message, or, to the own    poll: deliver, push on `arrived`      take all, run in order
+ *     process, straight on                                             owed: add cost
+ *     window: give back      <-- message, at half a window ----------- tell
+ *
+ * The window is that of a process to a worker: a word that counts the cost of what it has sent and
+ * not been told of. A worker that computes keeps nobody from reaching another of its process. There
+ * are two lanes, each with a window and a place in the inbox of its own: what handlers send does
+ * not wait behind what they could not handle for want of a window.
+ *
+ * Ranks of one node exchange the same messages, but nobody asks MPI without a reason there: who
+ * sends counts the message in the target's board and rings its doorbell (rma/memory/doorbell.h).
+ */
+
+#include "rma/memory/state.h"
+#include "rma/message/message.h"
+
+typedef struct tern_inbox_message {
+    struct tern_inbox_message *next;
+    tern_worker_id origin; /* index TERN_NO_WORKER: a thread without one */
+    uint32_t what;         /* the low half of a record's header: kind and function */
+    uint32_t bytes;
+    tern_inbox_lane lane;
+    uint32_t number; /* its sender's, who keeps a trace; 0: it keeps none */
+    _Alignas(8) char payload[];
+} tern_inbox_message;
+
+/* Whether progress has anything to do here: all that an idle round asks. */
+static inline bool tern_inbox_stirs(const tern_inbox *inbox) {
+    /* R4 */
+    uintptr_t arrived = (uintptr_t)atomic_load_explicit(&inbox->arrived, memory_order_relaxed);
+    uintptr_t kept = (uintptr_t)inbox->lane[0].first | (uintptr_t)inbox->lane[1].first;
+    return (arrived | kept | inbox->behind) != 0;
+}
+
+/* Sends, once. worker: of the calling thread, or tern_context_nobody. TERN_ERR_AGAIN: the window is
+ * full, or there is no buffer; messages have been served then. TERN_ERR_PEER, TERN_ERR_MEMORY. */
+tern_status tern_inbox_send(tern_worker *worker, uint32_t target, uint32_t what,
+                            const void *payload, size_t bytes);
+
+/* The arrow from the sending of a message to what the worker target does because of it
+ * (src/profile/trace.h); 0: there is none. */
+uint64_t tern_inbox_arrow(const tern_context *context, const tern_inbox_message *message,
+                          uint32_t target);
+
+/* The head of a lane of the worker's inbox, or NULL; it stays there until tern_inbox_end, which
+ * frees it. */
+const tern_inbox_message *tern_inbox_take(tern_worker *worker, tern_inbox_lane lane);
+void tern_inbox_end(tern_worker *worker, tern_inbox_lane lane);
+
+/* Whether there is a reason to ask MPI although every rank is near: messages that were counted here
+ * and is not delivered, or sends under way. */
+bool tern_inbox_due(const tern_worker *worker);
+
+/* Serve a message each (rma/serve.c), with the MPI lock. [out] good: whether it was well
+ * formed. deliver: false if there is no memory for it now. */
+bool tern_inbox_deliver(tern_context *context, uint32_t source, const tern_message *message,
+                        const char *payload, size_t bytes, bool *good);
+bool tern_inbox_told(tern_context *context, const tern_message *message);
+
+/* Tries once to send a message to the worker message->target that does not go into its inbox. A
+ * rank of this node asks MPI for it, too, until its service has counted it. */
+tern_status tern_inbox_notice(tern_worker *worker, const tern_message *message, const void *payload,
+                              size_t bytes);
+void tern_inbox_count(tern_context *context, uint32_t source, const tern_message *message);
+
+/* Takes memory for one message, for when there is no other. */
+tern_status tern_inbox_open(tern_context *context);
+void tern_inbox_close(tern_context *context);
+
+/* Tells what was behind. */
+size_t tern_inbox_advance(tern_worker *worker);
+
+void tern_inbox_discard(tern_worker *worker);
+
+#endif

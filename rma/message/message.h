@@ -1,0 +1,117 @@
+#ifndef TERN_RMA_MESSAGE_MESSAGE_H
+#define TERN_RMA_MESSAGE_MESSAGE_H
+
+/*
+ * Messages: two-sided MPI under the far transports, and under calls by message everywhere
+ * (rma/message/inbox.h). p2p does everything with them; rma sets rings up with them and has
+ * owners apply atomics where MPI's own cannot be used. Messages of one process to another are
+ * served in the order in which they were sent. Serving never waits and never runs a handler, so two
+ * processes that wait for each other's service get it. Threads without a worker pass that of
+ * tern_context_nobody: all that is written of it is written with the MPI lock held.
+ *
+ * Requests arrive in a few buffers that are always posted; answers go straight into memory that the
+ * asker posted before it asked, under a tag of their own. Answers have send buffers of their own: a
+ * process whose requests are stuck can still answer.
+ */
+
+#include "src/context.h"
+#include "tern/message.h"
+
+typedef enum tern_message_kind {
+    TERN_MESSAGE_PUT,
+    TERN_MESSAGE_GET,
+    TERN_MESSAGE_ATOMIC,
+    TERN_MESSAGE_PUT_IF,
+    TERN_MESSAGE_FLUSH,
+    TERN_MESSAGE_OPEN,
+    TERN_MESSAGE_BATCH,
+    TERN_MESSAGE_CREDIT,
+    TERN_MESSAGE_REPLY,
+    TERN_MESSAGE_KEY,
+    TERN_MESSAGE_REVOKE,
+    TERN_MESSAGE_INBOX,
+    TERN_MESSAGE_INBOX_TAKEN,
+    TERN_MESSAGE_MEETING,
+    TERN_MESSAGE_CONTACT,
+    TERN_MESSAGE_SLEEP,
+    TERN_MESSAGE_WAKE,
+    TERN_MESSAGE_RECLAIM,
+    TERN_MESSAGE_CLOSED
+} tern_message_kind;
+
+/* What every message begins with. */
+typedef struct tern_message {
+    uint32_t kind;
+    uint32_t tag;    /* where the answer goes; 0: none is wanted */
+    uint32_t origin; /* worker number of the sender */
+    uint32_t target; /* worker number, by kind */
+    uint64_t offset; /* in the segment, or a ring position */
+    uint64_t bytes;
+    uint64_t operand[2];
+} tern_message;
+
+/* The largest payload of one message is TERN_MESSAGE_MAX; under the eager limits of both MPIs' TCP
+ * paths would be 8 KiB, but fewer and larger pieces measured faster for large puts. */
+
+typedef struct tern_message_engine tern_message_engine;
+
+/* Serves one message. The MPI lock is held. False: not now, since there is no memory. */
+typedef bool (*tern_message_server)(tern_worker *worker, uint32_t source,
+                                    const tern_message *message, const char *payload, size_t bytes);
+
+/* Local; the communicator is the context's own. serve: of rma/serve.c, which knows who handles each
+ * kind. */
+tern_status tern_messages_open(tern_context *context, tern_message_server serve,
+                               tern_message_engine **engine);
+/* Collective: every message that was sent anywhere has been served when it returns. */
+tern_status tern_messages_drain(tern_context *context);
+/* Local. After a death, or when MPI is gone, MPI's objects are leaked. */
+void tern_messages_close(tern_context *context, tern_message_engine *engine);
+
+/* Sends; message and payload are copied. TERN_ERR_AGAIN: no send buffer is free before MPI has sent
+ * another message. TERN_ERR_MEMORY: there is none, and no memory for one. */
+tern_status tern_message_send(tern_worker *worker, uint32_t rank, const tern_message *message,
+                              const void *payload, size_t bytes);
+/* Sends and posts the answer's receive. [out] request. */
+tern_status tern_message_ask(tern_worker *worker, uint32_t rank, const tern_message *message,
+                             void *answer, size_t bytes, MPI_Request *request);
+/* The same, with a payload. */
+tern_status tern_message_ask_with(tern_worker *worker, uint32_t rank, const tern_message *message,
+                                  const void *payload, size_t payload_bytes, void *answer,
+                                  size_t bytes, MPI_Request *request);
+/* Takes back the receive of an answer that is not wanted any more; local. The MPI lock is held. */
+void tern_message_forget(MPI_Request *request);
+/* As tern_message_send, waiting for a send buffer. */
+tern_status tern_message_send_all(tern_worker *worker, uint32_t rank, const tern_message *message,
+                                  const void *payload, size_t bytes);
+/* Asks and waits for the answer, with progress. */
+tern_status tern_message_question(tern_worker *worker, uint32_t rank, const tern_message *message,
+                                  void *answer, size_t bytes);
+
+/* Serves what has arrived; how many messages. */
+size_t tern_message_poll(tern_worker *worker);
+
+/* Whether MPI still has to do something for messages that were sent. */
+bool tern_messages_under_way(const tern_context *context);
+/* The same of messages to rank, or to any for TERN_ANYBODY: one to which they are, or TERN_NOBODY.
+ */
+uint32_t tern_messages_unsent(const tern_context *context, uint32_t rank);
+
+/* Answers from inside a tern_message_server. Data that lies in the segment need not be copied. */
+void tern_message_answer(tern_worker *worker, uint32_t rank, uint32_t tag, const void *data,
+                         size_t bytes, bool in_segment);
+
+/* Waits, with progress, until MPI has sent all answers: what they were sent from is free. */
+tern_status tern_messages_settle_answers(tern_worker *worker);
+
+/* Messages, without answers, to a rank so far. The MPI lock is held. */
+uint64_t tern_messages_sent(const tern_context *context, uint32_t rank);
+/* Waits, with progress, until so many messages of rank have been served here. TERN_ERR_PEER. */
+tern_status tern_messages_await(tern_worker *worker, uint32_t rank, uint64_t count);
+
+/* An atomic that the owner applies by its processor. */
+tern_status tern_message_atomic(tern_worker *worker, uint32_t rank, uint64_t offset,
+                                tern_atomic_op op, unsigned width, uint64_t operand,
+                                uint64_t expected, uint64_t *old);
+
+#endif

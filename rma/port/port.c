@@ -1,0 +1,385 @@
+#include "rma/port/posting.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/process.h"
+#include "rma/region/rkey.h"
+#include "rma/memory/state.h"
+#include "rma/message/message.h"
+#include "src/log.h"
+#include "src/mpi/mpi.h"
+
+#define UNDER_WAY 256u          /* postings of a port, besides those to dead ranks */
+#define BOUNCE 8192u            /* bytes of a copy where the network moves registered memory only */
+#define BOUNCE_MAX 65536u       /* moves that go by copies then; larger ones are registered */
+#define TRY_NS 1000000u         /* between two tries of what the network has lost */
+#define PATIENCE_NS 5000000000u /* after which it is given up */
+#define COMPLETIONS 16u         /* per poll */
+
+/* Ports. */
+
+static tern_status open_port(tern_worker *worker, tern_port **port) {
+    tern_context *context = worker->context;
+    tern_port *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a port");
+    fresh->native = tern_rma_of(context)->native;
+    fresh->copy_bytes = fresh->native->network->local_memory ? BOUNCE : TERN_POSTING_COPY;
+    fresh->by_rank = (tern_route **)(void *)tern_rma_worker_of(worker)->remotes;
+    tern_status status = fresh->native->network->ops->open_end(fresh->native->network, &fresh->end);
+    if (status == TERN_OK)
+        *port = fresh;
+    else
+        tern_port_close(fresh);
+    return status;
+}
+
+void tern_port_close(tern_port *port) {
+    if (port == NULL)
+        return;
+    tern_farewells_close(port);
+    if (port->end != NULL)
+        port->native->network->ops->close_end(port->end);
+    tern_postings_close(port);
+    while (port->routes != NULL) {
+        tern_route *r = port->routes;
+        port->routes = r->next;
+        if (tern_question_abandon(&r->question)) /* else MPI may still write there */
+            free(r);
+    }
+    free(port);
+}
+
+/* Postings. */
+
+/* Postings to dead ranks may never land. */
+static void forget_lost(const tern_context *context, tern_port *port) {
+    for (tern_route *r = port->routes; r != NULL; r = r->next) {
+        if (r->lost || !tern_peer_is_dead(&context->peers, r->rank))
+            continue;
+        r->lost = true;
+        port->under_way -= r->under_way;
+    }
+}
+
+/* Room may come when others land. */
+static tern_status no_room(const tern_port *port) {
+    return port->under_way > 0
+               ? TERN_ERR_AGAIN
+               : tern_fail(TERN_ERR_MEMORY, "no memory for an operation over the network");
+}
+
+/* Postings that have landed and are kept are the program's to end: there may be any number. */
+static tern_status take_posting(tern_worker *worker, tern_port *port, bool copied,
+                                tern_posting **posting) {
+    if (port->under_way >= UNDER_WAY)
+        forget_lost(worker->context, port);
+    if (port->under_way >= UNDER_WAY)
+        return TERN_ERR_AGAIN;
+    *posting = tern_posting_take(port, copied);
+    return *posting != NULL ? TERN_OK : no_room(port);
+}
+
+/* A process that dies closes its connections first, some time before it is seen to be dead. */
+static bool is_dying(tern_peers *peers, uint32_t rank) {
+    enum { LOOKS = 100 };
+    const struct timespec pause = {0, 1000000};
+    for (int i = 0; i < LOOKS && !tern_peer_is_dead(peers, rank); i++) {
+        const tern_peer_state state = tern_peer_look(peers, rank);
+        if (state == TERN_PEER_UNKNOWN)
+            return false;
+        if (state == TERN_PEER_ALIVE)
+            nanosleep(&pause, NULL);
+    }
+    return tern_peer_is_dead(peers, rank);
+}
+
+static tern_status network_fail(const tern_worker *worker, uint32_t rank) {
+    return is_dying(&worker->context->peers, rank)
+               ? tern_peer_fail(rank)
+               : tern_fail(TERN_ERR_NETWORK, "the network has lost an operation on rank %u", rank);
+}
+
+static void whole_lands(tern_worker *worker, tern_port *port, tern_posting *whole) {
+    if (whole->key != NULL)
+        tern_rkey_release(worker, whole->key, false);
+    whole->key = NULL;
+    if (whole->kept)
+        return;
+    if (whole->status != TERN_OK)
+        whole->to->failed = whole->status;
+    tern_posting_give(port, whole);
+}
+
+/* Whether an operation that the network has lost is tried again. */
+static bool may_go_again(const tern_worker *worker, tern_posting *posting) {
+    const uint64_t now = tern_now();
+    if (!(posting->again || posting->answers) ||
+        tern_peer_is_dead(&worker->context->peers, posting->to->rank))
+        return false;
+    if (posting->lost_at == 0)
+        posting->lost_at = now;
+    return now - posting->lost_at < PATIENCE_NS;
+}
+
+static void piece_lands(tern_worker *worker, tern_port *port, tern_posting *posting,
+                        tern_status status) {
+    tern_posting *whole = posting->whole;
+    if (status != TERN_OK && port->native->network->connects)
+        posting->to->reached = posting->to->met = false;
+    if (status != TERN_OK && may_go_again(worker, posting)) {
+        posting->next = port->lost;
+        port->lost = posting;
+        port->next_try = tern_now() + TRY_NS;
+        return;
+    }
+    posting->to->under_way--;
+    port->under_way -= !posting->to->lost;
+    if (status != TERN_OK)
+        whole->status = status;
+    else if (posting->back != NULL && whole->kept)
+        memcpy(posting->back, posting->copy->bytes, posting->post.bytes);
+    tern_posting_give_copy(port, posting);
+    if (posting != whole)
+        tern_posting_give(port, posting);
+    if (--whole->pieces == 0)
+        whole_lands(worker, port, whole);
+}
+
+/* What the next post moves: up to the end of a piece of the segment, and what the network takes. */
+static uint64_t cut(const tern_port *port, const tern_move *move, uint64_t moved) {
+    const tern_native *native = port->native;
+    uint64_t bytes = move->bytes - moved;
+    if (move->key == NULL) {
+        const uint64_t at = (move->place + moved) % native->piece_bytes;
+        if (bytes > native->piece_bytes - at)
+            bytes = native->piece_bytes - at;
+    }
+    return bytes < native->network->post_max ? bytes : native->network->post_max;
+}
+
+static bool goes_by_copy(const tern_port *port, const tern_move *move) {
+    return move->copied || port->bounces ||
+           (port->native->network->local_memory && move->bytes <= BOUNCE_MAX);
+}
+
+static tern_status post_piece(tern_port *port, const tern_route *to, const tern_move *move,
+                              uint64_t moved, uint64_t bytes, tern_posting *posting) {
+    const uint64_t place = move->place + moved, size = port->native->piece_bytes;
+    tern_network_post *post = &posting->post;
+    *post = (tern_network_post){.act = move->act,
+                                .peer = to->peer,
+                                .here = (char *)move->here + moved,
+                                .bytes = bytes,
+                                .context = posting};
+    if (move->key != NULL) {
+        post->there = move->key->network;
+        post->offset = place & TERN_PLACE_BYTE;
+    } else {
+        post->there = to->key[place / size];
+        post->offset = place % size;
+    }
+    posting->back = NULL;
+    if (posting->copy != NULL) {
+        if (move->act != TERN_NETWORK_WRITE)
+            posting->back = post->here;
+        if (move->act == TERN_NETWORK_WRITE)
+            memcpy(posting->copy->bytes, post->here, bytes);
+        else if (move->act != TERN_NETWORK_READ)
+            memcpy(posting->copy->bytes, post->here, sizeof(tern_network_words));
+        post->here = posting->copy->bytes;
+        post->local = posting->copy->local;
+    }
+    posting->again = move->again;
+    posting->answers = move->answer != NULL;
+    if (posting->answers)
+        posting->answer = *move->answer;
+    posting->lost_at = 0;
+    return port->native->network->ops->post(port->end, post);
+}
+
+/* The reply of a lost posting, by message. */
+static tern_status answer_by_message(tern_worker *worker, const tern_posting *posting) {
+    tern_cell image;
+    memcpy(&image, posting->copy->bytes, posting->post.bytes);
+    const tern_message message = {
+        .kind = TERN_MESSAGE_REPLY,
+        .origin = worker->id,
+        .target = posting->answer.worker,
+        .offset = posting->answer.cell,
+        /* R5: tern_reply_send */
+        .operand = {atomic_load_explicit(&image.sequence, memory_order_relaxed), image.status}};
+    return tern_message_send(worker, posting->to->rank, &message, image.payload, image.bytes);
+}
+
+static tern_status post_again(tern_worker *worker, tern_port *port, tern_posting *posting) {
+    tern_status status = tern_route_reach(worker, posting->to);
+    posting->post.peer = posting->to->peer;
+    return status == TERN_OK ? port->native->network->ops->post(port->end, &posting->post) : status;
+}
+
+/* Each posting that the network has lost, once. */
+static void try_again(tern_worker *worker, tern_port *port) {
+    tern_posting *lost = port->lost;
+    if (tern_now() < port->next_try)
+        return;
+    port->lost = NULL;
+    port->next_try = tern_now() + TRY_NS;
+    while (lost != NULL) {
+        tern_posting *posting = lost;
+        lost = posting->next;
+        tern_status status = posting->answers ? answer_by_message(worker, posting)
+                                              : post_again(worker, port, posting);
+        if (status != TERN_OK)
+            tern_error_clear(); /* the end of the posting tells */
+        if (status == TERN_ERR_AGAIN && may_go_again(worker, posting)) {
+            posting->next = port->lost;
+            port->lost = posting;
+        } else if (status != TERN_OK || posting->answers) {
+            piece_lands(worker, port, posting,
+                        status == TERN_ERR_AGAIN ? TERN_ERR_NETWORK : status);
+        }
+    }
+}
+
+/* That one more piece might be started is over. */
+static void close_whole(tern_worker *worker, tern_port *port, tern_posting *whole) {
+    if (--whole->pieces == 0)
+        whole_lands(worker, port, whole);
+}
+
+tern_status tern_posting_start(tern_worker *worker, tern_route *to, const tern_move *move,
+                               uint64_t *moved, tern_posting **whole) {
+    tern_port *port = tern_rma_worker_of(worker)->port;
+    tern_posting *posting = NULL;
+    const bool copied = goes_by_copy(port, move);
+    tern_status status = take_posting(worker, port, copied, &posting);
+    if (status != TERN_OK)
+        return status;
+    if (to->lost) {
+        tern_posting_give(port, posting);
+        return tern_peer_fail(to->rank);
+    }
+    uint64_t bytes = cut(port, move, *moved);
+    if (copied && bytes > port->copy_bytes)
+        bytes = port->copy_bytes;
+    status = post_piece(port, to, move, *moved, bytes, posting);
+    port->refused = status == TERN_ERR_AGAIN;
+    if (status == TERN_ERR_MEMORY && !port->bounces) {
+        tern_log(TERN_LOG_WARN, "large transfers go by copies from now on: %s",
+                 tern_error_detail());
+        tern_error_clear();
+        port->bounces = true;
+        status = TERN_ERR_AGAIN;
+    }
+    if (status != TERN_OK) {
+        tern_posting_give(port, posting);
+        return status;
+    }
+    posting->to = to;
+    to->used = ++port->uses;
+    to->under_way++;
+    port->under_way += !to->lost;
+    if (*whole == NULL) {
+        *whole = posting;
+        posting->pieces = 1;
+        posting->kept = move->kept;
+        posting->status = TERN_OK;
+        posting->key = move->key;
+    }
+    posting->whole = *whole;
+    posting->whole->pieces++;
+    *moved += bytes;
+    if (*moved == move->bytes)
+        close_whole(worker, port, *whole);
+    return TERN_OK;
+}
+
+/* The port is opened by the first that needs it. [out] to. */
+static tern_status find_way(tern_worker *worker, uint32_t rank, tern_route **to) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    tern_status status = mine->port != NULL ? TERN_OK : open_port(worker, &mine->port);
+    if (status != TERN_OK)
+        return status;
+    *to = tern_route_find(mine->port, rank);
+    return *to != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory to talk to rank %u", rank);
+}
+
+tern_status tern_port_meet(tern_worker *worker, uint32_t rank, uint64_t place) {
+    const tern_native *native = tern_rma_of(worker->context)->native;
+    tern_route *to = NULL;
+    tern_status status = find_way(worker, rank, &to);
+    return status == TERN_OK ? tern_route_meet(worker, to, place / native->piece_bytes) : status;
+}
+
+tern_status tern_port_start(tern_worker *worker, const tern_move *move, uint64_t *moved,
+                            tern_posting **whole) {
+    const tern_native *native = tern_rma_of(worker->context)->native;
+    tern_route *to = NULL;
+    tern_status status = find_way(worker, move->rank, &to);
+    /* A region's key has come with its address. */
+    if (status == TERN_OK)
+        status = tern_route_meet(
+            worker, to, move->key != NULL ? 0 : (move->place + *moved) / native->piece_bytes);
+    return status == TERN_OK ? tern_posting_start(worker, to, move, moved, whole) : status;
+}
+
+void tern_posting_abandon(tern_worker *worker, tern_posting *whole, bool open) {
+    whole->kept = false;
+    if (open)
+        close_whole(worker, tern_rma_worker_of(worker)->port, whole);
+    else if (whole->pieces == 0)
+        tern_posting_give(tern_rma_worker_of(worker)->port, whole);
+}
+
+bool tern_posting_landed(const tern_posting *posting) { return posting->pieces == 0; }
+
+tern_status tern_posting_end(tern_worker *worker, tern_posting *posting) {
+    const tern_status status = posting->status;
+    const uint32_t rank = posting->to->rank;
+    tern_posting_give(tern_rma_worker_of(worker)->port, posting);
+    return status == TERN_OK ? TERN_OK : network_fail(worker, rank);
+}
+
+size_t tern_port_poll(tern_worker *worker) {
+    tern_rma_worker *mine = tern_rma_worker_of(worker);
+    tern_port *port = mine->port;
+    tern_network *network = tern_rma_of(worker->context)->native->network;
+    /* For some networks reading completions is what makes room, and what connects. */
+    const bool busy = port != NULL && (port->under_way > 0 || port->refused);
+    /* One that needs no help is sooner with it. But some take time for each end that reaches here,
+     * so a quiet worker helps the less often the more there are. */
+    /* R4 */
+    const uint32_t ends = atomic_load_explicit(&network->welcomed, memory_order_relaxed);
+    if (!network->one_sided || busy || mine->warm > 0 || ++mine->port_polls > ends / 4) {
+        mine->port_polls = 0;
+        tern_network_progress(network);
+    }
+    if (port != NULL && port->farewells != NULL)
+        tern_farewells_poll(worker, port);
+    if (!busy)
+        return 0;
+    if (port->lost != NULL)
+        try_again(worker, port);
+    tern_network_done done[COMPLETIONS];
+    const size_t count = network->ops->complete(port->end, done, COMPLETIONS);
+    for (size_t i = 0; i < count; i++)
+        piece_lands(worker, port, done[i].context, done[i].status);
+    return count;
+}
+
+uint32_t tern_port_under_way(const tern_worker *worker, uint32_t rank) {
+    const tern_port *port = tern_rma_worker_of(worker)->port;
+    return port == NULL || port->by_rank[rank] == NULL ? 0 : port->by_rank[rank]->under_way;
+}
+
+tern_status tern_port_failed(tern_worker *worker, uint32_t rank) {
+    const tern_port *port = tern_rma_worker_of(worker)->port;
+    tern_route *to = port == NULL ? NULL : port->by_rank[rank];
+    if (to == NULL || to->failed == TERN_OK)
+        return TERN_OK;
+    to->failed = TERN_OK;
+    return network_fail(worker, rank);
+}

@@ -1,0 +1,90 @@
+#ifndef TERN_RMA_REGION_REGION_H
+#define TERN_RMA_REGION_REGION_H
+
+/*
+ * Regions: registered memory, as its owner keeps it and as ranks of its node read it.
+ *
+ * Inside tern a place in a region is a number like the offset of one in the segment, with its top
+ * bit set, so every path that transfers take carries it:
+ *
+ *     63: 1 | 62..51: slot | 50..40: generation | 39..0: byte
+ *
+ * A slot that is used again has another generation: what still names the old region is refused.
+ * Slots are taken in turn, so a name comes back after eight million registrations.
+ */
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "rma/network/network.h"
+#include "rma/memory/state.h"
+#include "src/context.h"
+
+/* The owner's own books: what lies in shared memory is never used as an address of this process. */
+typedef struct tern_registration {
+    char *base;
+    uint64_t bytes;
+    uint32_t generation;
+    uint32_t count;              /* 0: free */
+    uint8_t *holders;            /* by rank: has been given the key; NULL: nobody */
+    bool closing;                /* keys are being taken back: none is given */
+    tern_network_memory *memory; /* over a network */
+    tern_network_key network;
+} tern_registration;
+
+#define TERN_PLACE_REGION ((uint64_t)1 << 63)
+#define TERN_PLACE_BYTE (TERN_REGION_BYTES_MAX - 1)
+
+static inline bool tern_place_is_region(uint64_t place) { return (place & TERN_PLACE_REGION) != 0; }
+
+static inline uint32_t tern_place_slot(uint64_t place) {
+    return (uint32_t)(place >> 51) & TERN_REGIONS_MAX;
+}
+
+/* Whether a number that came from elsewhere could name a region. */
+static inline bool tern_place_may_be_region(uint64_t place) {
+    return tern_place_is_region(place) && tern_place_slot(place) < TERN_REGIONS_MAX;
+}
+
+/* What a region is called by: all but the byte. */
+static inline uint64_t tern_place_region(uint64_t place) { return place & ~TERN_PLACE_BYTE; }
+
+/* [out] place. TERN_ERR_RANGE: p is no pointer into a region. */
+tern_status tern_region_place(tern_ptr p, uint64_t *place);
+
+/* [out] offset in the segment of p.rank. TERN_ERR_ARGUMENT: no such rank; TERN_ERR_RANGE: [p, p +
+ * bytes) is not inside its heap. */
+tern_status tern_segment_check(const tern_context *context, tern_ptr p, size_t bytes,
+                               uint64_t *offset);
+
+/* The use of a region by this process, which keeps it registered. */
+typedef struct tern_hold {
+    _Atomic uint64_t *state; /* NULL: none */
+    char *address;           /* of the place, in the owner's process */
+} tern_hold;
+
+/* [out] hold, of [place, place + bytes) of a rank whose segment is mapped. TERN_ERR_RANGE: it is
+ * not registered. Any thread. */
+tern_status tern_region_hold(const tern_context *context, uint32_t rank, uint64_t place,
+                             uint64_t bytes, tern_hold *hold);
+void tern_region_release(tern_hold *hold);
+/* The same without keeping it: where the place is now, or NULL. */
+char *tern_region_look(const tern_context *context, uint32_t rank, uint64_t place, uint64_t bytes);
+
+/* What a rank of another node is told of a region. */
+typedef struct tern_region_key {
+    int64_t status;
+    uint64_t base, bytes;
+    tern_network_key network;
+} tern_region_key;
+
+/* Gives a region of this rank to holder. Status TERN_ERR_AGAIN: not now. */
+void tern_region_give_key(tern_context *context, uint32_t holder, uint64_t place,
+                          tern_region_key *key);
+
+bool tern_region_is_given(tern_context *context, uint32_t holder, uint64_t place);
+
+void tern_regions_open(tern_regions *regions);
+void tern_regions_close(tern_context *context);
+
+#endif
