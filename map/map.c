@@ -49,12 +49,24 @@ tern_status tern_map_op_prepare(tern_map_op *m, tern_op_kind kind, tern_worker *
     return tern_hashtable_check_owner(map->table, m->owner, flags, name);
 }
 
+/* Apart, so that what needs no question does without its room. */
+static __attribute__((noinline)) tern_status map_question(const tern_map_op *m, tern_path_kind kind,
+                                                          bool may_measure, tern_flags flags,
+                                                          const char *name, tern_pick *pick) {
+    tern_path_question question =
+        tern_map_question(tern_map_op_worker(m), m->map, m->owner, kind, flags, name);
+    question.may_measure = may_measure;
+    return tern_choose_at_length(&question, pick);
+}
+
 tern_status tern_map_op_choose(tern_map_op *m, tern_path_kind kind, bool may_measure,
                                tern_flags flags, const char *name, tern_pick *pick) {
     tern_worker *worker = tern_map_op_worker(m);
-    tern_path_question question = tern_map_question(worker, m->map, m->owner, kind, flags, name);
-    question.may_measure = may_measure;
-    tern_status status = tern_choose(&question, pick);
+    const tern_hashtable *table = m->map->table;
+    tern_status status = tern_chosen_at_once(worker, flags, kind, table->call_only,
+                                             !tern_op_is_remote(table, m->owner), pick)
+                             ? TERN_OK
+                             : map_question(m, kind, may_measure, flags, name, pick);
     if (status != TERN_OK)
         return status;
     const bool finds = m->op.kind == TERN_OP_FIND, handler = tern_map_in_handler(worker);

@@ -66,17 +66,27 @@ tern_status tern_choice_of(const tern_path_question *question, tern_pick *pick);
  * caller's own part is done in place, and makes progress first: the calls of others would starve
  * behind a loop of them. tern_pick_done ends it. */
 tern_status tern_choose_at_length(const tern_path_question *question, tern_pick *pick);
-static inline tern_status tern_choose(const tern_path_question *question, tern_pick *pick) {
-    if (__builtin_expect(!question->reached || question->call_only ||
-                             (question->flags & TERN_BY_CALL) != 0 ||
-                             question->kind >= TERN_PATH_KINDS ||
-                             !tern_is_direct(question->worker, question->flags, question->kind),
+
+/* The same for what most operations are: on direct memory, where no operation of the kind goes by
+ * call. False: the whole question is to be asked. */
+static inline bool tern_chosen_at_once(const tern_worker *worker, tern_flags flags,
+                                       tern_path_kind kind, bool call_only, bool reached,
+                                       tern_pick *pick) {
+    if (__builtin_expect(!reached || call_only || (flags & TERN_BY_CALL) != 0 ||
+                             kind >= TERN_PATH_KINDS || !tern_is_direct(worker, flags, kind),
                          0))
-        return tern_choose_at_length(question, pick);
+        return false;
     pick->via = TERN_BY_RMA;
     pick->way = TERN_WAY_DIRECT;
     pick->expected = 0;
-    return TERN_OK;
+    return true;
+}
+
+/* Both, one after the other. */
+static inline tern_status tern_choose(const tern_path_question *q, tern_pick *pick) {
+    return tern_chosen_at_once(q->worker, q->flags, q->kind, q->call_only, q->reached, pick)
+               ? TERN_OK
+               : tern_choose_at_length(q, pick);
 }
 
 /* Records how long the operation took, if it is timed. */

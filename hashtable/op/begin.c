@@ -44,6 +44,15 @@ static tern_status asked_check(const tern_asked *asked) {
     return status;
 }
 
+/* Apart, so that what needs no question does without its room. */
+static __attribute__((noinline)) tern_status asked_question(const tern_asked *asked, uint32_t owner,
+                                                            bool may_measure, tern_pick *pick) {
+    tern_path_question question = tern_op_question(asked->worker, asked->table, asked->kind, owner,
+                                                   asked->flags, asked->name);
+    question.may_measure = may_measure;
+    return tern_choose_at_length(&question, pick);
+}
+
 tern_status tern_asked_choose(const tern_asked *asked, bool may_measure, tern_table_key *key,
                               tern_pick *pick) {
     const tern_hashtable *table = asked->table;
@@ -55,8 +64,8 @@ tern_status tern_asked_choose(const tern_asked *asked, bool may_measure, tern_ta
     status = tern_hashtable_check_owner(table, owner, asked->flags, asked->name);
     if (status != TERN_OK)
         return status;
-    tern_path_question question =
-        tern_op_question(asked->worker, table, asked->kind, owner, asked->flags, asked->name);
-    question.may_measure = may_measure;
-    return tern_choose(&question, pick);
+    return tern_chosen_at_once(asked->worker, asked->flags, tern_op_path(asked->kind, table),
+                               table->call_only, !tern_op_is_remote(table, owner), pick)
+               ? TERN_OK
+               : asked_question(asked, owner, may_measure, pick);
 }

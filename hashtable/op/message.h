@@ -90,14 +90,18 @@ static inline size_t tern_op_result_bytes(const tern_hashtable *table, uint64_t 
     return kind == TERN_OP_FIND && !tern_shape_counts(table->shape) ? table->value_bytes : 8;
 }
 
+static inline tern_path_kind tern_op_path(tern_op_kind kind, const tern_hashtable *table) {
+    return kind == TERN_OP_FIND              ? TERN_PATH_FIND
+           : tern_shape_counts(table->shape) ? TERN_PATH_ADD
+                                             : TERN_PATH_INSERT;
+}
+
 /* What the chooser is asked about an op on a key of that owner. */
 static inline tern_path_question tern_op_question(tern_worker *worker, const tern_hashtable *table,
                                                   tern_op_kind kind, uint32_t owner,
                                                   tern_flags flags, const char *name) {
     tern_path_question q = tern_table_question(worker, table, owner, flags, name);
-    q.kind = kind == TERN_OP_FIND              ? TERN_PATH_FIND
-             : tern_shape_counts(table->shape) ? TERN_PATH_ADD
-                                               : TERN_PATH_INSERT;
+    q.kind = tern_op_path(kind, table);
     q.message = tern_piece_bytes(table, kind, TERN_PIECE_ALONE, 1);
     q.result = tern_op_result_bytes(table, kind);
     return q;
