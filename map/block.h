@@ -29,8 +29,9 @@ tern_status tern_block_make(tern_worker *worker, const tern_map *map, const tern
  * whose rank has died is gone. A handler may give back blocks of its own rank only. */
 void tern_block_free(tern_worker *worker, const tern_map *map, tern_ptr block);
 
-/* The result of reading a block. */
+/* What is known of the block of a descriptor. */
 typedef enum tern_block_verdict {
+    TERN_BLOCK_UNREAD,
     TERN_BLOCK_STALE, /* the block does not hold (not yet, or no longer) what the descriptor says */
     TERN_BLOCK_OTHER, /* the block is valid and holds another key */
     TERN_BLOCK_MINE   /* the block is valid and holds the key */

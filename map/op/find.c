@@ -29,7 +29,7 @@ tern_status tern_map_op_allocate(tern_map_op *m, size_t bytes) {
     return TERN_OK;
 }
 
-/* Evaluates the descriptor alone. [out] verdict: STALE if the block has to be read. */
+/* Evaluates the descriptor alone. [out] verdict: as it was if the block has to be read. */
 static tern_status judge_descriptor(tern_map_op *m, tern_block_verdict *verdict) {
     const uint64_t *d = m->d.words;
     const size_t bytes = tern_map_descriptor_value_bytes(d);
@@ -67,15 +67,15 @@ static bool take_copy(tern_map_op *m) {
 }
 
 /* The value behind a look that has found a descriptor. first: what a request has got may serve.
- * [out] verdict: STALE if the block is far and is left to the caller, too. */
+ * [out] verdict: UNREAD if the block is far and is left to the caller. */
 static tern_status map_find_value(tern_map_op *m, bool first, tern_block_verdict *verdict) {
     tern_status status = TERN_OK;
-    *verdict = TERN_BLOCK_STALE;
+    *verdict = TERN_BLOCK_UNREAD;
     if (m->by_call)
         status = tern_map_message_found(m, verdict);
-    if (status == TERN_OK && *verdict == TERN_BLOCK_STALE)
+    if (status == TERN_OK && *verdict == TERN_BLOCK_UNREAD)
         status = judge_descriptor(m, verdict);
-    if (status != TERN_OK || *verdict != TERN_BLOCK_STALE)
+    if (status != TERN_OK || *verdict != TERN_BLOCK_UNREAD)
         return status;
     m->is_far = m->at_hand && !tern_block_is_near(tern_map_op_worker(m), m->d.words);
     if (m->is_far)
@@ -118,11 +118,11 @@ tern_status tern_map_op_find(tern_map_op *m, tern_status status) {
     uint32_t looks = 0; /* how often last was seen again */
     uint64_t since = 0; /* time of the first of these */
     for (bool first = true;; first = false, status = map_find_look_again(m)) {
-        tern_block_verdict verdict = TERN_BLOCK_STALE;
+        tern_block_verdict verdict = TERN_BLOCK_UNREAD;
         if (status == TERN_OK)
             status = map_find_value(m, first, &verdict);
         m->is_other = status == TERN_OK && verdict == TERN_BLOCK_OTHER;
-        if (status != TERN_OK || verdict != TERN_BLOCK_STALE || m->is_far)
+        if (status != TERN_OK || verdict != TERN_BLOCK_STALE)
             return m->is_other ? TERN_ERR_NOT_FOUND : status;
         if (first || memcmp(&m->d, &last, bytes) != 0) {
             memcpy(&last, &m->d, bytes);

@@ -160,7 +160,7 @@ tern_status tern_map_message_found(tern_map_op *m, tern_block_verdict *verdict) 
     if (!whole || m->got != 8 + 8 * words + (reply->has_value ? value_bytes : 0))
         return message_is_wrong(m);
     memcpy(m->d.words, reply->descriptor, 8 * words);
-    *verdict = reply->has_value && value_bytes <= m->room ? TERN_BLOCK_MINE : TERN_BLOCK_STALE;
+    *verdict = reply->has_value && value_bytes <= m->room ? TERN_BLOCK_MINE : TERN_BLOCK_UNREAD;
     if (*verdict == TERN_BLOCK_MINE && value_bytes > 0)
         memcpy(m->value, reply->descriptor + words, value_bytes);
     if (*verdict == TERN_BLOCK_MINE)

@@ -121,7 +121,7 @@ tern_status tern_map_message_send(tern_map_op *m);
 /* Takes the answer to a change. */
 tern_status tern_map_message_changed(tern_map_op *m);
 /* Takes the answer to a find. [out] verdict: MINE if it had the value of a large descriptor, which
- * is now in its place; STALE if the value is still to be taken from the descriptor. */
+ * is now in its place; UNREAD if the value is still to be taken from the descriptor. */
 tern_status tern_map_message_found(tern_map_op *m, tern_block_verdict *verdict);
 
 #endif

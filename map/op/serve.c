@@ -97,7 +97,7 @@ static tern_status serve_find(tern_call_info *call, tern_map_op *m) {
                        tern_map_descriptor_is_of(m->map, d, &m->key) &&
                        call->result_bytes + value_bytes <= sizeof *reply &&
                        tern_block_is_near(call->worker, d);
-    tern_block_verdict verdict = TERN_BLOCK_STALE;
+    tern_block_verdict verdict = TERN_BLOCK_UNREAD;
     if (comes)
         status =
             tern_block_read(call->worker, m->map, d, &m->key, reply->descriptor + words, &verdict);
