@@ -26,7 +26,7 @@ typedef struct tern_queue_waiting {
     tern_queue_watch watch;
 } tern_queue_waiting;
 
-/* name: for the stuck report (src/peer/activity.h). */
+/* name: for the stuck report (src/peers/activity.h). */
 #define TERN_QUEUE_WAITING(name)                                                                   \
     {                                                                                              \
         TERN_WAIT_IN(name), { 0, {0, 0, false}, 0 }                                                \

@@ -22,7 +22,7 @@
 #include "src/log.h"
 #include "src/progress/progress.h"
 #include "src/mpi/mpi.h"
-#include "src/peer/listener.h"
+#include "src/peers/peers.h"
 
 static tern_status make_heap(tern_rma *rma, size_t page) {
     /* Offsets count from the start of the heap, which is aligned to 2 MiB in every mapping. */

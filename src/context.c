@@ -14,8 +14,8 @@
 #include "src/mpi/pmpi.h"
 #include "src/profile/profile.h"
 #include "src/progress/progress.h"
-#include "src/peer/topology.h"
-#include "src/peer/watch.h"
+#include "src/topology.h"
+#include "src/peers/peers.h"
 #include "src/progress/wait.h"
 #include "tern/message.h"
 

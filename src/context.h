@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "src/peer/peer.h"
+#include "src/peer.h"
 #include "src/text.h"
 #include "tern/context.h"
 #include "tern/message.h"
@@ -69,7 +69,7 @@ typedef struct tern_object
     tern_object; /* to be destroyed before the context (src/collective/object.h) */
 typedef struct tern_meeting
     tern_meeting; /* of all ranks, in shared memory (src/collective/meeting.h) */
-typedef struct tern_activity tern_activity; /* of a rank, in shared memory (src/peer/activity.h) */
+typedef struct tern_activity tern_activity; /* of a rank, in shared memory (src/peers/activity.h) */
 
 typedef struct tern_task
     tern_task; /* work of the process in several rounds (src/progress/task.h) */

@@ -10,7 +10,7 @@
 #include "rma/memory/state.h"
 #include "rpc/state.h"
 #include "src/context.h"
-#include "src/peer/address.h"
+#include "src/peers/peers.h"
 
 static size_t memory_round_up(size_t bytes, size_t unit) {
     return (bytes + unit - 1) / unit * unit;

@@ -59,7 +59,7 @@
 #include <xxhash.h>
 
 #include "src/broken.h"
-#include "src/peer/peer.h"
+#include "src/peer.h"
 
 /* The largest keys and values, in bytes. */
 enum { TERN_KEY_MAX = 1024, TERN_VALUE_MAX = 65536 };

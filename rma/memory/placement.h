@@ -11,7 +11,7 @@
  */
 
 #include "rma/memory/segment.h"
-#include "src/peer/topology.h"
+#include "src/topology.h"
 
 typedef struct tern_placement {
     hwloc_topology_t topology; /* NULL: the machine has one NUMA node */

@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "src/peer/address.h"
 #include "src/log.h"
 
 #define GIB ((size_t)1 << 30)

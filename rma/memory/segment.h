@@ -10,7 +10,7 @@
  *     rings    headers of the rings into this rank, one cache line each
  *     regions  registered memory of this rank (rma/region/region.h)
  *     places   on the node's lowest rank: which node and machine each rank is of
- *     listeners  there too: where each rank listens (src/peer/address.h)
+ *     listeners  there too: where each rank listens (src/peers/address.h)
  *     arena    the rings' records
  *     heap     what tern_alloc hands out; the only part that tern_ptr names
  *
@@ -23,8 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/peer/activity.h"
 #include "src/collective/meeting.h"
+#include "src/peers/peers.h"
 #include "tern/call.h"
 #include "tern/registration.h"
 

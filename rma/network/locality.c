@@ -3,7 +3,7 @@
 #include <hwloc/linux.h>
 
 #include "base/error.h"
-#include "src/peer/topology.h"
+#include "src/topology.h"
 
 bool tern_locality_is_near(const char *mask) {
     hwloc_topology_t topology;

@@ -10,7 +10,6 @@
 #include "rma/memory/state.h"
 #include "src/log.h"
 #include "src/mpi/mpi.h"
-#include "src/peer/listener.h"
 
 #define ANSWER_NS 2000000000u /* in which the last address has to answer */
 #define NEXT_NS 500000000u    /* and each one before it */

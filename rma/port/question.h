@@ -11,7 +11,7 @@
  */
 
 #include "rma/message/message.h"
-#include "src/peer/listener.h"
+#include "src/peers/peers.h"
 
 #define TERN_QUESTION_MAX 256u /* bytes of a question beside its message, and of an answer */
 

@@ -15,7 +15,7 @@
 #include "src/collective/collective.h"
 #include "src/log.h"
 #include "src/mpi/mpi.h"
-#include "src/peer/stuck.h"
+#include "src/peers/peers.h"
 #include "src/progress/wait.h"
 
 /*

@@ -11,7 +11,7 @@
 #include "src/collective/meeting.h"
 #include "src/collective/room.h"
 #include "src/mpi/mpi.h"
-#include "src/peer/peer.h"
+#include "src/peers/peers.h"
 #include "src/progress/progress.h"
 #include "src/progress/wait.h"
 

@@ -2,10 +2,7 @@
 
 #include <sched.h>
 
-#include "src/peer/activity.h"
-#include "src/peer/long_wait.h"
-#include "src/peer/stuck.h"
-#include "src/peer/watch.h"
+#include "src/peers/peers.h"
 #include "src/profile/profile.h"
 #include "src/progress/progress.h"
 

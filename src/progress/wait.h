@@ -31,7 +31,7 @@ static inline void tern_relax(void) {
 
 /* Where tern_worker_may_wait comes before. */
 #define TERN_WAIT_START TERN_WAIT_IN(NULL)
-/* Elsewhere, with a name for the stuck report (src/peer/activity.h). */
+/* Elsewhere, with a name for the stuck report (src/peers/activity.h). */
 #define TERN_WAIT_IN(name)                                                                         \
     { 0, 0, false, false, 0, 0, 0, 0, name, NULL, NULL, UINT64_MAX }
 /* The same in the function that may wait, with what it waits for: "lock", NULL, 3. */

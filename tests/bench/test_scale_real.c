@@ -7,7 +7,7 @@
 #include "fixture.h"
 #include "rma/memory/state.h"
 #include "rma/ring/ring.h"
-#include "src/peer/address.h"
+#include "src/peers/address.h"
 #include "scale/memory.h"
 #include "scale/simulation.h"
 

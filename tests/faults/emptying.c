@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "src/collective/collective.h"
-#include "src/peer/peer.h"
+#include "src/peer.h"
 #include "src/progress/task.h"
 
 enum { KEYS = 60, BYTES = 2000 };

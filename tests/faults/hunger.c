@@ -53,7 +53,7 @@ static void run_hungry(void) {
     unsigned kind = kinds[tern_test_random(&state) % 8];
     /* There are more calls for memory than others. */
     uint64_t first = draw(&state, kind == HUNGRY_MEMORY ? 9 : 5), every = draw(&state, 9);
-    /* Deaths are found by looks that need memory, each time anew (src/peer/sibling.c). */
+    /* Deaths are found by looks that need memory, each time anew (src/peers/sibling.c). */
     if (hunger.survivors)
         every = UINT64_MAX;
     bool hungry =

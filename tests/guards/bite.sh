@@ -59,6 +59,8 @@ layers)
 	rma/ring/a.c "rma/transport/transport.h"
 	rma/network/a.c "rma/transport/transport.h"
 	rma/notify/a.c "rma/transfer.h"
+	src/a.c "src/peers/watch.h"
+	rma/notify/a.c "src/peers/stuck.h"
 	END
     while read -r path include; do
         sample "$path" "#include $include"
@@ -69,6 +71,8 @@ layers)
 	hashtable/growth/a.c "hashtable/op/op.h"
 	hashtable/a.c "hashtable/batch/run.h"
 	rma/transport/a.c "rma/ring/ring.h"
+	rma/transport/a.c "src/peers/peers.h"
+	src/peers/a.c "src/peers/watch.h"
 	map/op/a.c "map/batch/many.h"
 	END
     ;;

@@ -17,6 +17,7 @@ function inner(count, part) { return count > 2 ? part[2] : "." }
 $1 == "layer" && FILENAME == ARGV[1] { height[$2] = $3 }
 $1 == "alone" && FILENAME == ARGV[1] { alone[$2] = 1 }
 $1 == "inside" && FILENAME == ARGV[1] { for (i = 3; i <= NF; i++) place[$2, $i] = i; ordered[$2] = 1 }
+$1 == "front" && FILENAME == ARGV[1] { front[$2] = $2 "/" $3 }
 FILENAME == ARGV[1] { next }
 
 FNR == 1 {
@@ -32,6 +33,11 @@ FNR == 1 {
     other_inner = inner(split(name, part, "/"), part); other = part[1]
 
     if (other == "tern") next
+    folder = name; sub(/\/[^\/]*$/, "", folder)
+    if (folder in front && name != front[folder] && FILENAME !~ "^" folder "/") {
+        printf "%s:%d: includes %s, and not %s\n", FILENAME, FNR, name, front[folder]
+        wrong = 1
+    }
     internal = other in height
     if (!internal && !quoted) next
     if (other in alone && other != own) internal = 0

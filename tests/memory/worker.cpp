@@ -1,6 +1,6 @@
 /*
  * Workers: a worker that changes hands (src/progress/worker.c, src/mpi/pmpi.c), an object that calls find no more
- * (tern_callee_remove and tern_progress_pass), and what a rank tells that it is in (src/peer/activity.c).
+ * (tern_callee_remove and tern_progress_pass), and what a rank tells that it is in (src/peers/activity.c).
  */
 
 #include "model.h"

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "src/peer/activity.h"
+#include "src/peers/activity.h"
 
 enum { LARGE = 1 << 18 }; /* beyond what MPI sends before it is received */
 

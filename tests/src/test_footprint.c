@@ -13,7 +13,7 @@
 #include "rma/notify/notify.h"
 #include "rma/memory/state.h"
 #include "rpc/state.h"
-#include "src/peer/address.h"
+#include "src/peers/address.h"
 
 enum { PER_RANK = 64, PER_PAIR = 96, PER_WORKER = 16 << 10, FIXED = 1 << 20, BLOCKS = 4096 };
 

@@ -1,6 +1,6 @@
 // tern-test: ranks survivors least=2
 
-/* The looks for ranks among the launcher's processes (src/peer/sibling.c). A look that meets a
+/* The looks for ranks among the launcher's processes (src/peers/sibling.c). A look that meets a
  * process that may be a rank and cannot be told says nothing of deaths; the looks behind it do. */
 
 #include <poll.h>
@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 
 #include "src/context.h"
-#include "src/peer/peer.h"
+#include "src/peers/peers.h"
 #include "survivors.h"
 
 /* Longer than a rank waits for any look, in nanoseconds. */

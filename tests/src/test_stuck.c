@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "fixture.h"
-#include "src/peer/activity.h"
-#include "src/peer/long_wait.h"
+#include "src/peers/activity.h"
+#include "src/peers/long_wait.h"
 
 enum { SECONDS = 1 };
 

@@ -1,7 +1,7 @@
 // tern-test: ranks survivors least=4
 
 /* A rank that is stuck in MPI, of which its listener tells ranks of other machines
- * (src/peer/watch.h). */
+ * (src/peers/watch.h). */
 
 #include "distant.h"
 #include "stuck_rank.h"

@@ -1,6 +1,6 @@
 // tern-test: ranks survivors least=3
 
-/* A rank that is stuck in MPI, of which the ranks of its machine read where (src/peer/stuck.h). */
+/* A rank that is stuck in MPI, of which the ranks of its machine read where (src/peers/stuck.h). */
 
 #include "stuck_rank.h"
 

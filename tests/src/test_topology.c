@@ -1,10 +1,10 @@
 // tern-test: unit
-/* Placement (src/peer/topology.h) on machines that hwloc makes up. */
+/* Placement (src/topology.h) on machines that hwloc makes up. */
 
 #include <stdio.h>
 
 #include "harness.h"
-#include "src/peer/topology.h"
+#include "src/topology.h"
 
 static hwloc_topology_t synthetic(const char *description) {
     hwloc_topology_t topology;

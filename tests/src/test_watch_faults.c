@@ -1,6 +1,6 @@
 // tern-test: ranks survivors least=4
 
-/* Ranks that no pidfd tells of (src/peer/watch.h). Across hosts (tests/hosts) they are on other
+/* Ranks that no pidfd tells of (src/peers/watch.h). Across hosts (tests/hosts) they are on other
  * machines, too. */
 
 #include "survivors.h"
@@ -15,9 +15,9 @@
 
 #include "distant.h"
 #include "nothing.h"
-#include "src/peer/activity.h"
-#include "src/peer/listener.h"
-#include "src/peer/watch.h"
+#include "src/peers/activity.h"
+#include "src/peers/listener.h"
+#include "src/peers/watch.h"
 #include "src/progress/wait.h"
 
 static fixture f;

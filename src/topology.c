@@ -1,4 +1,4 @@
-#include "src/peer/topology.h"
+#include "src/topology.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "src/peer/watch.h"
+#include "src/peers/watch.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "src/log.h"
-#include "src/peer/listener.h"
+#include "src/peers/listener.h"
 #include "src/progress/wait.h"
 
 #define SECOND 1000000000u

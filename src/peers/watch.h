@@ -1,10 +1,10 @@
-#ifndef TERN_SRC_PEER_WATCH_H
-#define TERN_SRC_PEER_WATCH_H
+#ifndef TERN_SRC_PEERS_WATCH_H
+#define TERN_SRC_PEERS_WATCH_H
 
 /*
  * Watches: how a death is noticed of a rank that no pidfd tells of, because it is on another
  * machine or in another PID namespace. A wait that has lasted for TERN_PEER_PATIENCE connects to
- * the listener of the rank (src/peer/listener.h), and the process keeps the connection as long as
+ * the listener of the rank (src/peers/listener.h), and the process keeps the connection as long as
  * somebody waits. A rank has died
  *   - if its host refuses a connection to its listener. The host of a rank that is stopped,
  * computes or has a full queue of connections does not;
@@ -15,7 +15,7 @@
  * A rank that is watched also says in which call of MPI it stays, and the target is watched, too.
  * It says what it last reported to be in, for the warning of a long wait.
  * Each is believed only at an address that is proven: some listener of the machine has answered
- * there (src/peer/listeners.c). A connection that ends is no proof; the next one is refused.
+ * there (src/peers/listeners.c). A connection that ends is no proof; the next one is refused.
  *
  * A wait for anybody watches all of up to TERN_WATCH_ALL ranks, and of more those whose distance is
  * a power of two. The others hear from these of a death. Where listeners have no thread to tell it
@@ -45,7 +45,7 @@ static inline void tern_watch(tern_context *context, uint32_t rank, uint64_t sin
         tern_watches_look(context, rank, since, now);
 }
 
-/* The call of MPI (src/peer/stuck.h) in which rank, which is watched, said of late to stay; or
+/* The call of MPI (src/peers/stuck.h) in which rank, which is watched, said of late to stay; or
  * TERN_NO_CALL. otherwise: returned while another thread looks. */
 uint64_t tern_watches_call(const tern_context *context, uint32_t rank, uint64_t now,
                            uint64_t otherwise);

@@ -1,4 +1,4 @@
-#include "src/peer/listener.h"
+#include "src/peers/listener.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -11,7 +11,7 @@
 #include "base/process.h"
 #include "src/collective/collective.h"
 #include "src/log.h"
-#include "src/peer/watch.h"
+#include "src/peers/watch.h"
 #include "src/progress/wait.h"
 
 /*

@@ -1,12 +1,12 @@
-#ifndef TERN_SRC_PEER_STUCK_H
-#define TERN_SRC_PEER_STUCK_H
+#ifndef TERN_SRC_PEERS_STUCK_H
+#define TERN_SRC_PEERS_STUCK_H
 
 /*
  * Ranks that are stuck in MPI. A one-sided operation of MPI towards a rank that dies may never end
  * (rma/transport/mpi_rma.c). So a rank says in a word of its own memory which rank such a call is
  * towards, while it is in it. A rank that waits for it, and knows of a death, reads that word by
  * the system call that reads another process's memory; the listener of a rank of another machine
- * tells it instead (src/peer/watch.h). If the word stays the same for
+ * tells it instead (src/peers/watch.h). If the word stays the same for
  * TERN_PEER_PATIENCE, and names a dead rank, the wait ends with TERN_ERR_PEER. Later waits for that
  * rank end at once while it is in the same call.
  *

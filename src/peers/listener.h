@@ -1,5 +1,5 @@
-#ifndef TERN_SRC_PEER_LISTENER_H
-#define TERN_SRC_PEER_LISTENER_H
+#ifndef TERN_SRC_PEERS_LISTENER_H
+#define TERN_SRC_PEERS_LISTENER_H
 
 /*
  * Listener: a TCP socket of each process on which other ranks ask questions, and on which they see
@@ -9,14 +9,14 @@
  *
  * A connection brings one question. The listener closes it after the answer. A connection that asks
  * to watch stays open instead. The listener tells it of the first death that its rank knows of, and
- * again and again of a call of MPI in which its rank stays (src/peer/stuck.h), and of what its rank
- * last reported to be in (src/peer/activity.h).
+ * again and again of a call of MPI in which its rank stays (src/peers/stuck.h), and of what its
+ * rank last reported to be in (src/peers/activity.h).
  *
  * The thread alone uses its connections. Others start, wake and stop it.
  */
 
-#include "src/peer/activity.h"
-#include "src/peer/address.h"
+#include "src/peers/activity.h"
+#include "src/peers/address.h"
 
 #define TERN_LISTENER_MAX 320u /* bytes of a question behind its head, and of an answer */
 

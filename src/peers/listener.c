@@ -1,4 +1,4 @@
-#include "src/peer/listener.h"
+#include "src/peers/listener.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

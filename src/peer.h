@@ -1,10 +1,10 @@
-#ifndef TERN_SRC_PEER_PEER_H
-#define TERN_SRC_PEER_PEER_H
+#ifndef TERN_SRC_PEER_H
+#define TERN_SRC_PEER_H
 
 /*
  * Liveness of peers: a pidfd for every rank of the same machine and PID namespace, polled by waits.
  * A pidfd tells a dead process even while it is a zombie, which kill(pid, 0) does not. Other ranks
- * are watched over TCP while somebody waits for them (src/peer/watch.h).
+ * are watched over TCP while somebody waits for them (src/peers/watch.h).
  */
 
 #include <stdatomic.h>
@@ -37,10 +37,10 @@ typedef struct tern_peers {
     struct tern_listener *listener;                /* of this process, or NULL */
     const struct tern_listener_address *listeners; /* by rank; NULL: nobody has one */
     struct tern_watches *watches;                  /* NULL: all ranks have a pidfd */
-    uint32_t looks;        /* for siblings before that (src/peer/sibling.c) */
-    _Atomic uint64_t call; /* of MPI that this rank is in, and its target (src/peer/stuck.h) */
+    uint32_t looks;        /* for siblings before that (src/peers/sibling.c) */
+    _Atomic uint64_t call; /* of MPI that this rank is in, and its target (src/peers/stuck.h) */
     uint32_t calls;        /* so many have begun; under the MPI lock */
-    /* The line that this rank reports to (src/peer/activity.h), or NULL. */
+    /* The line that this rank reports to (src/peers/activity.h), or NULL. */
     _Atomic(struct tern_activity *) activity;
     /* The rank whose call a wait has last had no more patience with, and that call. */
     _Atomic uint32_t stuck_rank;
@@ -110,19 +110,5 @@ bool tern_peers_on_one_machine(const tern_peers *peers);
 
 /* Sets the detail for a dead rank and returns TERN_ERR_PEER. */
 tern_status tern_peer_fail(uint32_t rank);
-
-/*
- * sibling.c: siblings are the ranks of this machine, as the launcher's processes under /proc. A
- * rank that waits for others before they could tell each other who they are has no other way to
- * notice a death.
- */
-
-struct tern_context;
-
-/* For a wait in the creation of a context that has lasted for so many nanoseconds. At first it does
- * nothing. Later it looks now and then, and watches the ranks that it finds. If all ranks of
- * MPI_COMM_WORLD are of this machine and a look can see all of the launcher's processes, it takes
- * those of the context that two such looks have missed for dead. */
-void tern_siblings_look(struct tern_context *context, uint64_t waited);
 
 #endif

@@ -1,7 +1,7 @@
-#include "src/peer/stuck.h"
+#include "src/peers/stuck.h"
 
 #include "base/error.h"
-#include "src/peer/watch.h"
+#include "src/peers/watch.h"
 #include "src/progress/wait.h"
 
 /* TERN_NO_CALL also where the system does not let this process read. */

@@ -1,5 +1,5 @@
-#ifndef TERN_SRC_PEER_LONG_WAIT_H
-#define TERN_SRC_PEER_LONG_WAIT_H
+#ifndef TERN_SRC_PEERS_LONG_WAIT_H
+#define TERN_SRC_PEERS_LONG_WAIT_H
 
 /*
  * The warning of a wait that lasts for TERN_STUCK_REPORT: which rank of which context waits in

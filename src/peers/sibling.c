@@ -1,4 +1,4 @@
-#include "src/peer/peer.h"
+#include "src/peers/peers.h"
 
 #include <dirent.h>
 #include <errno.h>

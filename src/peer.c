@@ -1,4 +1,4 @@
-#include "src/peer/peer.h"
+#include "src/peer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "src/collective/collective.h"
 #include "src/context.h"
 #include "src/log.h"
-#include "src/peer/listener.h"
+#include "src/peers/peers.h"
 
 #define LOOK_AT_ONCE 256u
 

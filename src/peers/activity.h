@@ -1,5 +1,5 @@
-#ifndef TERN_SRC_PEER_ACTIVITY_H
-#define TERN_SRC_PEER_ACTIVITY_H
+#ifndef TERN_SRC_PEERS_ACTIVITY_H
+#define TERN_SRC_PEERS_ACTIVITY_H
 
 /*
  * Activity: what a rank last reported to be in, one line in its segment, for the warnings of ranks
@@ -10,7 +10,7 @@
  *
  * Ranks of the node read the line where it is mapped. Ranks of the machine that do not map it use
  * the system call that reads another process's memory. Ranks of other machines are told it by the
- * listener (src/peer/watch.h).
+ * listener (src/peers/watch.h).
  */
 
 #include <stdatomic.h>

@@ -1,9 +1,9 @@
-#include "src/peer/activity.h"
+#include "src/peers/activity.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#include "src/peer/watch.h"
+#include "src/peers/watch.h"
 
 /* Where this process maps it, or NULL. */
 static tern_activity *activity_of(const tern_context *context, uint32_t rank) {

@@ -1,10 +1,10 @@
-#include "src/peer/long_wait.h"
+#include "src/peers/long_wait.h"
 
 #include <string.h>
 
 #include "src/log.h"
 #include "src/mpi/mpi.h"
-#include "src/peer/activity.h"
+#include "src/peers/activity.h"
 
 #define SECONDS(ns) ((double)(ns)*1e-9)
 

@@ -1,4 +1,4 @@
-#include "src/peer/address.h"
+#include "src/peers/address.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
-#ifndef TERN_SRC_PEER_ADDRESS_H
-#define TERN_SRC_PEER_ADDRESS_H
+#ifndef TERN_SRC_PEERS_ADDRESS_H
+#define TERN_SRC_PEERS_ADDRESS_H
 
 /*
- * Address: where the listener of a rank (src/peer/listener.h) may be reached. The ranks tell each
+ * Address: where the listener of a rank (src/peers/listener.h) may be reached. The ranks tell each
  * other at creation, and each node keeps one table of all of them in shared memory.
  *
  * A place is a number of an address of a rank. Place 0 is loopback, for ranks of one machine and

@@ -1,5 +1,5 @@
-#ifndef TERN_SRC_PEER_TOPOLOGY_H
-#define TERN_SRC_PEER_TOPOLOGY_H
+#ifndef TERN_SRC_TOPOLOGY_H
+#define TERN_SRC_TOPOLOGY_H
 
 /*
  * Topology: which NUMA nodes a process runs on, and which ranks form a node. Placement is computed
