@@ -374,11 +374,10 @@ typedef struct tern_archive_options {
  * copied to this rank's segment first, which bytes_staged counts. bytes_got counts what targets
  * get.
  *
- * The writer may be reset or closed,
- * and buffers that it keeps dropped, as soon as this returns; other memory of chunks stays as it is
- * until reusable says so. An archive too large for a ring goes as a chunk itself, by a copy. A
- * target keeps chunks of TERN_OVERFLOW_MEMORY bytes at most, or those of one call; they lie in its
- * segment, or in its heap memory when that is full.
+ * The writer may be reset or closed, and buffers that it keeps dropped, as soon as this returns;
+ * other memory of chunks stays as it is until reusable says so. An archive too large for a ring
+ * goes as a chunk itself, by a copy. A target keeps chunks of TERN_OVERFLOW_MEMORY bytes at most,
+ * or those of one call; they lie in its segment, or in its heap memory when that is full.
  *
  * Where a chunk cannot be got the function does not run, which is logged and counted there and
  * logged here; both synchronizers are lowered all the same.
