@@ -63,7 +63,7 @@ typedef struct tern_queue tern_queue;
 typedef struct tern_queue_options {
     uint32_t host;     /* the rank whose segment holds the queue */
     size_t item_bytes; /* 1 to 65,536; by call, an item can be popped up to TERN_RESULT_MAX
-                          and pushed up to TERN_RING_SIZE / 2 - 88 */
+                          and pushed up to TERN_RING_SIZE / 2 - 96 */
     uint64_t capacity; /* items, 1 or more; a power of two is fastest */
     int call_only;     /* 1: no operation will use TERN_BY_RMA (tern/hashtable.h) [0] */
 } tern_queue_options;

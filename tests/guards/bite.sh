@@ -480,10 +480,10 @@ names)
     ;;
 contract)
     # Straight, through the harness, and a header of the containers that no folder names.
-    for include in '"hashtable/table.h"' '"src/context.h"' '<rma/memory/state.h>' '"inside.h"' '"../../map/map.h"'; do
+    for include in '"hashtable/table.h"' '"src/context.h"' '<rma/state.h>' '"inside.h"' '"../../map/map.h"'; do
         sample tests/contract/test_a.c "#include $include"
         mkdir -p "$work/tree/hashtable" "$work/tree/src" "$work/tree/rma" "$work/tree/tests/harness"
-        touch "$work/tree/hashtable/table.h" "$work/tree/src/context.h" "$work/tree/rma/memory/state.h"
+        touch "$work/tree/hashtable/table.h" "$work/tree/src/context.h" "$work/tree/rma/state.h"
         echo '#include "hashtable/table.h"' >"$work/tree/tests/harness/inside.h"
         expect_failure "$here/contract.sh" "$work/tree"
     done
