@@ -161,7 +161,7 @@ tern_status tern_hashtable_explain(const tern_worker *worker, const tern_hashtab
         tern_op_question(asks, table, TERN_OP_FIND, owner, TERN_AUTO, "find"),
         tern_op_question(asks, table, change, owner, TERN_AUTO, counts ? "add" : "insert"),
         tern_items_question(asks, table, TERN_OP_FIND, 0, owner, TERN_AUTO, "find_many"),
-        tern_items_question(asks, table, change, 0, owner, TERN_AUTO,
+        tern_items_question(asks, table, (uint8_t)change, 0, owner, TERN_AUTO,
                             counts ? "add_many" : "insert_many")};
     return tern_path_explain(questions, sizeof questions / sizeof *questions, text, room, bytes,
                              name);
