@@ -59,7 +59,9 @@ tern_status tern_internal_hashtable_run_modifier(tern_call_info *call, const voi
     const size_t argument_bytes = bytes - sizeof head - key_bytes;
     if (tern_shape_counts(table->shape) || bytes < sizeof head + key_bytes ||
         head.bytes != argument_bytes)
-        return tern_fail(TERN_ERR_ARGUMENT, "a message of %zu bytes modifies nothing here", bytes);
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "a message of %zu bytes is no modification of a key of %zu bytes", bytes,
+                         key_bytes);
     const char *key = (const char *)message + sizeof head;
     uint64_t hash = tern_key_hash(table, key);
     if (tern_hash_owner(table, hash) != table->rank)
@@ -149,7 +151,9 @@ static tern_status modify_check(const tern_worker *worker, const tern_hashtable 
                          : argument == NULL && bytes > 0 ? "argument"
                                                          : "result");
     if ((unsigned)absent > TERN_ABSENT_INSERT)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: absent %d is none", name, (int)absent);
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "%s: absent is %d; pass TERN_ABSENT_FAIL or TERN_ABSENT_INSERT", name,
+                         (int)absent);
     if (tern_shape_counts(table->shape))
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "%s: the table has counters; use tern_hashtable_compare_swap", name);

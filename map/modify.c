@@ -13,7 +13,9 @@ static tern_status modify_check(const char *name, const tern_map_modifier *modif
                          : argument == NULL && bytes > 0 ? "argument"
                                                          : "result");
     if ((unsigned)absent > TERN_ABSENT_INSERT)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: absent %d is none", name, (int)absent);
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "%s: absent is %d; pass TERN_ABSENT_FAIL or TERN_ABSENT_INSERT", name,
+                         (int)absent);
     return TERN_OK;
 }
 

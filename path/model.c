@@ -121,7 +121,9 @@ tern_status tern_model_predict(tern_model_operation operation, tern_flags flags,
     if (target == NULL || own == NULL || ns == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: target, own or ns is NULL", name);
     if ((unsigned)operation >= TERN_MODEL_OPERATIONS)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: operation %d is none", name, (int)operation);
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "%s: operation is %d; pass a TERN_MODEL_ constant below %d", name,
+                         (int)operation, (int)TERN_MODEL_OPERATIONS);
     tern_status status = tern_flags_check(flags, TERN_READ_WRITE, name);
     if (status != TERN_OK)
         return status;

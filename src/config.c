@@ -219,7 +219,7 @@ static void format_allowed(const option *k, char *text, size_t room) {
         return;
     }
     if (k->kind == OPTION_TEXT) {
-        snprintf(text, room, "up to %zu letters", k->width - 1);
+        snprintf(text, room, "up to %zu characters", k->width - 1);
         return;
     }
     char low[32], high[32];

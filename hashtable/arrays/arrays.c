@@ -7,7 +7,8 @@
 
 /* Which arrays there are: learning of them, telling others, and waiting for the owner. */
 
-/* So often a moved key is met before its owner is asked whether it has moved all. */
+/* After so many operations that met a moved key, the worker asks the owner whether all keys of the
+ * part have moved. */
 enum { REDIRECTS_PER_LOOK = 16 };
 
 static uint64_t news_check(const tern_hashtable *table, const tern_news *news) {

@@ -6,8 +6,8 @@
 
 /*
  * Walks over a part, or over all. Nobody writes meanwhile, so entries are copied plainly and
- * counters read by plain loads, far cheaper than atomics of MPI. What load and store do not reach
- * is had in large gets.
+ * counters read by plain loads, far cheaper than atomics of MPI. Parts that load
+ * and store do not reach are read by large gets.
  *
  * A walk begins when no keys are being moved. It stays in that array even if
  * its owner then begins to move them: nobody else writes, so what has moved is still there to read,

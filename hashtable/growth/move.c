@@ -78,13 +78,13 @@ static tern_status move_begin(tern_worker *worker, tern_growth *growth, uint64_t
     return move_refuse(worker, growth);
 }
 
-/* Whether a move into an array of the same size may begin, which is to lie in memory that was an
- * array's before. Where some rank takes long to leave that, it lies in new memory instead, the
- * later the more arrays there are that are not left: however long it takes, that is one array for
- * each doubling of the time, and above PATIENCE_MOST one each time. So the move waits for no other
- * rank for ever. The first move of a part that is not reckoned with cannot do without all of them:
- * those that wait are refused after FIRST_PATIENCE_NS, and from then on at once until the tour is
- * back. */
+/* Whether a move into an array of the same size may begin. The new array normally takes the memory
+ * of an old one, once every rank has left that. If a rank takes too long, the move begins in new
+ * memory instead, so it waits for no rank for ever. The patience doubles with each array that some
+ * rank has not left, up to PATIENCE_MOST times: the memory in use grows with the logarithm of the
+ * time that the slow rank takes. The first move of a part that other ranks assume never to move
+ * needs all of them: operations that wait for it are refused after FIRST_PATIENCE_NS, and later
+ * ones at once, until the tour is back. */
 static bool may_begin(tern_worker *worker, tern_growth *growth, unsigned char wish) {
     tern_peers *peers = &worker->context->peers;
     if (tern_tour_is_over(growth))
@@ -111,8 +111,10 @@ static bool may_begin(tern_worker *worker, tern_growth *growth, unsigned char wi
     return false;
 }
 
-/* A part that is wished to grow too often, as keys that are not spread well have it, is looked at
- * less and less; one that is full, always. */
+/* Decides about a request for a larger part. Keys with a bad hash make long probes and ask for
+ * growth again and again, although the part is nearly empty: each request that was declined doubles
+ * the number of requests that are ignored before the next look. A part that is full is looked at
+ * each time. */
 static size_t move_consider(tern_worker *worker, tern_growth *growth, unsigned char wish) {
     const tern_hashtable *table = growth->table;
     tern_fill fill;
@@ -260,7 +262,8 @@ static tern_status move_bury(tern_growth *growth, tern_key_search *p, uint64_t s
     tern_status status;
     if ((state & TERN_KIND) == TERN_LOCKED && entry[0] != 0) {
         uint64_t now;
-        /* It may have unlocked before it died, and what tore the entry be alive. */
+        /* The dead rank may have unlocked the bucket before it died. Then the entry is torn by
+         * another rank, which is alive. */
         status = tern_state_reload(p, s, p->part->near != NULL, &now);
         if (status != TERN_OK || now != state)
             return status == TERN_OK ? TERN_ERR_AGAIN : status;

@@ -106,7 +106,8 @@ tern_status tern_growth_settle(tern_worker *worker, tern_hashtable *table) {
     for (uint32_t r = 0; r < table->ranks && status == TERN_OK; r++)
         status = tern_growth_apply(worker, growth, r, &all[r]);
     free(all);
-    /* All or none: who does not know a new array still needs the old one. */
+    /* Old arrays go only if all ranks have learned of the new ones: a rank that has not would still
+     * use an old one. */
     status = tern_collective_agree(context, worker, status, name);
     if (status != TERN_OK)
         return status;

@@ -7,7 +7,7 @@
 
 /*
  * Tours: how the owner of a part learns that nobody uses its old arrays any more. Their memory then
- * becomes the next array, so a part in which keys come and go for ever takes no more and no more.
+ * becomes the next array, so a part in which keys come and go for ever stays of the same size.
  *
  * A tour is a message that visits every worker of every rank, one after the other, and comes back
  * to the owner. Its visit tells the rank where the owner's probes start, if the rank does not know
@@ -26,9 +26,9 @@
  * is sent again after a while, and one that comes twice does no harm. Tours go by message, so they
  * need no ring and do not stand behind a call that waits at the head of its ring for the move.
  *
- * A table that does not grow, and that not all ranks reach by load and store, is not reckoned with
- * to move until its first tour: before, a find in a phase of reads and an insert in a phase of
- * writes cost less.
+ * Where a table does not grow, and not all ranks reach it by load and store, the ranks assume that
+ * its keys never move until the first tour tells them otherwise. Before that tour a find in a phase
+ * of reads and an insert in a phase of writes cost less.
  */
 
 /* 1 s, which is doubled each time and 10 times at most. */

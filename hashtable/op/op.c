@@ -94,8 +94,9 @@ void tern_op_meet(tern_op *op, tern_sight sight) {
     }
 }
 
-/* A find takes an insert whose entry has not arrived for one that has not returned. An op that
- * changes the key waits for it: in a phase of writes it may have returned. */
+/* An entry that has not arrived yet belongs to an insert that, to a find, has not returned: the
+ * find goes on as if the key were not there. An op that changes the key waits for the entry, since
+ * in a phase of writes that insert may have returned before. */
 bool tern_op_passes(const tern_op *op, uint64_t state) {
     const bool arriving = (state & (TERN_KIND | TERN_UPDATED | TERN_STATE_WRONG)) == TERN_TAKEN;
     const bool finds = op->kind == TERN_OP_FIND;

@@ -263,7 +263,8 @@ void tern_remote_create(tern_op *op) {
 /* The bucket is this op's, and a counter has its number. */
 static void remote_fill(tern_op *op) {
     const tern_hashtable *table = op->probe.table;
-    /* A find takes an entry that has not arrived for an insert that has not returned. */
+    /* The put need not have arrived when the op ends: until then a find takes the insert for one
+     * that has not returned. */
     const tern_status status = remote_put_entry(op, tern_stamp_inserted(table->rank),
                                                 tern_growth_flushes(table, op->promise));
     if (status == TERN_OK)

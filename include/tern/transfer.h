@@ -101,7 +101,8 @@ TERN_NODISCARD TERN_INLINE tern_status tern_put(tern_worker *worker, tern_ptr to
     return TERN_OK;
 }
 
-/* Copies bytes from a global place to local memory; blocks until they are there. Errors as put. */
+/* Copies bytes from a global place to local memory, and blocks until they are there. Returns the
+ * same errors as tern_put. */
 TERN_NODISCARD TERN_INLINE tern_status tern_get(tern_worker *worker, void *to, tern_ptr from,
                                                 size_t bytes) {
     const char *address = tern_internal_inlined_address(worker, from, bytes);

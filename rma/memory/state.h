@@ -109,7 +109,7 @@ typedef struct tern_rma {
     tern_in *ins;                              /* one for each ring of the arena */
     _Atomic uint32_t ins_used;
     struct tern_loose *loose;          /* all of this process; under the MPI lock */
-    _Atomic uint64_t loose_batches;    /* that came by messages for want of ring memory */
+    _Atomic uint64_t loose_batches;    /* that came by messages, without ring memory */
     _Atomic uint64_t loose_answered;   /* for so many of them rings were asked for */
     struct tern_window *window;        /* rma */
     struct tern_native *native;        /* ofi */

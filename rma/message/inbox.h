@@ -11,13 +11,16 @@
  *     process, straight on                                             owed: add cost
  *     window: give back      <-- message, at half a window ----------- tell
  *
- * The window is that of a process to a worker: a word that counts the cost of what it has sent and
- * not been told of. A worker that computes keeps nobody from reaching another of its process. There
- * are two lanes, each with a window and a place in the inbox of its own: what handlers send does
- * not wait behind what they could not handle for want of a window.
+ * The window belongs to a pair of a sending process and a receiving worker: one word that counts
+ * the cost of the messages which were sent and not yet acknowledged. So a worker that computes does
+ * not keep others from reaching the other workers of its process. There are two lanes, each with a
+ * window and a place in the inbox of its own. Messages that handlers send use the second one, so
+ * they never wait behind the messages that those handlers could not serve while the first window
+ * was full.
  *
- * Ranks of one node exchange the same messages, but nobody asks MPI without a reason there: who
- * sends counts the message in the target's board and rings its doorbell (rma/memory/doorbell.h).
+ * Ranks of one node exchange the same messages, but ask MPI for them only when there is a reason:
+ * the sender counts the message in the target's board and rings its doorbell
+ * (rma/memory/doorbell.h).
  */
 
 #include "rma/memory/state.h"

@@ -302,9 +302,9 @@ size_t tern_message_poll(tern_worker *worker) {
     while (served < SERVED_PER_POLL && !records) {
         uint32_t i = engine->head;
         int done = 0;
-        /* Here and not where it became vacant: who waits for what the message brought has it by
-         * then.
-         */
+        /* The receive is posted here and not as soon as the slot is vacant, which is after its
+         * message was served: a worker that waits for what the message brought goes on without
+         * the delay of the post. */
         if (engine->vacant > 0 && post_receive(context, engine, engine->vacant - 1) != MPI_SUCCESS)
             tern_log(TERN_LOG_ERROR, "MPI refuses to receive; messages are no longer served");
         engine->vacant = 0;

@@ -10,7 +10,8 @@
  * where each learns what the others are in, and all count the collective over notifications as
  * ended. All-reduces of other numbers or by another operation are other kinds. A rank that meets a
  * part of another kind, or of a vector of another length, calls the others there. No rank waits for
- * ever: one that has waited for a while tells the rank that it waits for what it is in. A rank
+ * ever: a rank that has waited for a while sends its kind of collective to the rank for which it
+ * waits. A rank
  * answers that it waits in a meeting to which the other has not come, or until it may come to one.
  * So does a rank on which that collective has failed: it was in a meeting with other workers of
  * some ranks. What tells of meetings is a message (rma/message/inbox.h), which needs no memory.
@@ -32,7 +33,7 @@
 
 enum { REASON_MAX = 256 };
 
-/* The answer may be lost for want of memory. */
+/* Without an answer it is told again: the answer is lost where memory lacks. */
 #define HAIL_AGAIN_NS 1000000000u
 
 const char *const tern_notified_names[TERN_NOTIFY_KINDS] = {

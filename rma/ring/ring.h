@@ -174,7 +174,8 @@ uint32_t tern_ring_unpublished(const tern_worker *worker, uint32_t rank);
 /* Between the two, records for far rings gather, and the second publishes what its policy does not
  * gather on: one message instead of many. Only full rings and those that are flushed are published
  * meanwhile; progress publishes nothing, not even of near rings that gather, and lingers at no ring
- * that has just been emptied. So who corks waits for no answer, and has other things to do. */
+ * that has just been emptied. A program should cork only while it makes many calls in a row and
+ * waits for none of their results. */
 void tern_ring_cork(tern_worker *worker);
 void tern_ring_uncork(tern_worker *worker);
 

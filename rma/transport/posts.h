@@ -31,7 +31,7 @@ static inline void tern_posts_flushed(tern_posts *posts) {
  * emulated it waits until the target has served them. TERN_ERR_MPI. */
 tern_status tern_posts_settle(tern_worker *worker, uint32_t rank);
 
-/* Has progress do it, for who may not wait. */
+/* Asks progress to settle the posts to rank. For callers that may not wait, such as handlers. */
 void tern_posts_want(tern_worker *worker, uint32_t rank);
 /* What is wanted; how many ranks. The progress of the layer. */
 size_t tern_posts_advance(tern_worker *worker);

@@ -247,16 +247,17 @@ static bool pass_at_home(tern_worker *worker, tern_call_task *t, const char *arg
                                                   arguments, rest, true, &t->passing);
 }
 
-/* The call did not run for want of what it carries. */
+/* Refuses a call whose arguments or buffer could not be fetched. */
 static void extended_refuse(tern_worker *worker, const tern_call_task *t, tern_call_info *call) {
     uint32_t id = tern_record_id(t->header);
     worker->stats.calls_refused++;
-    tern_log(TERN_LOG_WARN, "a call of rank %u has not run for want of what it carries: %s",
+    tern_log(TERN_LOG_WARN,
+             "a call of rank %u has not run, since its data could not be fetched: %s",
              call->origin.rank, tern_error_detail());
     if (t->e.answer.sequence == 0)
         return;
     tern_status status =
-        tern_fail(t->status, "%s has not run: what it carries could not be got: %s",
+        tern_fail(t->status, "%s has not run: its data could not be fetched: %s",
                   tern_rpc_of(worker->context)->name[id], tern_strerror(t->status));
     tern_call_reply(worker, t->e.origin, id, &t->e.answer, status, call);
 }

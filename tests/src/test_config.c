@@ -190,7 +190,7 @@ static void a_card_is_named(void) {
     before = config;
     EXPECT(TERN_ERR_CONFIG,
            tern_config_set(&config, "TERN_VERBS_DEVICE", "01234567890123456789012345678901"));
-    EXPECT_DETAIL("up to 31 letters");
+    EXPECT_DETAIL("up to 31 characters");
     CU_ASSERT(memcmp(&config, &before, sizeof config) == 0);
     EXPECT_OK(tern_config_set(&config, "TERN_VERBS_DEVICE", ""));
     CU_ASSERT_STRING_EQUAL(config.verbs_device, "");
