@@ -15,6 +15,10 @@ typedef struct table_introduction {
     uint32_t unused;
 } table_introduction;
 
+/* From the static library the linker takes a file only if something refers to it. A program that
+ * creates a table serves the operations of others, even if it has none of its own. */
+static __attribute__((used)) const tern_handler serves = tern_hashtable_on_ops;
+
 static tern_status table_check_options(const tern_hashtable_options *o, tern_hashtable **table) {
     if (o == NULL || table == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_hashtable_create: %s is NULL",

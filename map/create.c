@@ -3,6 +3,7 @@
 #include "hashtable/growth/growth.h"
 #include "hashtable/near/scratch.h"
 #include "map/block.h"
+#include "map/op/message.h"
 #include "src/collective/collective.h"
 #include "tern/call.h"
 
@@ -11,6 +12,9 @@ _Static_assert(8 * (1 + TERN_MAP_FINGERPRINT / 8 + TERN_MAP_WORDS_MAX) <=
                "a walk over the entries of a map takes no memory");
 
 const char tern_map_kind[] = "map";
+
+/* As hashtable/create.c refers to the handler of tables. */
+static __attribute__((used)) const tern_handler serves = tern_map_on_op;
 
 static tern_status map_check_options(const tern_map_options *o, tern_map **map) {
     if (o == NULL || map == NULL)

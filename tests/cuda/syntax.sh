@@ -25,7 +25,7 @@ parse() {
 }
 
 for layout in TERN_MAILBOX_LINES TERN_MAILBOX_BITS TERN_MAILBOX_CAS; do
-    for header in detail/mailbox_atomic.h mailbox_flags.h mailbox.h mailbox_message.h mailbox_warp.h; do
+    for header in detail/mailbox_atomic.h detail/mailbox_flags.h mailbox.h mailbox_message.h mailbox_warp.h; do
         printf '#include <tern/%s>\n' "$header" >"$work/alone.cu"
         parse "$work/alone.cu" -Wno-unused-function -DTERN_MAILBOX_LAYOUT=$layout
     done

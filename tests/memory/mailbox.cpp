@@ -1,5 +1,5 @@
 /*
- * The flags and locks of a mailbox (include/tern/mailbox.h, mailbox_flags.h,
+ * The flags and locks of a mailbox (include/tern/mailbox.h, detail/mailbox_flags.h,
  * detail/mailbox_atomic.h) in its three layouts. tests/spin has the same state machines under an
  * order in which everything happens one by one.
  */

@@ -9,6 +9,7 @@
 #include "hashtable/batch/run.h"
 #include "src/collective/callee.h"
 #include "tern/call.h"
+#include "tern/map.h"
 
 static void rows_hold_several(void) {
     fixture f;
@@ -74,8 +75,28 @@ static void kinds_are_told_apart(void) {
     fixture_close(&f);
 }
 
+/* This program is linked with the static library, and does no operation on its containers: other
+ * programs of the job may. */
+static void what_is_created_can_be_served(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    const tern_map_options options = {.capacity = 8};
+    tern_map *map = NULL;
+    if (!EXPECT_OK(tern_map_create(f.worker, &options, &map)))
+        return;
+    static const char *const handlers[] = {"tern_hashtable_on_ops", "tern_map_on_op",
+                                           "tern_map_on_free", "tern_queue_on_op"};
+    for (size_t i = 0; i < sizeof handlers / sizeof *handlers; i++)
+        (void)function_of(f.context, handlers[i]);
+    EXPECT_OK(tern_map_destroy(f.worker, map));
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
-    static const tern_test_case tests[] = {{"rows_hold_several", rows_hold_several},
-                                           {"kinds_are_told_apart", kinds_are_told_apart}};
-    return tern_test_main(argc, argv, "callee", tests, 2);
+    static const tern_test_case tests[] = {
+        {"rows_hold_several", rows_hold_several},
+        {"kinds_are_told_apart", kinds_are_told_apart},
+        {"what_is_created_can_be_served", what_is_created_can_be_served}};
+    return tern_test_main(argc, argv, "callee", tests, sizeof tests / sizeof *tests);
 }
