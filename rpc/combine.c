@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "rpc/call/send.h"
+#include "src/holder.h"
 #include "src/progress/wait.h"
 
 /*
@@ -32,6 +33,7 @@ struct tern_combiner {
     size_t entries;
     unsigned shift; /* leaves as many bits of a hash as number entries */
     char *table;
+    tern_holder holder;
 };
 
 static void add_words(void *into, const void *update, size_t bytes) {
@@ -175,6 +177,7 @@ tern_status tern_combiner_destroy(tern_worker *worker, tern_combiner *combiner) 
     if (status != TERN_OK)
         return status;
     status = tern_combiner_flush(worker, combiner);
+    tern_holder_remove(worker, &combiner->holder);
     free(combiner->table);
     free(combiner);
     return status;
@@ -196,6 +199,15 @@ static tern_status combine_check_options(const tern_worker *worker,
     return tern_call_header(worker, self, o->function, &key, sizeof key, &to) != 0
                ? TERN_OK
                : tern_call_refuse(worker, self, o->function, &key, sizeof key);
+}
+
+static size_t combine_count(const tern_holder *holder) {
+    const tern_combiner *c = (const tern_combiner *)(const void *)((const char *)holder -
+                                                                   offsetof(tern_combiner, holder));
+    size_t updates = 0;
+    for (size_t i = 0; i < c->entries; i++)
+        updates += entry_number(c, i)->target.rank != EMPTY;
+    return updates;
 }
 
 /* Every entry empty. */
@@ -230,6 +242,11 @@ tern_status tern_combiner_create(tern_worker *worker, const tern_combiner_option
         return tern_fail(TERN_ERR_MEMORY, "no memory for a combiner of %zu entries",
                          options->entries);
     }
+    fresh->holder = (tern_holder){.count = combine_count,
+                                  .item = "update",
+                                  .place = "combiner",
+                                  .flush = "tern_combiner_flush"};
+    tern_holder_add(worker, &fresh->holder);
     *combiner = fresh;
     return TERN_OK;
 }

@@ -125,6 +125,7 @@ typedef struct tern_profile tern_profile;
 
 /* Something under way that a worker's progress moves on (src/progress/progress.h). */
 typedef struct tern_pending tern_pending;
+typedef struct tern_holder tern_holder;
 
 /* The user of a worker: none; the thread that adopted it; for a round of progress, the thread of
  * another worker of the process. */
@@ -152,6 +153,7 @@ struct tern_worker {
     uint64_t looked;  /* ns: when the last of them looked after the peers */
     uint64_t looped;  /* ns: when it last reported to loop around such calls */
     tern_pending *pending;
+    tern_holder *holders;    /* src/holder.h */
     uint32_t empty;          /* rounds of progress in a row that found nothing, if several contexts
                                 share the process */
     tern_profile *profile;   /* NULL: nobody asks for one (src/profile/profile.h) */

@@ -46,6 +46,7 @@ tern_status tern_hashtable_buffer_create(tern_worker *worker, tern_hashtable *ta
         free(fresh);
         return status;
     }
+    tern_buffered_open(&fresh->batch.scatter, "tern_hashtable_buffer_flush");
     *buffer = fresh;
     return TERN_OK;
 }
@@ -115,6 +116,7 @@ tern_status tern_hashtable_buffer_destroy(tern_worker *worker, tern_hashtable_bu
     status = tern_hashtable_buffer_flush(worker, buffer, refused);
     if (status == TERN_ERR_AGAIN)
         return status;
+    tern_buffered_close(&buffer->batch.scatter);
     tern_scatter_end(&buffer->batch.scatter);
     free(buffer);
     return status;

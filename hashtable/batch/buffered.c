@@ -20,6 +20,25 @@ tern_status tern_buffered_check(tern_worker *worker, const tern_scatter *scatter
     return tern_worker_may_wait(worker, name);
 }
 
+static size_t buffered_count(const tern_holder *holder) {
+    const tern_scatter *s =
+        (const tern_scatter *)(const void *)((const char *)holder - offsetof(tern_scatter, holder));
+    size_t keys = 0;
+    for (uint32_t owner = 0; owner < s->table->ranks; owner++)
+        keys += s->open[owner] != NULL ? s->open[owner]->count : 0;
+    return keys;
+}
+
+void tern_buffered_open(tern_scatter *scatter, const char *flush) {
+    scatter->holder =
+        (tern_holder){.count = buffered_count, .item = "key", .place = "buffer", .flush = flush};
+    tern_holder_add(scatter->worker, &scatter->holder);
+}
+
+void tern_buffered_close(const tern_scatter *scatter) {
+    tern_holder_remove(scatter->worker, &scatter->holder);
+}
+
 tern_status tern_buffered_report(tern_scatter *scatter, uint64_t *taken, uint64_t *stored,
                                  uint64_t *refused, const char *kind, uint64_t *told) {
     const uint64_t unknown = *taken - *stored - *refused, no_room = *refused;

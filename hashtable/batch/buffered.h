@@ -16,6 +16,11 @@ tern_status tern_buffered_check_keys(size_t keys, const char *name);
 /* Whether the worker may use a buffer. scatter: of the buffer; NULL if that is. */
 tern_status tern_buffered_check(tern_worker *worker, const tern_scatter *scatter, const char *name);
 
+/* Names a buffer in the warnings of its worker, until it is closed. flush: the function that sends
+ * its keys. */
+void tern_buffered_open(tern_scatter *scatter, const char *flush);
+void tern_buffered_close(const tern_scatter *scatter);
+
 /* What is told when everything has been sent and answered, once. taken, stored, refused: keys since
  * the last report, which are set to 0; kind: "table". [out] told: keys that were refused; may be
  * NULL. */

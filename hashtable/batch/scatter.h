@@ -11,6 +11,7 @@
 
 #include "hashtable/op/message.h"
 #include "rpc/call/await.h"
+#include "src/holder.h"
 
 typedef struct tern_scatter_piece {
     struct tern_scatter_piece *next; /* in the list of those under way or not in use */
@@ -55,6 +56,7 @@ struct tern_scatter {
     tern_scatter_piece *unused;
     tern_scatter_piece *first, *last; /* under way, the oldest first */
     tern_scatter_piece **open;        /* by owner; NULL: none begun */
+    tern_holder holder;               /* of a buffer (buffered.h) */
 };
 
 /* kind, form: of the items; number: of all of them, as many as the kind has; answer_bytes: of what

@@ -37,6 +37,7 @@ tern_status tern_map_buffer_create(tern_worker *worker, tern_map *map, size_t ke
         free(fresh);
         return status;
     }
+    tern_buffered_open(&fresh->batch.scatter, "tern_map_buffer_flush");
     *buffer = fresh;
     return TERN_OK;
 }
@@ -105,6 +106,7 @@ tern_status tern_map_buffer_destroy(tern_worker *worker, tern_map_buffer *buffer
     status = tern_map_buffer_flush(worker, buffer, refused);
     if (status == TERN_ERR_AGAIN)
         return status;
+    tern_buffered_close(&buffer->batch.scatter);
     tern_map_batch_end(&buffer->batch);
     free(buffer);
     return status;

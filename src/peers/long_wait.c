@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "src/holder.h"
 #include "src/log.h"
 #include "src/mpi/mpi.h"
 #include "src/peers/activity.h"
@@ -90,6 +91,13 @@ static void add_unsent(tern_text *text, const tern_context *context) {
         for (size_t k = 0; k < TERN_LAYER_SLOTS; k++)
             if (context->layers[k]->name_unsent != NULL)
                 context->layers[k]->name_unsent(worker, &unsent);
+        for (const tern_holder *h = worker->holders; h != NULL; h = h->next) {
+            const size_t count = h->count(h);
+            if (count > 0)
+                tern_text_add(&unsent, " %zu %s%s in a %s (%s sends %s),", count, h->item,
+                              count == 1 ? "" : "s", h->place, h->flush,
+                              count == 1 ? "it" : "them");
+        }
     }
     if (unsent.length > 0)
         tern_text_add(text, ". This rank has not sent%.*s itself", (int)unsent.length - 1, bytes);

@@ -11,6 +11,9 @@
 #include "fixture.h"
 #include "src/peers/activity.h"
 #include "src/peers/long_wait.h"
+#include "tern/combine.h"
+#include "tern/hashtable.h"
+#include "tern/map.h"
 
 enum { SECONDS = 1 };
 
@@ -234,6 +237,61 @@ static void what_is_held_back(void) {
     fixture_close(&f);
 }
 
+/* The same of keys in buffers and of updates in a combiner. */
+static void what_buffers_hold_back(void) {
+    fixture f;
+    if (!set_up(&f, SECONDS))
+        return;
+    const bool waits = f.size > 1 && f.rank == f.size - 1;
+    tern_hashtable *table = NULL;
+    tern_map *map = NULL;
+    tern_hashtable_buffer *keys = NULL, *none = NULL;
+    tern_map_buffer *changes = NULL;
+    tern_combiner *combiner = NULL;
+    const tern_hashtable_options shape = {.key_bytes = 8, .value_bytes = 8, .capacity = 1000};
+    EXPECT_OK(tern_hashtable_create(f.worker, &shape, &table));
+    EXPECT_OK(tern_map_create(f.worker, &(tern_map_options){.capacity = 1000}, &map));
+    EXPECT_OK(tern_hashtable_buffer_create(f.worker, table, 0, &keys));
+    EXPECT_OK(tern_hashtable_buffer_create(f.worker, table, 0, &none));
+    EXPECT_OK(tern_map_buffer_create(f.worker, map, 0, &changes));
+    EXPECT_OK(tern_combiner_create(
+        f.worker, &(tern_combiner_options){.function = &answer_function, .bytes = 8}, &combiner));
+    uint64_t found = 0;
+    for (uint64_t key = 0; waits && found < 2; key++)
+        if (tern_hashtable_owner(table, &key) == 0 &&
+            EXPECT_OK(tern_hashtable_buffer_insert(f.worker, keys, &key, &key)))
+            found++;
+    for (uint64_t key = 0; waits && found < 3; key++)
+        if (tern_map_owner(map, &key, 8) == 0 &&
+            EXPECT_OK(tern_map_buffer_insert(f.worker, changes, &key, 8, &key, 8)))
+            found++;
+    if (waits)
+        EXPECT_OK(tern_combine(f.worker, combiner, (tern_worker_id){0, 0}, 1, &found));
+    EXPECT_OK(tern_barrier(f.worker));
+    capture c;
+    capture_begin(&c);
+    const double end = MPI_Wtime() + SECONDS + 0.8;
+    tern_await wait = TERN_AWAIT_START;
+    while (MPI_Wtime() < end) {
+        const size_t events = tern_progress(f.worker);
+        if (waits)
+            EXPECT_OK(tern_await_round(f.worker, &wait, events));
+    }
+    capture_end(&c);
+    if (waits)
+        CU_ASSERT(expect_text(
+            &c, "This rank has not sent 1 update in a combiner (tern_combiner_flush sends it), "
+                "1 key in a buffer (tern_map_buffer_flush sends it), "
+                "2 keys in a buffer (tern_hashtable_buffer_flush sends them) itself. Remedies"));
+    EXPECT_OK(tern_combiner_destroy(f.worker, combiner));
+    EXPECT_OK(tern_map_buffer_destroy(f.worker, changes, NULL));
+    EXPECT_OK(tern_hashtable_buffer_destroy(f.worker, keys, NULL));
+    EXPECT_OK(tern_hashtable_buffer_destroy(f.worker, none, NULL));
+    EXPECT_OK(tern_map_destroy(f.worker, map));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    fixture_close(&f);
+}
+
 static void switched_off(void) {
     fixture f;
     if (!set_up(&f, 0))
@@ -253,8 +311,11 @@ static void switched_off(void) {
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
-        {"wait_for_any", wait_for_any}, {"wait_for_one", wait_for_one},
-        {"has_left", has_left},         {"what_is_held_back", what_is_held_back},
+        {"wait_for_any", wait_for_any},
+        {"wait_for_one", wait_for_one},
+        {"has_left", has_left},
+        {"what_is_held_back", what_is_held_back},
+        {"what_buffers_hold_back", what_buffers_hold_back},
         {"switched_off", switched_off},
     };
     return tern_test_main(argc, argv, "stuck", tests, sizeof tests / sizeof tests[0]);
