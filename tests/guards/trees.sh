@@ -6,7 +6,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/scripts" "$work/bin"
 cp "$1/scripts/test" "$work/scripts/test"
-printf '#!/bin/sh\n' >"$work/scripts/setup"
+# shellcheck disable=SC2016 # expands when it runs
+printf '#!/bin/sh\n[ -z "${TERN_TEST_BUILDER-}" ] || [ ! -e builder-dies ]\n' >"$work/scripts/setup"
 printf '#!/bin/sh\nexit 77\n' >"$work/scripts/sysroot"
 cat >"$work/bin/cmake" <<'END'
 #!/bin/sh
@@ -32,7 +33,7 @@ ran() {
     rm -f calls
     # shellcheck disable=SC2086 # a list of options
     PATH="$work/bin:$PATH" timeout 100 scripts/test $1 >said 2>&1 || status=$?
-    calls=$(sort calls | tr '\n' ',')
+    calls=$(sort calls 2>/dev/null | tr '\n' ',')
     if [ $status -ne "$2" ] || [ "$calls" != "$3" ]; then
         echo "test $1: exit status $status, and not $2; calls: $calls"
         cat said
@@ -46,3 +47,16 @@ grep -q "^95% tests passed, 1 tests failed out of 22" said
 ran "tsan" 0 "build tsan,test tsan,"
 ran "--mpi mpich" 1 "build asan,build mpich,build tsan,test mpich,test tsan,"
 ran "--build tsan mpich" 0 "build mpich,build tsan,"
+ran "aarch64" 0 ""
+ran "tsan aarch64 mpich" 0 "build mpich,build tsan,test mpich,test tsan,"
+
+# A builder that ends at once fails the run, whatever logs and folders an earlier run has left.
+touch builder-dies
+ran "" 1 "build mpich,test mpich,"
+grep -q "^70% tests passed, 3 tests failed out of 10" said
+rm -rf build
+ran "mpich tsan" 1 "build mpich,test mpich,"
+rm builder-dies
+
+# One run at a time.
+flock build/lock sh -c '! scripts/test mpich >said 2>&1' && grep -q "another run" said
