@@ -156,7 +156,7 @@ tern_status tern_hashtable_explain(const tern_worker *worker, const tern_hashtab
         return status;
     const bool counts = tern_shape_counts(table->shape);
     const tern_op_kind change = counts ? TERN_OP_ADD : TERN_OP_INSERT;
-    tern_worker *asks = (tern_worker *)(uintptr_t)worker; /* a question changes nothing */
+    tern_worker *asks = (tern_worker *)(uintptr_t)worker; /* a question may settle replies */
     const tern_path_question questions[] = {
         tern_op_question(asks, table, TERN_OP_FIND, owner, TERN_AUTO, "find"),
         tern_op_question(asks, table, change, owner, TERN_AUTO, counts ? "add" : "insert"),

@@ -30,9 +30,13 @@ tern_status tern_map_check_value(const void *value, size_t value_bytes, const ch
 
 bool tern_map_item_is_here(tern_worker *worker, const tern_map *map, uint32_t owner,
                            tern_flags flags) {
+    const tern_hashtable *table = map->table;
+    tern_pick pick;
+    if (tern_chosen_at_once(worker, flags, TERN_PATH_BY_REACH, table->call_only,
+                            !tern_op_is_remote(table, owner), &pick))
+        return true;
     const tern_path_question question =
         tern_map_question(worker, map, owner, TERN_PATH_BY_REACH, flags, "an item");
-    tern_pick pick;
     return tern_choice_of(&question, &pick) == TERN_OK && pick.way != TERN_WAY_CALL;
 }
 
@@ -78,12 +82,14 @@ tern_status tern_map_op_choose(tern_map_op *m, tern_path_kind kind, bool may_mea
     return tern_worker_may_wait(worker, name);
 }
 
-tern_status tern_map_op_finish(tern_map_op *m) {
-    const tern_status status = tern_map_op_run(m);
+/* Gives back the block that the op has replaced. The outcome with its detail. */
+static tern_status op_outcome(tern_map_op *m, tern_status status) {
     if (status == TERN_OK)
         tern_block_free(tern_map_op_worker(m), m->map, m->old);
     return tern_hashtable_outcome(m->map->table, m->owner, status);
 }
+
+tern_status tern_map_op_finish(tern_map_op *m) { return op_outcome(m, tern_map_op_run(m)); }
 
 tern_status tern_map_op_do(tern_map_op *m, tern_path_kind kind, tern_flags flags,
                            const char *name) {
@@ -91,9 +97,9 @@ tern_status tern_map_op_do(tern_map_op *m, tern_path_kind kind, tern_flags flags
     tern_status status = tern_map_op_choose(m, kind, true, flags, name, &pick);
     if (status != TERN_OK)
         return status;
-    status = tern_map_op_finish(m);
+    status = tern_map_op_run(m);
     tern_pick_done(tern_map_op_worker(m), &pick, status);
-    return status;
+    return op_outcome(m, status);
 }
 
 static tern_status map_insert(tern_op_kind kind, tern_worker *worker, tern_map *map,
@@ -201,7 +207,7 @@ tern_status tern_map_explain(const tern_worker *worker, const tern_map *map, uin
         status = tern_fail(TERN_ERR_ARGUMENT, "%s: rank %u of %u", name, owner, map->table->ranks);
     if (status != TERN_OK)
         return status;
-    tern_worker *asks = (tern_worker *)(uintptr_t)worker; /* a question changes nothing */
+    tern_worker *asks = (tern_worker *)(uintptr_t)worker; /* a question may settle replies */
     const tern_path_question questions[] = {
         tern_map_question(asks, map, owner, TERN_PATH_FIND, TERN_AUTO, "find"),
         tern_map_question(asks, map, owner, TERN_PATH_INSERT, TERN_AUTO, "insert"),

@@ -7,8 +7,9 @@
  * tern_choice_of is the decision alone; tern_*_explain tell what it says. tern_choose takes it, and
  * does what goes with it.
  *
- * It goes by four things, in this order: the way that the program names; the ways that the
- * container's options and the sizes of a call leave; for a kind that the cost model does not know,
+ * It goes by five things, in this order: the way that the program names; for a batch whether the
+ * memory is of the caller's node; the ways that the container's options and the sizes of a call
+ * leave; for a kind that the cost model does not know,
  * what load and store reach; and for all others the selector.
  */
 
@@ -72,9 +73,9 @@ tern_status tern_choose_at_length(const tern_path_question *question, tern_pick 
 static inline bool tern_chosen_at_once(const tern_worker *worker, tern_flags flags,
                                        tern_path_kind kind, bool call_only, bool reached,
                                        tern_pick *pick) {
-    if (__builtin_expect(!reached || call_only || (flags & TERN_BY_CALL) != 0 ||
-                             kind >= TERN_PATH_KINDS || !tern_is_direct(worker, flags, kind),
-                         0))
+    const bool direct = kind == TERN_PATH_BY_REACH ||
+                        (kind < TERN_PATH_KINDS && tern_is_direct(worker, flags, kind));
+    if (__builtin_expect(!reached || call_only || (flags & TERN_BY_CALL) != 0 || !direct, 0))
         return false;
     pick->via = TERN_BY_RMA;
     pick->way = TERN_WAY_DIRECT;

@@ -64,7 +64,7 @@ static void explain_costs(text *t, const tern_path_question *q, const tern_pick 
 static const char *const reasons[] = {
     [TERN_REASON_ASKED] = "since the program asks for it",
     [TERN_REASON_ONLY] = "since options or sizes permit no other way",
-    [TERN_REASON_REACH] = "as load and store reach the memory or do not",
+    [TERN_REASON_REACH] = "since load and store reach the memory",
     [TERN_REASON_NODE] = "since a batch works on the memory of its own node itself",
     [TERN_REASON_MPI] = "since a rank of the node that waits in MPI serves no calls",
     [TERN_REASON_BUSY] = "since the caller is in a handler, or has all its calls under way",
@@ -81,7 +81,11 @@ static void explain_kind(text *t, const tern_path_question *q) {
     } else if (reasons[pick.reason] == NULL) {
         explain_costs(t, q, &pick);
     } else {
-        text_add(t, "by %s, %s\n", pick.via == TERN_BY_CALL ? "call" : "RMA", reasons[pick.reason]);
+        const bool call = pick.via == TERN_BY_CALL;
+        text_add(t, "by %s, %s\n", call ? "call" : "RMA",
+                 call && pick.reason == TERN_REASON_REACH
+                     ? "since load and store do not reach the memory"
+                     : reasons[pick.reason]);
     }
 }
 

@@ -187,7 +187,7 @@ tern_status tern_queue_explain(const tern_worker *worker, const tern_queue *queu
     const tern_status status = queue_check(worker, queue, name, name);
     if (status != TERN_OK)
         return status;
-    tern_worker *asks = (tern_worker *)(uintptr_t)worker; /* a question changes nothing */
+    tern_worker *asks = (tern_worker *)(uintptr_t)worker; /* a question may settle replies */
     const tern_path_question questions[] = {
         tern_queue_question(asks, queue, TERN_PATH_PUSH, TERN_AUTO, "push"),
         tern_queue_question(asks, queue, TERN_PATH_POP, TERN_AUTO, "pop")};

@@ -28,8 +28,8 @@ tern_path_question tern_items_question(tern_worker *worker, const tern_hashtable
 /* Whether a ring takes a piece of one item. */
 bool tern_item_batch_fits(const tern_hashtable *table, uint8_t kind, uint8_t form);
 
-/* number: of all items, as many as the kind has. Others as of tern_scatter_begin. A ring takes a
- * piece of one item, and its answer. */
+/* number: of all items, as many as the kind has. Other arguments as of tern_scatter_begin. The
+ * caller has asked tern_choice_of whether a ring takes a piece of one item, and its answer. */
 tern_status tern_item_batch_begin(tern_item_batch *batch, tern_worker *worker,
                                   tern_hashtable *table, uint8_t kind, uint8_t form,
                                   const uint64_t *number, size_t expected, uint32_t limit);

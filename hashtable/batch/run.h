@@ -70,12 +70,6 @@ tern_status tern_items_here(tern_worker *worker, tern_hashtable *table, const te
 tern_status tern_items_do(tern_worker *worker, tern_hashtable *table, const tern_items *items,
                           tern_flags flags, const char *name, tern_outcomes *out, size_t *done);
 
-/* many.c: the way of a batch of keys. By call means what goes to other nodes: in a batch by
- * TERN_AUTO the parts of this node are always reached by load and store. */
-tern_flags tern_table_batch_way(tern_worker *worker, const tern_hashtable *table,
-                                tern_path_kind kind, tern_flags via, const char *keys, size_t step,
-                                size_t count);
-
 /*
  * window.c: the same where some parts are remote. Several keys are under way at once, each of which
  * takes round trips.

@@ -371,10 +371,10 @@ static __attribute__((noinline)) bool op_run_short(tern_op *op) {
         met = tern_near_insert(p, op->given, op->kind == TERN_OP_INSERT_NEW, op->promise);
     if (met == TERN_NEAR_LEFT)
         return false;
-    if (!counts)
+    const bool finds = op->kind == TERN_OP_FIND;
+    if (!counts && !finds)
         op->result = met == TERN_NEAR_MINE;
-    const bool absent = op->kind == TERN_OP_FIND && met == TERN_NEAR_FREE;
-    tern_op_finish(op, absent ? TERN_ERR_NOT_FOUND : TERN_OK);
+    tern_op_finish(op, finds && met == TERN_NEAR_FREE ? TERN_ERR_NOT_FOUND : TERN_OK);
     return true;
 }
 

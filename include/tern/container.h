@@ -29,10 +29,10 @@
  * Batches (_insert_many, _find_many, _add_many) do an operation for each of many keys. Each key is
  * an operation of its own, which takes effect between the beginning and the end of the batch; of
  * several values of one key the last one stays. Other ranks are served meanwhile. By call the keys
- * of one owner travel together. Equal keys of inserts and adds (in tables, those of finds too) are
- * then one item, so that a few keys which are most of a batch cost next to nothing: if a quarter of
- * the batch's first 128 keys are repetitions, all repetitions within each 1,024 keys of a table, or
- * 512 of a map, are left out. Keys that find no room are passed over: TERN_ERR_FULL, and the others
+ * of one owner travel together. Equal keys of inserts and adds are then one item, so that a few
+ * keys which are most of a batch cost next to nothing: if a quarter of the batch's first 128 keys
+ * are repetitions, all repetitions within each 1,024 keys of a table, or 512 of a map, are left
+ * out. Keys that find no room are passed over: TERN_ERR_FULL, and the others
  * are done. Not in handlers: TERN_ERR_STATE.
  *
  * Buffers (_buffer_insert, _buffer_add) are for programs that have keys one by one and can do with
@@ -101,7 +101,8 @@ enum {
  * on one of them. The worker times its calls. If they take twice as long as the model predicts,
  * because owners compute, the worker decides again with that cost, and measures anew after a pause.
  * The pause is 10 ms at first and doubles up to 1.3 s while owners do not attend.
- * tern_hashtable_explain and tern_queue_explain tell what was measured and decided.
+ * tern_hashtable_explain, tern_map_explain and tern_queue_explain tell what was measured and
+ * decided.
  *
  * Over shm AUTO goes by RMA, which needs no progress of other ranks, unless service threads or
  * libtern_pmpi (docs/mpi.md) serve calls while workers are outside tern. Between nodes an operation
@@ -111,8 +112,8 @@ enum {
  *
  * AUTO decides for each kind of operation: for tables these are finds, inserts and erasures, and
  * additions; for queues pushes and pops, batches included. Batches of keys of a table are kinds of
- * their own. A batch by call sends to other nodes by call, and reaches the parts of the own node by
- * load and store. */
+ * their own. A batch by AUTO that goes by call sends to other nodes by call, and reaches the parts
+ * of the own node by load and store. */
 enum {
     TERN_AUTO = 0,                          /* the cheaper of the two */
     TERN_BY_RMA = 1 << 3,                   /* the caller does it by one-sided operations */

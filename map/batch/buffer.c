@@ -5,6 +5,8 @@
 #include "hashtable/batch/buffered.h"
 #include "map/batch/batch.h"
 
+enum { KEYS_PER_PROGRESS = 32 };
+
 struct tern_map_buffer {
     tern_map_batch batch;
     uint64_t taken; /* since the last report */
@@ -46,6 +48,8 @@ static tern_status map_buffer_give(tern_map_buffer *buffer, tern_map_op *m) {
     const tern_status status =
         tern_map_batch_take(&buffer->batch, m, 1, TERN_READ_WRITE | TERN_BY_CALL);
     buffer->taken += status == TERN_OK;
+    if (buffer->taken % KEYS_PER_PROGRESS == 0) /* this rank's own keys are in no call */
+        (void)tern_progress_round(buffer->batch.scatter.worker);
     return status;
 }
 

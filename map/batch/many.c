@@ -91,7 +91,7 @@ static tern_status batch_take(map_batch *b, const tern_map_item *group, size_t i
     else
         tern_map_op_init_change(&m, TERN_OP_INSERT, worker, b->batch.map,
                                 tern_flags_promise(b->flags), group[i].value, group[i].value_bytes);
-    if (!b->calls && i % KEYS_PER_PROGRESS == 0)
+    if (i % KEYS_PER_PROGRESS == 0)
         (void)tern_progress_round(worker);
     return tern_map_batch_take(&b->batch, &m, count, b->flags);
 }
@@ -195,8 +195,7 @@ static tern_status finds_check_slot(const tern_map_batch *b, const tern_map_slot
 }
 
 /* Takes all slots. The first error ends it. */
-static tern_status finds_run(tern_map_batch *b, size_t count, tern_flags flags, bool calls,
-                             const char *name) {
+static tern_status finds_run(tern_map_batch *b, size_t count, tern_flags flags, const char *name) {
     tern_status status = TERN_OK;
     for (size_t i = 0; i < count && status == TERN_OK && b->scatter.failed == TERN_OK; i++) {
         const tern_map_slot *slot = &b->slots[i];
@@ -207,7 +206,7 @@ static tern_status finds_run(tern_map_batch *b, size_t count, tern_flags flags, 
         tern_map_op_init_find(&m, b->scatter.worker, b->map, tern_flags_promise(flags), slot->value,
                               slot->room);
         status = tern_map_batch_take(b, &m, i, flags);
-        if (!calls && i % KEYS_PER_PROGRESS == 0)
+        if (i % KEYS_PER_PROGRESS == 0)
             (void)tern_progress_round(b->scatter.worker);
     }
     return status;
@@ -226,7 +225,7 @@ tern_status tern_map_find_many(tern_worker *worker, tern_map *map, tern_map_slot
         status = tern_map_batch_begin(&b, worker, map, slots, count, IN_FLIGHT);
     if (status != TERN_OK)
         return status;
-    status = finds_run(&b, count, flags, calls, name);
+    status = finds_run(&b, count, flags, name);
     status = many_end(&b, calls, status, status == TERN_OK ? count : 0);
     if (status != TERN_OK)
         return status;
