@@ -82,9 +82,10 @@ static tern_status move_begin(tern_worker *worker, tern_growth *growth, uint64_t
  * of an old one, once every rank has left that. If a rank takes too long, the move begins in new
  * memory instead, so it waits for no rank for ever. The patience doubles with each array that some
  * rank has not left, PATIENCE_MOST times at most: until then the memory in use grows with the
- * logarithm of the time that the slow rank takes, and from then on by one array each time. The first move of a part that other ranks assume never to move
- * needs all of them: operations that wait for it are refused after FIRST_PATIENCE_NS, and later
- * ones at once, until the tour is back. */
+ * logarithm of the time that the slow rank takes, and from then on by one array each time. The
+ * first move of a part that other ranks assume never to move needs all of them: operations that
+ * wait for it are refused after FIRST_PATIENCE_NS, and later ones at once, until the tour is back.
+ */
 static bool may_begin(tern_worker *worker, tern_growth *growth, unsigned char wish) {
     tern_peers *peers = &worker->context->peers;
     if (tern_tour_is_over(growth))

@@ -270,8 +270,9 @@ TERN_NODISCARD TERN_API tern_status tern_map_local_size(tern_worker *worker, ter
 TERN_API uint32_t tern_map_owner(const tern_map *map, const void *key, size_t key_bytes);
 
 /** Explains which way this worker's operations by TERN_AUTO go on the part of a rank, and why:
- * finds; inserts and erasures; and under the word modify all others, requests and batches too. Parameters, text and statuses are those of tern_hashtable_explain.
- * Local: it measures nothing and never blocks. Handlers may call it. */
+ * finds; inserts and erasures; and under the word modify all others, requests and batches too.
+ * Parameters, text and statuses are those of tern_hashtable_explain. Local: it measures nothing and
+ * never blocks. Handlers may call it. */
 TERN_NODISCARD TERN_API tern_status tern_map_explain(const tern_worker *worker, const tern_map *map,
                                                      uint32_t owner, char *text, size_t room,
                                                      size_t *bytes);
