@@ -9,18 +9,18 @@
 #include "src/profile/profile.h"
 
 /*
- * The owner's side of growth: decides whether its part grows, and moves the keys. Runs as a task,
- * in progress, so nothing here waits: what would is TERN_ERR_AGAIN, and is tried again in the next
- * round from where it was.
+ * The owner's side of growth: decides whether its part grows, and moves the keys. It runs as a
+ * task, in progress, so nothing here waits: a step that would have to wait returns TERN_ERR_AGAIN,
+ * and the next round of progress repeats it from the same position.
  */
 
 enum { BUCKETS_PER_ROUND = 256, BYTES_PER_ROUND = 64 << 10 };
 
-/* 1 ms, which is doubled ten times at most; and 10 s. */
+/* may_begin waits for a tour for 1 ms, doubled ten times at most; for 10 s before a first move. */
 enum { PATIENCE_NS = 1000000, PATIENCE_MOST = 10 };
 #define FIRST_PATIENCE_NS UINT64_C(10000000000)
 
-/* Small arrays widen more at once. */
+/* Bucket count of the next array: small arrays grow fourfold, larger ones twofold. */
 static uint64_t move_widened(uint64_t count) { return count < 4096 ? 4 * count : 2 * count; }
 
 static tern_key_search search_at(tern_worker *worker, const tern_growth *growth,
@@ -28,7 +28,7 @@ static tern_key_search search_at(tern_worker *worker, const tern_growth *growth,
     return (tern_key_search){worker, growth->table, part, NULL, 0, index, part->count};
 }
 
-/* For so many buckets: of an array that all ranks have left, or new memory. */
+/* [out] memory: for count buckets, of an array that all ranks have left, or else new memory. */
 static tern_status take_memory(tern_worker *worker, tern_growth *growth, uint64_t count,
                                tern_ptr *memory) {
     const tern_hashtable *table = growth->table;
@@ -145,8 +145,8 @@ static size_t move_consider(tern_worker *worker, tern_growth *growth, unsigned c
     return 1;
 }
 
-/* The new array is clear: others may use it. Room for every key of the old one is kept, and a
- * quarter stays free. */
+/* Tells other ranks of the new array, which is clear now. The room for new keys is three quarters
+ * of its buckets, less the buckets of the old array, whose keys are still to come. */
 static tern_status move_announce(tern_worker *worker, tern_growth *growth) {
     const tern_hashtable *table = growth->table;
     const uint64_t most = growth->to->count / 4 * 3, kept = growth->from->count;
@@ -174,8 +174,7 @@ static size_t clear_some(tern_worker *worker, tern_growth *growth) {
     return 1;
 }
 
-/* Copies what p's bucket holds into the new array, where a key that is there already stays as it
- * is. */
+/* Copies what p's bucket holds into the new array. A key that is there already stays as it is. */
 static tern_status move_copy(const tern_growth *growth, const tern_key_search *p, tern_op *op,
                              bool grave) {
     tern_op_init(op, TERN_OP_COPY, p->worker, growth->table, p->key, p->hash, TERN_WRITE_ONLY);
@@ -193,21 +192,21 @@ static tern_status move_insert(const tern_growth *growth, const tern_key_search 
     return move_copy(growth, p, &op, false);
 }
 
-/* Whether no rank leaves a bucket with that state behind, not even one that dies. */
+/* Whether the state comes from damage: no rank leaves a bucket in it, not even a rank that dies. */
 static bool move_is_damaged(const tern_key_search *p, uint64_t state) {
     return tern_state_writer(state) >= p->table->ranks || !tern_state_is_possible(state);
 }
 
-/* Puts an entry whose check fits nowhere, as if writer were writing it: a grave for the new array,
- * too. A rank that is alive says there again that it is not writing it. */
+/* Puts a grave into the new array: an entry whose check is never right, in a bucket whose state
+ * says that writer is writing it. If writer is alive, it says there again that it is not. */
 static tern_status move_grave(const tern_growth *growth, const tern_key_search *p, uint32_t writer,
                               const uint64_t *entry) {
     tern_op op = {.given = entry, .mine = tern_state_locked(p->hash, writer)};
     return move_copy(growth, p, &op, true);
 }
 
-/* The bucket's last state. Its entry says so before: a rank that sees the state, or the copy that
- * it leads to, sees the entry. */
+/* Gives the bucket its last state. The stamp of its entry says "moved" before that, so a rank that
+ * sees the state, or the copy that the state leads to, sees the stamp. */
 static tern_status move_leave(tern_growth *growth, const tern_key_search *p, const uint64_t *entry,
                               bool erased) {
     tern_shape s = growth->table->shape;
@@ -226,14 +225,14 @@ static tern_status move_leave(tern_growth *growth, const tern_key_search *p, con
         status = tern_puts_flush(p->worker, growth->table->rank);
     if (status == TERN_OK)
         status = tern_state_cas(p, s, near, locked, tern_state_moved(p->hash), &seen);
-    /* A doubt that came before the move has marked it (arrays/liveness.c), once. */
+    /* A liveness query from before the move may have marked the lock (arrays/liveness.c), once. */
     if (status == TERN_OK && seen == (locked | TERN_STATE_DOUBTED))
         status = tern_state_cas(p, s, near, seen, tern_state_moved(p->hash), &seen);
     growth->held = growth->marked = growth->held && status != TERN_OK;
     return status;
 }
 
-/* Whether taking a bucket in the next array came to what only damage can bring about. */
+/* Whether copying into the next array ended with a status that only damage can cause. Logs it. */
 static bool has_no_place(const tern_growth *growth, tern_status status) {
     const uint32_t rank = growth->table->rank;
     if (status != TERN_ERR_FULL && status != TERN_ERR_CORRUPT && status != TERN_MOVED &&
@@ -254,9 +253,10 @@ static void move_log_lost(const tern_growth *growth) {
              rank, rank);
 }
 
-/* What is left in a bucket whose entry is not whole, and whose writer died or is not writing it. An
- * insert has not happened. The key of an update stays one whose value nobody knows: a rank that
- * needs it, in the new array too, is told of the death or of the damage. */
+/* Deals with a bucket whose entry is not whole, and whose writer died or is not writing it. If that
+ * was an insert, it has not happened: the bucket becomes lost. If it was an update, the key stays,
+ * with a value that nobody knows: the bucket stays as it is, and the new array gets a grave. In
+ * both arrays a rank that needs the key is told of the death or of the damage. */
 static tern_status move_bury(tern_growth *growth, tern_key_search *p, uint64_t state,
                              uint64_t *entry) {
     tern_shape s = growth->table->shape;
@@ -283,8 +283,8 @@ static tern_status move_bury(tern_growth *growth, tern_key_search *p, uint64_t s
     return status == TERN_OK && was != state ? TERN_ERR_AGAIN : status;
 }
 
-/* Whether the rank that state names died, is not writing the bucket or does not exist; or nobody
- * writes the bucket, and yet its entry does not become whole. */
+/* Whether nobody will make the bucket's entry whole: the rank that state names died, is not writing
+ * the bucket or does not exist; or state names no rank, and yet the entry does not become whole. */
 static bool is_orphan(const tern_key_search *p, uint64_t state) {
     tern_peers *peers = &p->worker->context->peers;
     const uint32_t writer = tern_state_writer(state);
@@ -298,9 +298,10 @@ static bool is_orphan(const tern_key_search *p, uint64_t state) {
     return tern_peer_is_dead(peers, writer);
 }
 
-/* Whether no put is being served (rma/put_if.c) from now on until the move lets them. A put is
- * served to its end even if its origin has died, and by another thread perhaps: the state that
- * names the dead rank is the put's then. Where owners do not put, nothing is to be stopped. */
+/* Keeps put-ifs from being served (rma/put_if.c) until move_lets_puts. False: one may be in
+ * service. A put-if is served to its end even if its origin died, perhaps by another thread; then
+ * the state that names the dead rank is that put-if's. Where owners serve none, there is nothing to
+ * stop. */
 static bool move_stops_puts(const tern_key_search *p) {
     return !p->table->owners_put || tern_mpi_trylock();
 }
@@ -326,7 +327,7 @@ static tern_status move_hold(tern_growth *growth, const tern_key_search *p, uint
     return status == TERN_OK && seen != state ? TERN_ERR_AGAIN : status;
 }
 
-/* Gives the bucket up that the move has locked, whose state nobody else changes meanwhile. */
+/* Marks a bucket that the move has locked as lost. Nobody else changes it: a store does. */
 static tern_status move_give_up(tern_growth *growth, const tern_key_search *p) {
     move_log_lost(growth);
     const tern_status status =
@@ -335,8 +336,8 @@ static tern_status move_give_up(tern_growth *growth, const tern_key_search *p) {
     return status;
 }
 
-/* A bucket whose entry was not whole, and whose writer is dead. It is looked at once more, since
- * the writer may have finished it before. */
+/* Deals with a bucket whose entry was not whole, and whose writer is dead. Reads the entry once
+ * more first, since the writer may have finished it before it died. */
 static tern_status move_orphan(tern_growth *growth, tern_key_search *p, uint64_t state,
                                uint64_t *entry) {
     if (!move_stops_puts(p))
@@ -350,12 +351,12 @@ static tern_status move_orphan(tern_growth *growth, tern_key_search *p, uint64_t
     return status;
 }
 
-/* Moves what is in the bucket that p stands at, in this state. */
+/* Moves the key in the bucket at p. state: of the bucket, when it was seen. */
 static tern_status move_keys(tern_growth *growth, tern_key_search *p, uint64_t state,
                              uint64_t *entry) {
     tern_shape s = growth->table->shape;
     const bool near = p->part->near != NULL;
-    /* Looked at again behind the lock: it is not what it was. */
+    /* The entry is read again once the bucket is locked: it may have changed before. */
     for (;;) {
         tern_status status = tern_entry_get(p, s, near, entry);
         if (status != TERN_OK)
@@ -389,7 +390,7 @@ static tern_status move_keys(tern_growth *growth, tern_key_search *p, uint64_t s
     return status == TERN_OK || dropped ? move_leave(growth, p, entry, erased || dropped) : status;
 }
 
-/* Freezes a free bucket, or moves what is there. */
+/* Handles the bucket at growth->position: freezes it if it is free, else moves its key. */
 static tern_status move_empty(tern_worker *worker, tern_growth *growth) {
     tern_shape s = growth->table->shape;
     tern_key_search p = search_at(worker, growth, growth->from, growth->position);

@@ -3,7 +3,7 @@
 #include "hashtable/growth/growth.h"
 #include "src/collective/collective.h"
 
-/* The life of what a table that grows has beside its parts, and its collective part. */
+/* Makes and frees the growth state of a table, and ends its moves in collective calls. */
 
 tern_status tern_growth_make(tern_hashtable *table) {
     tern_growth *growth = calloc(1, sizeof *growth);
@@ -31,7 +31,7 @@ void tern_growth_forget(tern_worker *worker, tern_growth *growth, uint32_t rank,
             at = &a->older;
             continue;
         }
-        /* The first array's memory is the part's own. */
+        /* The memory of the first array belongs to the part and is not freed here. */
         if (rank == table->rank && memory.offset != table->part[rank].buckets.offset) {
             if (keep && growth->spare_count == 0 && a->part.count == start->count) {
                 growth->spare = memory;
@@ -77,7 +77,7 @@ tern_status tern_growth_come_to_rest(tern_worker *worker, tern_hashtable *table)
         tern_tasks_go(table->context);
         if (rests)
             return TERN_OK;
-        /* The next array is being cleared, and the news do not tell of it yet. */
+        /* The move is clearing the next array, and the news do not tell of it yet. */
         status = tern_growth_wait(worker, table->rank, &wait);
         if (status != TERN_OK)
             return status;
@@ -121,7 +121,7 @@ tern_status tern_growth_settle(tern_worker *worker, tern_hashtable *table) {
     return TERN_OK;
 }
 
-/* What the array holds is lost; ranks that come there go on in the next one. */
+/* Drops all keys of the array. Ranks whose probes still start there go on in the next one. */
 static void freeze(const tern_hashtable *table, const tern_table_part *part) {
     char *buckets = tern_local(table->context, part->buckets);
     tern_table_clear(table, buckets, part->count);

@@ -10,28 +10,29 @@
  * becomes the next array, so a part in which keys come and go for ever stays of the same size.
  *
  * A tour is a message that visits every worker of every rank, one after the other, and comes back
- * to the owner. Its visit tells the rank where the owner's probes start, if the rank does not know
- * yet, and it passes on only when the worker is in no operation on the table that began before. So
- * whatever the worker does afterwards starts in that array or a later one, and when the tour is
- * back no rank will touch an older one: no get, put, compare-and-swap or fetch-and-add comes too
- * late. (A number of the generation in each word could not refuse a late fetch-and-add.)
+ * to the owner. Its visit tells the rank where probes of the owner's part start, if the rank does
+ * not know yet. It goes on to the next worker only when this one is in no operation on the table
+ * that began before the visit. So every later operation of the worker starts in that array or a
+ * later one, and when the tour is back, no rank will touch an older array: no get, put,
+ * compare-and-swap or fetch-and-add comes too late. (A generation number in each word would not do:
+ * it could not refuse a late fetch-and-add.)
  *
- * An operation that waits for the owner to begin a move holds no array meanwhile
- * (op/follow.c), so the tour that the move needs may pass. The short way of an operation makes no
- * progress and is over when a handler runs. Others count themselves (tern_table_enter), and ops
- * that are not waited for say what they hold (tern_ops_hold).
+ * An operation that waits for the owner to begin a move holds no array meanwhile (op/follow.c), so
+ * the tour that the move needs may pass. The short way (near/near.h) makes no progress, so it is
+ * over when the handler of a tour runs. All others are counted (tern_table_enter), and
+ * tern_ops_hold says which arrays ops hold that are under way and not waited for.
  *
- * No hot path knows of tours. They need the progress of every rank; a move does not wait for them
- * for ever (may_begin in move.c). A tour that is lost, because there was no memory to send it on,
- * is sent again after a while, and one that comes twice does no harm. Tours go by message, so they
- * need no ring and do not stand behind a call that waits at the head of its ring for the move.
+ * No hot path has code for tours. A tour needs the progress of every rank, so a move does not wait
+ * for one for ever (may_begin in move.c). If a tour is lost, because a rank had no memory to send
+ * it on, the owner sends it again after a while; a tour that comes twice does no harm. Tours are
+ * messages: they need no ring, and do not queue behind a call that waits for the move.
  *
  * Where a table does not grow, and not all ranks reach it by load and store, the ranks assume that
  * its keys never move until the first tour tells them otherwise. Before that tour a find in a phase
  * of reads and an insert in a phase of writes cost less.
  */
 
-/* 1 s, which is doubled each time and 10 times at most. */
+/* The owner repeats a tour that is not back after 1 s, doubled each time, 10 times at most. */
 enum { AGAIN_NS = 1000000000, AGAIN_MOST = 10 };
 
 typedef struct tour {
@@ -39,24 +40,24 @@ typedef struct tour {
     uint64_t generation, buckets, count; /* of the array that the owner's probes start in */
     uint32_t owner;
     uint32_t worker;   /* index of the worker that is visited */
-    uint32_t waits;    /* 1: it has been at this worker before, which was in an operation */
+    uint32_t waits;    /* 1: it has visited this worker before, which was in an operation */
     uint32_t returned; /* 1: it is back at the owner */
-    uint64_t begun;    /* by the worker then */
+    uint64_t begun;    /* what inside->begun of the worker was then */
 } tour;
 
 static tern_status tern_hashtable_on_tour(tern_call_info *call, const void *message, size_t bytes);
 TERN_FUNCTION(tern_hashtable_on_tour)
 
-/* A tour that cannot be sent is lost. */
+/* Sends the tour to a rank. A tour that cannot be sent is lost. */
 static void tour_send_to(tern_worker *worker, uint32_t rank, const tour *t) {
     const tern_worker_id next = tern_by_message((tern_worker_id){rank, t->worker});
     if (tern_call_queue(worker, next, &tern_hashtable_on_tour_function, t, sizeof *t) != TERN_OK)
         tern_error_clear();
 }
 
-/* Whether the worker that the tour visits is in no operation that it was in when the tour came. It
- * does nothing meanwhile but run the handler that asks. Requests may be under way all the time, so
- * each op says what it holds (op/op.h); it reckons with moves whenever it began. */
+/* Whether the visited worker has left every operation that it was in when the tour first came. The
+ * worker does nothing meanwhile but run this handler. Requests may be under way all the time, so
+ * each of their ops is asked what it holds (op/op.h); these ops always expect moves. */
 static bool tour_passes(const tern_hashtable *table, tour *t) {
     const tern_table_inside *inside = &table->inside[t->worker];
     const bool waits = t->waits != 0;
@@ -71,8 +72,8 @@ static bool tour_passes(const tern_hashtable *table, tour *t) {
     return false;
 }
 
-/* [out] t: the worker to be visited next, of this rank; that many workers: none. Of those that no
- * thread has, this thread borrows one at a time. */
+/* Visits this rank's workers from t->worker on until one holds the tour up. Borrows workers that no
+ * thread has, one at a time. [out] t->worker: to visit next; context->workers: all are done. */
 static void tour_pass_workers(const tern_hashtable *table, tour *t) {
     const tern_context *context = table->context;
     bool passes = tour_passes(table, t);
@@ -99,7 +100,7 @@ static void tour_visit(tern_worker *worker, tern_hashtable *table, tour *t) {
     tern_growth_cut(table, t->owner);
     tour_pass_workers(table, t);
     if (t->worker == context->workers) {
-        if (t->owner != rank) /* the owner's are still others' */
+        if (t->owner != rank) /* other ranks may still use the owner's */
             tern_growth_forget(worker, growth, t->owner, t->generation, false);
         rank = (rank + 1) % table->ranks;
         t->worker = 0;
@@ -108,7 +109,7 @@ static void tour_visit(tern_worker *worker, tern_hashtable *table, tour *t) {
     tour_send_to(worker, rank, t);
 }
 
-/* An older tour may come back later, and says less. */
+/* Notes that a tour is back. An older tour may come back after a newer one, and is ignored then. */
 static void tour_return(tern_growth *growth, uint64_t about) {
     /* R5; all come back to one worker */
     if (atomic_load_explicit(&growth->home, memory_order_relaxed) < about)
