@@ -16,35 +16,35 @@
  *
  * State word, from bit 0:
  *
- *     0..1    kind: free (the rest is 0), taken, locked, left (growth.h: nobody takes it any more)
+ *     0..1    kind: free (the rest is 0), taken, locked, left (growth.h: nobody takes it)
  *     2       updated: the entry was, or is being, written a second time
  *     3       erased: the key is not in the table; with taken and updated, or left, only
  *     8..31   tag: bits 32..55 of the key's hash
- *     32..53  rank: taken and not updated: who inserts; locked: who holds the lock; else 0
- *     54      locked: a worker of that rank does not hold the lock (arrays/liveness.c)
+ *     32..53  rank: taken and not updated: the inserter; locked: the holder of the lock; else 0
+ *     54      doubted, of a lock: a worker of that rank does not hold it (arrays/liveness.c)
  *     55      damaged: that rank is not writing the bucket; nothing changes it any more
  *     56..63  0
  *
  * A bucket goes free -> taken (or locked) once, then back and forth between taken and locked. It
- * never becomes free again and its key never changes, not even by an erase: the key comes back to
- * its bucket, no other does, and a probe that has passed a bucket need not look back. When the
- * part's keys move, every bucket is left in the end, in one of three ways, two of which have no
- * tag:
+ * never becomes free again and its key never changes, not even by an erase: if the erased key is
+ * inserted again, it gets the same bucket, and no other key does. So a probe that has passed a
+ * bucket need not look back. When the keys of the part move, every bucket ends in one of three
+ * "left" states, two of which have no tag:
  *
- *     frozen  it was free: who gets here goes on in the next array
+ *     frozen  it was free: a probe that gets here goes on in the next array
  *     moved   (updated, and the tag) its key, if not erased, is in the next array
  *     lost    (erased) its writer died before it ever had an entry: probes pass it
  *
  * Counter, from bit 0: 0: erased; 1: moved; 2..63: the number, in two's complement. An add changes
- * the number alone, whatever it adds, so one that comes too late does an erased or moved counter no
- * harm and sees that it is one.
+ * the number alone, whatever it adds. So an add that comes too late does no harm to an erased or
+ * moved counter, and learns from its result that the counter is one.
  *
  * Check, from bit 0:
  *
- *     0..15   stamp: what the state is while nobody holds the lock, so that an update whose origin
- *             has just read the entry can lock at its first CAS. 0xffff: updated; 0xfffe: erased;
- *             0xfffd, 0xfffc: moved, which was erased, or not; else rank + 1 of the inserter
- *             (0xfffb: that or any greater one)
+ *     0..15   stamp: tells the state that the bucket has while nobody holds the lock. So the origin
+ *             of an update, which has just read the entry, can lock at its first CAS. 0xffff:
+ *             updated; 0xfffe: erased; 0xfffd: moved and erased; 0xfffc: moved and not erased;
+ *             else rank + 1 of the inserter (0xfffb: that or any greater one)
  *     16..63  hash of stamp, key and value, seeded with the table's nonce and the bucket's index
  *
  * An entry that is torn, not yet written or left over from an older table does not pass. In a
@@ -64,8 +64,8 @@
 /* The largest keys and values, in bytes. */
 enum { TERN_KEY_MAX = 1024, TERN_VALUE_MAX = 65536 };
 
-/* So many ns a process waits at least between two questions about one table
- * (hashtable/arrays/liveness.c). A variable for tests alone. */
+/* A process waits at least so many ns between two liveness queries about one table
+ * (hashtable/arrays/liveness.c). It is a variable only for tests. */
 extern uint64_t tern_doubt_ns;
 
 #define TERN_ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -96,7 +96,7 @@ enum {
 #define TERN_COUNTER_ERASED UINT64_C(1)
 #define TERN_COUNTER_MOVED UINT64_C(2)
 
-/* What sizes a table has, in words but where it says bytes. */
+/* The sizes of a table, in words of 8 bytes where it does not say bytes. */
 typedef struct tern_shape {
     uint32_t key_words;
     uint32_t value_words;
@@ -104,14 +104,14 @@ typedef struct tern_shape {
     uint32_t stride;   /* bytes from one bucket to the next */
 } tern_shape;
 
-/* Counters, or values of 8 bytes, under keys of 8 bytes. Where the shape is a constant, the
- * compiler leaves nothing of the general case. */
+/* The shapes of keys of 8 bytes with counters, or with values of 8 bytes. Where the shape is a
+ * constant, the compiler removes the general case. */
 #define TERN_SHAPE_COUNT8 ((tern_shape){1, 0, 16, 32})
 #define TERN_SHAPE_PAIR8 ((tern_shape){1, 1, 8, 32})
 
 static inline int tern_shape_counts(tern_shape shape) { return shape.entry_at == 16; }
 
-/* Buckets in a cache line, a power of two. A part has a multiple of it. */
+/* How many buckets a cache line holds, a power of two. The bucket count of a part is a multiple. */
 static inline uint64_t tern_shape_line(tern_shape shape) {
     return shape.stride < 64 ? 64 / shape.stride : 1;
 }
@@ -146,23 +146,21 @@ static inline uint32_t tern_state_rank(uint64_t state) {
     return (uint32_t)(state >> 32) & (TERN_STATE_RANKS - 1);
 }
 
-/* Whether the state is not that of a damaged bucket: it is not marked as one, and has no bit that a
- * correct rank would not set. */
+/* Whether the state is not one of damage: it has neither the mark nor a bit that no rank sets. */
 static inline bool tern_state_is_possible(uint64_t state) {
     const bool locked = (state & TERN_KIND) == TERN_LOCKED;
     const uint64_t bits = TERN_STATE_UNUSED | TERN_STATE_WRONG | (locked ? 0 : TERN_STATE_DOUBTED);
     return (state & bits) == 0;
 }
 
-/* Of a bucket whose state names a rank that is not writing it. */
+/* The mark for a damaged bucket: its state names a rank that is not writing it. */
 static inline uint64_t tern_state_wrong(uint64_t state) {
     return (state & ~TERN_STATE_DOUBTED) | TERN_STATE_WRONG;
 }
 
-/* The rank that holds the lock or, if the entry was never updated, the one that inserts or has
- * inserted it, which the state names for good. An entry that was read before the state and is not
- * whole says that this write is not over. In other states TERN_NOBODY: the rank's bits are 0 and do
- * not mean rank 0. */
+/* The rank that holds the lock or, if the entry was never updated, the rank that inserts or has
+ * inserted it, which the state names for good. If the entry was read before the state and is not
+ * whole, the rank is still writing. In other states TERN_NOBODY: bits of 0 do not mean rank 0. */
 static inline uint32_t tern_state_writer(uint64_t state) {
     const bool arriving = (state & (TERN_KIND | TERN_UPDATED)) == TERN_TAKEN;
     return arriving || (state & TERN_KIND) == TERN_LOCKED ? tern_state_rank(state) : TERN_NOBODY;
@@ -176,7 +174,7 @@ static inline bool tern_counter_erased(uint64_t word) { return (word & TERN_COUN
 
 static inline bool tern_counter_moved(uint64_t word) { return (word & TERN_COUNTER_MOVED) != 0; }
 
-/* Erased or moved: not what an add, a swap or a find is after. */
+/* Whether the counter is erased or moved, so that an add, a swap or a find cannot use it. */
 static inline bool tern_counter_gone(uint64_t word) {
     return (word & (TERN_COUNTER_ERASED | TERN_COUNTER_MOVED)) != 0;
 }
@@ -185,15 +183,15 @@ static inline uint64_t tern_stamp_inserted(uint32_t rank) {
     return rank < TERN_STAMP_RANKS - 1 ? rank + UINT64_C(1) : TERN_STAMP_RANKS;
 }
 
-/* The state word that an entry with this check most likely has above it. */
+/* The state that a bucket whose entry has this check most likely has. */
 static inline uint64_t tern_state_of_check(uint64_t check, uint64_t hash) {
     uint64_t stamp = check & TERN_STAMP;
     return stamp >= TERN_STAMP_ERASED ? tern_state_unlocked(hash, stamp == TERN_STAMP_ERASED)
                                       : tern_state_taken(hash, (uint32_t)(stamp - 1));
 }
 
-/* XXH3 of two words with all of it in line, which is little where the size is a constant; gcc calls
- * the general one otherwise. */
+/* XXH3 of two words, inlined as a whole, which is little code where the size is a constant. Without
+ * "flatten" gcc calls the general function. */
 static inline __attribute__((flatten)) uint64_t tern_hash_pair(const uint64_t *words,
                                                                uint64_t seed) {
     return XXH3_64bits_withSeed(words, 16, seed);
@@ -204,7 +202,7 @@ static inline __attribute__((flatten)) uint64_t tern_hash_word(const uint64_t *w
     return XXH3_64bits_withSeed(word, 8, seed);
 }
 
-/* The check of the entry whose key and value stand behind entry[0]. Never 0: a stamp is not. */
+/* The check of the entry whose key and value stand behind entry[0]. Never 0: no stamp is 0. */
 TERN_ALWAYS_INLINE uint64_t tern_entry_check(uint64_t nonce, uint64_t index, tern_shape shape,
                                              const uint64_t *entry, uint64_t stamp) {
     size_t bytes = 8 * (tern_entry_words(shape) - 1);

@@ -1,8 +1,8 @@
 #ifndef TERN_HASHTABLE_TABLE_CALL_H
 #define TERN_HASHTABLE_TABLE_CALL_H
 
-/* Calls on a table: whom an origin calls, and how the owner finds its table. Every message starts
- * with a head. */
+/* Calls on a table: which worker an origin calls, and how the owner finds the table. Every message
+ * starts with a head that names the table. */
 
 #include "hashtable/table/table.h"
 #include "tern/call.h"
@@ -19,8 +19,8 @@ static inline tern_worker_id tern_table_worker(const tern_hashtable *table, uint
     return tern_container_worker(table->context, owner, table->part[owner].worker);
 }
 
-/* table.c: in a handler, the table that a message of bytes is for, at least least of them. NULL:
- * there is none (any more), or the message is too short. */
+/* table.c: for handlers: returns the table that a message is for. NULL if that table does not exist
+ * (any more), or if bytes is below least. */
 tern_hashtable *tern_table_of_call(const tern_worker *worker, const void *message, size_t bytes,
                                    size_t least);
 

@@ -1,6 +1,6 @@
 #include "hashtable/table/table.h"
 
-/* What operations refuse, and what their outcomes say. */
+/* Checks the arguments of operations, and writes the texts of their outcomes. */
 
 tern_status tern_hashtable_check(const tern_worker *worker, const tern_hashtable *table,
                                  const void *keys, tern_flags flags, tern_flags excluded,

@@ -1,8 +1,8 @@
 #include "hashtable/table/table.h"
 
-/* A hash that belongs to the rank that number, which the program gave, stands for
- * (tern_hash_owner), and is as well spread there as hash is everywhere. The hashes of rank r begin
- * at r * 2^64 / ranks, which r * share + r is not below, and there are at least share of them. */
+/* Maps hash to one that belongs (tern_hash_owner) to the rank for which the program's number
+ * stands, spread over that rank's hashes as well as hash is over all. The hashes of rank r begin at
+ * r * 2^64 / ranks, which r * share + r is not below, and there are at least share of them. */
 static uint64_t place_hash(const tern_hashtable *table, uint64_t hash, uint64_t number) {
     const uint64_t share = UINT64_MAX / table->ranks;
     const uint64_t rank = tern_multiply_high(XXH3_64bits(&number, sizeof number), table->ranks);

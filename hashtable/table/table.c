@@ -2,8 +2,8 @@
 #include "hashtable/table/call.h"
 #include "src/progress/progress.h"
 
-/* Only what is read before it is written has to be zero: states, counters, and checks, where a zero
- * saves looking further. */
+/* Only words that are read before they are written have to be zero: states and counters, and
+ * checks, since a zero check tells at once that the entry is not whole. */
 void tern_table_clear(const tern_hashtable *table, char *buckets, uint64_t count) {
     if (table->shape.stride <= 64) {
         memset(buckets, 0, count * table->shape.stride);

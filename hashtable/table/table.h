@@ -20,24 +20,24 @@
 #include "src/collective/object.h"
 #include "tern/hashtable.h"
 
-/* Which arrays of a part are in use: keys move from the first to the second. Written whole by the
- * owner, got whole by other ranks, which believe it if the check fits. */
+/* Which arrays of a part are in use: keys move from the first to the second. The owner writes it as
+ * a whole. Other ranks get it as a whole, and believe it if the check is right. */
 typedef struct tern_news {
     uint64_t check; /* of what follows (tern_news_check) */
     uint64_t generation, buckets,
         count;                         /* the array that probes start in: number, place, buckets */
     uint64_t next_buckets, next_count; /* the one after it; 0 buckets: none */
-    uint64_t refused;                  /* how often there was no memory for one */
-    uint64_t moves;                    /* 1: all ranks reckon with moves (growth/tour.c) */
+    uint64_t refused;                  /* how often the owner has refused to make one */
+    uint64_t moves;                    /* 1: all ranks know that keys may move (growth/tour.c) */
 } tern_news;
 
 /*
  * At the start of a part, four cache lines:
  *
  *     scratch         written by measurements (tern_path_target) and read by nobody
- *     room            changed by atomics of all: new keys that the next array still takes from
- *                     others while the owner moves keys there
- *     wish            put by all, taken away by the owner: 1: the array is getting full; 2: is full
+ *     room            changed by atomics of all ranks: how many new keys the next array still takes
+ *                     while the owner moves keys there
+ *     wish            put by any rank, cleared by the owner; 1: the array gets full; 2: it is full
  *     news            put by the owner, got by others
  */
 typedef struct tern_anchor {
@@ -47,18 +47,18 @@ typedef struct tern_anchor {
     _Alignas(64) tern_news news;
 } tern_anchor;
 
-/* An array of buckets, as this process sees it. Does not change but for the last two, which others
- * than the owner may learn late. */
+/* An array of buckets, as this process sees it. Only the last two members change, and ranks other
+ * than the owner may learn of that late. */
 typedef struct tern_table_part {
     char *near;       /* address of the buckets where load/store and the processor's atomics reach
                          them, else NULL */
-    tern_ptr buckets; /* of the first array the anchor lies right before */
+    tern_ptr buckets; /* the anchor lies right before those of the first array */
     uint64_t count;   /* of buckets */
-    uint64_t nonce;   /* nothing validates in another array */
-    uint32_t worker;  /* the owner's, that takes calls, unless service threads do */
+    uint64_t nonce;   /* seeds the checks: entries of other arrays do not pass */
+    uint32_t worker;  /* of the owner, which takes calls, unless service threads do */
     uint32_t generation;
     _Atomic(const struct tern_table_part *)
-        start;                                    /* in the first: where probes start; NULL: here */
+        start; /* in the first array: where probes start; NULL: here */
     _Atomic(const struct tern_table_part *) next; /* where keys have moved; NULL: not known of */
 } tern_table_part;
 
@@ -73,22 +73,22 @@ struct tern_hashtable {
     size_t key_bytes, value_bytes;
     bool call_only;
     bool all_near;   /* every part has a near address */
-    bool plain;      /* what near.h serves where a part is near */
-    bool owners_put; /* of the parts that are not near (rma/transfer.h) */
-    bool words_seen; /* by gets, whatever atomics change them */
+    bool plain;      /* near/near.h serves its sizes, where a part is near */
+    bool owners_put; /* owners serve put-ifs on parts that are not near (rma/transfer.h) */
+    bool words_seen; /* gets may read words that atomics change */
     uint64_t (*key_hash)(const void *key, size_t bytes, void *argument);          /* NULL: XXH3 */
     int (*key_equal)(const void *a, const void *b, size_t bytes, void *argument); /* NULL: bytes */
     uint64_t (*key_owner)(const void *key, size_t bytes, void *argument); /* NULL: by the hash */
     void *key_argument;
-    bool users_hash;        /* key_hash or key_owner is given: a hash takes a key that is aligned */
+    bool users_hash;        /* key_hash or key_owner is given: they need an aligned key */
     _Atomic uint64_t asked; /* ns: of the last liveness query of this process */
-    atomic_uint modifiers;  /* that run here, each with a bucket of its own */
+    atomic_uint modifiers;  /* modifiers that run in this process, each of which holds a bucket */
     atomic_bool meets_keys; /* the last insert met its key: the next one looks before it takes */
     tern_table_part *part;  /* by rank, the first array */
     struct tern_growth *growth;
-    bool grows;        /* its parts become larger; else they are made anew in their size */
-    bool asks;         /* before a part is moved first, all ranks have to know of moves */
-    atomic_bool moves; /* keys may be moved between arrays; until then nobody reckons with it */
+    bool grows;        /* its parts become larger; else they move into arrays of their size */
+    bool asks;         /* before a first move, a tour has to tell all ranks that keys may move */
+    atomic_bool moves; /* keys may move between arrays; while false, no rank expects it */
     struct tern_table_inside *inside; /* by worker */
     struct tern_deferred **deferred;  /* batches that wait for a bucket, by worker (deferred.h) */
     struct tern_op_pool **requests;   /* under way, by worker (op/pool.h) */
@@ -97,18 +97,18 @@ struct tern_hashtable {
 /* The operations of a worker that may hold an array while they make progress (growth/tour.c).
  * Used by the worker alone. */
 typedef struct tern_table_inside {
-    uint64_t operations;            /* that it is in, one in the other */
-    uint64_t begun;                 /* of those that were in no other, all together */
+    uint64_t operations;            /* how many it is in, nested */
+    uint64_t begun;                 /* how many outermost ones it has begun so far */
     struct tern_op_window *windows; /* batches that it is in, the innermost first (op/pool.h) */
     bool owes; /* a part was crowded or moving: the next operation makes progress */
     char unused[39];
 } tern_table_inside;
 
-/* table.c: part of the work of growing falls to the operations that meet it, so that ranks that do
- * nothing else come to it. */
+/* table.c: makes progress. Operations that meet growth pay for part of its work, so that keys move
+ * on ranks, too, that do nothing but operations. */
 void tern_table_pay(tern_worker *worker, const tern_hashtable *table);
 
-/* Back behind a wait that held no array: makes no progress, which could overwrite an error. */
+/* Enters again after a wait that held no array. No progress: it could overwrite an error. */
 static inline void tern_table_reenter(const tern_worker *worker, const tern_hashtable *table) {
     tern_table_inside *inside = &table->inside[worker->index];
     if (inside->operations++ == 0)
@@ -125,14 +125,13 @@ static inline void tern_table_exit(const tern_worker *worker, const tern_hashtab
     table->inside[worker->index].operations--;
 }
 
-/* Whether keys of this table may be moving, or will be before an operation has ended that has just
- * begun to enter the table. */
+/* Whether keys of this table may move before an operation ends that is just entering the table. */
 static inline bool tern_table_moves(const tern_hashtable *table) {
     /* R4 */
     return atomic_load_explicit(&table->moves, memory_order_relaxed);
 }
 
-/* What the chooser is asked about any operation on a part. */
+/* The question that an operation on a part asks the chooser of its path. */
 static inline tern_path_question tern_table_question(tern_worker *worker,
                                                      const tern_hashtable *table, uint32_t owner,
                                                      tern_flags flags, const char *name) {
@@ -158,7 +157,7 @@ typedef struct tern_table_key {
 /* place.c: the hash of a key in a table to which the program gave a hash or an owner function. */
 uint64_t tern_users_hash(const tern_hashtable *table, const void *key);
 
-/* Of a key whose words may be unaligned only where the program gave neither. */
+/* The hash of a key. Its words may be unaligned only where the program gave neither function. */
 static inline uint64_t tern_key_hash(const tern_hashtable *table, const void *key) {
     return __builtin_expect(!table->users_hash, 1) ? XXH3_64bits(key, table->key_bytes)
                                                    : tern_users_hash(table, key);
@@ -179,7 +178,7 @@ static inline void tern_key_load(const tern_hashtable *table, const void *bytes,
     key->hash = tern_key_hash(table, table->users_hash ? key->words : bytes);
 }
 
-/* Of a key at any address: the program's functions get an aligned copy. */
+/* The hash of a key at any address: the program's functions get an aligned copy. */
 static inline uint64_t tern_hash_of_bytes(const tern_hashtable *table, const void *bytes) {
     if (__builtin_expect(!table->users_hash, 1))
         return XXH3_64bits(bytes, table->key_bytes);
@@ -202,13 +201,14 @@ static inline uint64_t tern_part_bucket(const tern_table_part *part, uint64_t ha
     return tern_multiply_high(hash << 32 | hash >> 32, part->count);
 }
 
-/* In the first array. */
+/* Where the probe of a key begins in the first array. */
 static inline uint64_t tern_hash_bucket(const tern_hashtable *table, uint64_t hash) {
     return tern_part_bucket(table->part, hash);
 }
 
-/* Where probes of a rank's part start. Acquire pairs with the release in growth_apply: what start
- * points to is there. One load of a line that is read anyway, until the part has grown. */
+/* The array where probes of a rank's part start. Acquire pairs with the release in growth_apply:
+ * the array is described by then. Until the part grows, it is one load of a line that is read
+ * anyway. */
 static inline const tern_table_part *tern_table_part_of(const tern_hashtable *table,
                                                         uint32_t rank) {
     const tern_table_part *first = &table->part[rank];
@@ -217,7 +217,7 @@ static inline const tern_table_part *tern_table_part_of(const tern_hashtable *ta
     return __builtin_expect(start == NULL, 1) ? first : start;
 }
 
-/* table.c: makes so many buckets of this rank free. Nobody uses them. */
+/* table.c: makes count buckets of this rank free. Nobody uses them meanwhile. */
 void tern_table_clear(const tern_hashtable *table, char *buckets, uint64_t count);
 
 /* check.c: refuses arguments that every operation refuses; name is the function's. */
@@ -232,7 +232,7 @@ tern_status tern_hashtable_check_owner(const tern_hashtable *table, uint32_t own
 /* TERN_ERR_UNSUPPORTED unless the table has counters (1) or values (0). */
 tern_status tern_hashtable_check_kind(const tern_hashtable *table, int counter, const char *name);
 
-/* What helps where keys found no room. */
+/* The advice to the program, for errors, where keys found no room. */
 const char *tern_table_room_remedy(const tern_hashtable *table);
 
 /* Sets the detail of TERN_ERR_FULL and TERN_ERR_NOT_FOUND, and returns status. */
@@ -240,12 +240,12 @@ tern_status tern_hashtable_outcome(const tern_hashtable *table, uint32_t owner, 
 
 /* What files of the folder above define. */
 
-/* create.c: after a death what this rank has of the table stays with other ranks, which may have
- * it, until the context goes. This rank does not use or destroy it any more. */
+/* create.c: called where a death ends the loading of a table, which other ranks may complete. This
+ * rank's part stays for them until the context ends; this rank gives the table up. */
 void tern_table_leave(tern_hashtable *table);
 
-/* collective.c: empties this rank's part, which gives back what it has grown. Nobody uses it, and
- * no keys are being moved there. */
+/* collective.c: empties this rank's part, and takes it back to its first size. Nobody uses the
+ * part, and no keys are being moved in it. */
 void tern_table_clear_own(tern_worker *worker, tern_hashtable *table);
 
 #endif
