@@ -5,15 +5,15 @@
  * The short way of one operation on one key, where load/store reaches its bucket: the probe of
  * probe.h for tables of 8-byte keys with 8-byte values, or with counters, so that every size is a
  * constant. It takes the plain cases alone: the probe ends at a free bucket or at the key's own,
- * whose entry is whole and not erased, and one CAS succeeds at once, or an add meets a counter.
- * Whatever else it meets (an entry on its way, a lock, an erased key, another key with the same
- * tag, a bucket that is neither free nor taken nor locked, a full part) it leaves to the general
- * operation, which begins anew: nothing has been changed by then. It has not entered the table
- * (tern_table_enter) and so makes no progress, in which a tour could pass.
+ * whose entry is whole and not erased, and one CAS succeeds at once, or an add meets a counter. If
+ * it meets anything else (an entry on its way, a lock, an erased key, another key with the same
+ * tag, a bucket that is neither free nor taken nor locked, a full part), it has changed nothing,
+ * and the general operation does all from the start. The short way does not enter the table
+ * (tern_table_enter) and so must make no progress, in which a tour could pass.
  *
- * Linearization points and memory order are those of probe.h. One look differs: a bucket's key is
- * read before its state. If it is the key that is looked for, the check decides, as it does for far
- * readers; if not, the state that is read next says what the bucket is by then.
+ * Linearization points and memory order are those of probe.h. One look differs: it reads the key of
+ * a bucket before the state. If that is the key it looks for, the check decides, as it does for
+ * remote readers; if not, the state, which is read next, says what the bucket is.
  *
  * Budget: in these cases no call and no loop but the probe's. A find takes some 145 instructions,
  * an insert 170, of which two thirds are the two hashes and the 1.5 buckets that are looked at on
@@ -24,11 +24,11 @@
 
 typedef enum tern_near {
     TERN_NEAR_LEFT, /* nothing was done */
-    TERN_NEAR_FREE, /* the key is not there, or was not; p is at the free bucket that it takes */
-    TERN_NEAR_MINE  /* p is at its bucket */
+    TERN_NEAR_FREE, /* the key was not there; p is at the free bucket for it, or that it took */
+    TERN_NEAR_MINE  /* p is at the bucket of the key */
 } tern_near;
 
-/* [out] entry: of the key, if that is there. */
+/* Walks p to where the probe ends. [out] entry: of the key, with TERN_NEAR_MINE. */
 TERN_ALWAYS_INLINE tern_near tern_near_probe(tern_key_search *p, tern_shape s, uint64_t *entry) {
     do {
         const uint64_t *there = (const void *)tern_bucket_near(p, s, s.entry_at);
@@ -50,14 +50,13 @@ TERN_ALWAYS_INLINE tern_near tern_near_probe(tern_key_search *p, tern_shape s, u
     return TERN_NEAR_LEFT;
 }
 
-/* Takes the free bucket that p stands at and puts the entry, whose value word is there already, and
- * where keys have counters the number. */
+/* Takes the free bucket at p and puts the entry, whose value is set, or the number of a counter. */
 TERN_ALWAYS_INLINE tern_near tern_near_create(const tern_key_search *p, tern_shape s,
                                               tern_flags promise, uint64_t number,
                                               uint64_t *entry) {
     const uint32_t rank = p->table->rank;
     uint64_t seen;
-    /* The general way asks for growth. */
+    /* After such a long probe the general way asks for growth. */
     if (__builtin_expect(tern_probe_passed(p) >= TERN_PROBE_LONG, 0))
         return TERN_NEAR_LEFT;
     (void)tern_state_cas(p, s, true, TERN_FREE, tern_state_taken(p->hash, rank), &seen);
@@ -71,7 +70,7 @@ TERN_ALWAYS_INLINE tern_near tern_near_create(const tern_key_search *p, tern_sha
     return TERN_NEAR_FREE;
 }
 
-/* Puts another value into the bucket that p stands at, with its entry in entry. */
+/* Replaces the value in the bucket at p. entry: the bucket's entry as it was read. */
 TERN_ALWAYS_INLINE tern_near tern_near_replace(const tern_key_search *p, tern_shape s,
                                                uint64_t value, uint64_t *entry) {
     const uint64_t locked = tern_state_locked(p->hash, p->table->rank);
@@ -87,7 +86,7 @@ TERN_ALWAYS_INLINE tern_near tern_near_replace(const tern_key_search *p, tern_sh
     return TERN_NEAR_MINE;
 }
 
-/* The operations. The search begins at the key's first bucket. */
+/* The operations. p stands at the key's first bucket. */
 
 TERN_ALWAYS_INLINE tern_near tern_near_insert(tern_key_search p, const void *value, bool only_new,
                                               tern_flags promise) {

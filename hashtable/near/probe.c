@@ -7,7 +7,7 @@ tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t
     tern_context *context = worker->context;
     const uint32_t rank = tern_state_writer(state);
     if (worker->in_handler || worker->in_progress) {
-        /* The caller does not know for which rank it waits, and cannot find out that it is dead. */
+        /* The caller does not learn for which rank it waits, so a death is found out here. */
         tern_peers_look(&context->peers);
         if (rank < context->size && tern_peer_is_dead(&context->peers, rank))
             return tern_peer_fail(rank);
@@ -16,8 +16,8 @@ tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t
     tern_status status = tern_puts_deliver(worker);
     if (status != TERN_OK)
         return status;
-    /* Nothing starts from the beginning where there was progress: each poll may be a message, and
-     * two ranks that wait for buckets at each other's make progress all the time. */
+    /* The wait does not start from the beginning after progress: each poll may bring a message, and
+     * two ranks that wait for buckets of each other's parts make progress all the time. */
     (void)tern_progress_round(worker);
     return tern_wait_step(context, wait, rank);
 }
@@ -73,9 +73,8 @@ tern_status tern_bucket_contradictory(const tern_key_search *p, uint64_t state) 
                          ", and an entry that says otherwise of whether its key is there");
 }
 
-/* Nobody is writing by the state. An update that came between the looks at the entry and at the
- * state tore the entry, so the next look finds another state or an entry that is whole, unless an
- * update comes between each time. */
+/* The state names no writer. If an update between the looks at entry and state tore the entry, the
+ * next look finds another state or a whole entry, unless an update comes between each time. */
 tern_status tern_bucket_look_again(const tern_key_search *p, uint64_t state) {
     enum { LOOKS = 4096, FAR_LOOKS = 64 };
 

@@ -1,8 +1,8 @@
 #ifndef TERN_HASHTABLE_NEAR_SCRATCH_H
 #define TERN_HASHTABLE_NEAR_SCRATCH_H
 
-/* Room for an entry while an operation runs: on the stack for all but large ones. Those of maps are
- * not large, so the end of a map takes no memory. */
+/* A buffer for an entry while an operation runs, on the stack unless the entry is large. Entries of
+ * maps are not large, so the end of a map allocates no memory. */
 
 #include <stdint.h>
 #include <stdlib.h>
