@@ -5,7 +5,7 @@
 #include "hashtable/near/scratch.h"
 #include "rma/transfer.h"
 
-/* Which arrays there are: learning of them, telling others, and waiting for the owner. */
+/* Knowledge of arrays: learning of others' arrays, publishing one's own, waiting for the owner. */
 
 /* After so many operations that met a moved key, the worker asks the owner whether all keys of the
  * part have moved. */
@@ -44,12 +44,12 @@ tern_table_part *tern_growth_describe(tern_worker *worker, tern_growth *growth, 
     return part;
 }
 
-/* Links are there before anybody starts behind them. */
+/* Links arrays before it moves the start of probes: a probe always finds the link of its array. */
 static tern_status growth_apply(tern_worker *worker, tern_growth *growth, uint32_t rank,
                                 const tern_news *news) {
     tern_table_part *first = &growth->table->part[rank], *next = NULL;
     if (news->generation < tern_table_part_of(growth->table, rank)->generation)
-        return TERN_OK; /* old */
+        return TERN_OK; /* older than what is known here */
     tern_table_part *start =
         tern_growth_describe(worker, growth, rank, news->generation, news->buckets, news->count);
     if (start != NULL && news->next_buckets != 0)
@@ -97,7 +97,7 @@ tern_status tern_growth_publish(tern_worker *worker, tern_growth *growth, const 
     atomic_thread_fence(memory_order_release);
     if (status == TERN_OK)
         status = tern_put(worker, place, &sealed, sizeof sealed);
-    /* A rank that then meets a bucket of the move finds them. */
+    /* After the flush, a rank that meets a bucket of the move finds the news that tell of it. */
     return status == TERN_OK ? tern_puts_flush(worker, table->rank) : status;
 }
 
@@ -141,8 +141,7 @@ tern_status tern_growth_wait(tern_worker *worker, uint32_t owner, tern_wait_stat
     return status == TERN_OK ? tern_probe_wait(worker, wait, tern_state_locked(0, owner)) : status;
 }
 
-/* In a handler, which does not wait for the owner's answer: whether it would be the same as last
- * time, as far as is known. */
+/* Only the owner knows how full its part is; another rank takes the last refusal for the answer. */
 bool tern_growth_is_refused(const tern_key_search *p, const tern_news *news) {
     return news->refused > 0 && (news->moves == 0 || p->part->buckets.rank != p->table->rank ||
                                  tern_fill_is_hopeless(p->worker, p->table));

@@ -15,20 +15,20 @@
  * that meets the mark ends with TERN_ERR_CORRUPT. Nothing is repaired. A rank that is slow answers
  * late, and a question that comes late or in vain does no harm.
  *
- * In a process of several workers the question goes from worker to worker. A handler of a worker
- * shows that the worker is not in the middle of a write, and so does a worker that no thread has.
- * Another worker may have let go and locked the bucket again meanwhile, in the same state. So the
- * first one marks the state as doubted. A worker that has the lock stores over the mark when it
- * unlocks, and none can take a lock that is marked. If the last worker still finds the mark, none
- * of them had the lock. The state of a bucket whose key is being inserted never comes back and
- * needs no such mark. A table that grows, and in one that has moved the locks of the owner, is left
- * alone: the move relies on the state of a bucket that it has.
+ * In a process of several workers the question goes from worker to worker. A worker that runs the
+ * handler is not in the middle of a write, and neither is a worker that no thread has. But a worker
+ * that was not asked yet may unlock the bucket, and one that was asked may lock it again, in the
+ * same state. So the first worker marks the state as doubted. A worker that has the lock stores
+ * over the mark when it unlocks, and no worker can take a lock that is marked. If the last worker
+ * still finds the mark, none of them had the lock. The state of a bucket whose key is being
+ * inserted never comes back and needs no such mark. Not marked are tables that grow and, in a part
+ * that has moved, locks of the owner: the move relies on the state of a bucket that it has locked.
  *
- * New keys of ranks of other nodes the owner writes for them, where owners put, in one go and under
- * the lock of MPI. So the owner is asked instead.
+ * Where owners serve put-ifs, the owner writes the new keys of ranks of other nodes for them, in
+ * one go and under the lock of MPI. So the owner is asked instead.
  *
- * In the same way the owner of a part is asked to write news again that do not pass their check: a
- * rank that reads them while they are written cannot tell that from damage.
+ * In the same way a rank asks the owner of a part to write its news again if they do not pass their
+ * check: a reader cannot tell whether they were just being written or are damaged.
  */
 
 uint64_t tern_doubt_ns = 1000000000u;
@@ -59,11 +59,11 @@ static bool liveness_is_whole(const tern_key_search *p) {
     return whole;
 }
 
-/* Nobody is writing the bucket if it still has that state, which others wait for. For a bucket that
- * is not locked and whose entry is whole nobody waits. */
+/* This rank is not writing the bucket. Marks it as damaged if it still has the state that others
+ * wait for. An unlocked bucket whose entry is whole stays as it is: nobody waits for it. */
 static void liveness_deny(const tern_key_search *p, uint64_t state) {
     const tern_growth *growth = p->table->growth;
-    /* Of several workers is_left_alone knows. */
+    /* With several workers is_left_alone has looked after this. */
     if (p->table->context->workers == 1 && growth->held && growth->from == p->part &&
         growth->position == p->index)
         return; /* the move has it */
@@ -87,8 +87,8 @@ static const tern_table_part *liveness_part_of(const tern_hashtable *table, uint
     return part;
 }
 
-/* A rank that is named falsely may never have looked for a key in an array that another rank has
- * made. NULL: such an array cannot be reached by load and store, or there is none. */
+/* Learns of an array that this rank does not know: a rank that a state names falsely may never have
+ * looked for a key there. NULL: load and store do not reach the array, or it does not exist. */
 static const tern_table_part *liveness_learn_part(tern_worker *worker, const tern_hashtable *table,
                                                   const doubt *d) {
     const bool known = d->owner < table->ranks;
@@ -102,8 +102,7 @@ static const tern_table_part *liveness_learn_part(tern_worker *worker, const ter
     return liveness_part_of(table, d->owner, d->generation);
 }
 
-/* Whether the state is still what the others wait for, and marked as doubted from now on if it has
- * to be. */
+/* Marks a lock as doubted. Returns whether the bucket still has the state that others wait for. */
 static bool liveness_mark(const tern_key_search *p, uint64_t state) {
     const bool locked = (state & TERN_KIND) == TERN_LOCKED;
     const uint64_t marked = locked ? state | TERN_STATE_DOUBTED : state;
@@ -111,8 +110,9 @@ static bool liveness_mark(const tern_key_search *p, uint64_t state) {
     return seen == state || seen == marked;
 }
 
-/* Whether all workers from d->worker on have answered; else the next one is asked. Each is in no
- * operation now: the first runs this, and those that no thread has can be borrowed. */
+/* Passes the question on behind d->worker, which runs this. A worker that no thread has is
+ * borrowed, which shows that it is in no operation. The first worker that cannot be borrowed is
+ * asked by a call, and this returns false. True: all workers have answered. */
 static bool liveness_ask_workers(tern_worker *worker, doubt d) {
     tern_context *context = worker->context;
     while (++d.worker < context->workers) {
@@ -128,9 +128,9 @@ static bool liveness_ask_workers(tern_worker *worker, doubt d) {
     return true;
 }
 
-/* Of a process of several workers: whether the lock that the state tells of may be the move's. A
- * part is announced to move before the move locks a bucket, so who finds its lock marked finds
- * that. */
+/* In a process of several workers: whether the lock may be the move's, or one that the move relies
+ * on. The owner announces a move before it locks a bucket, so a question that has marked a lock of
+ * the move finds the announcement when it looks again. */
 static bool is_left_alone(const tern_key_search *p, uint64_t state) {
     const tern_hashtable *table = p->table;
     tern_growth *growth = table->growth;
@@ -156,15 +156,16 @@ static void liveness_in_turn(const tern_key_search *p, const doubt *d) {
 }
 
 /* Whether all keys have moved out of the array, as far as this rank knows. Then no operation waits
- * there any more, and another array may lie in the memory: that one's owner knows that this rank
- * knows (growth/tour.c). */
+ * there any more, and the owner may have used the memory for another array, since a tour told it
+ * that this rank knows (growth/tour.c). */
 static bool liveness_is_left(const tern_hashtable *table, const tern_table_part *part) {
     return part->generation < tern_table_part_of(table, part->buckets.rank)->generation;
 }
 
-/* The rank that knows whether the state of a bucket in owner's part is right: the one that the
- * state names; but a new key of a rank of another node comes in a put_if, which the owner does in
- * one go (rma/put_if.c). A lock such a rank may hold for longer (op/remote.c). */
+/* The rank that knows whether the state of a bucket in owner's part is right: the rank that the
+ * state names. If that rank is on another node and the bucket is taken for a new key, it is the
+ * owner, which serves the put-if in one go (rma/put_if.c). Of a lock only its holder knows: it may
+ * keep the lock over several trips (op/remote.c). */
 static uint32_t liveness_knower(const tern_hashtable *table, uint32_t owner, uint64_t state) {
     const uint32_t *node = table->context->node, writer = tern_state_writer(state);
     const bool served =
@@ -172,8 +173,8 @@ static uint32_t liveness_knower(const tern_hashtable *table, uint32_t owner, uin
     return served ? owner : writer;
 }
 
-/* What a rank of another node is said to write in this rank's part. Such puts are served under the
- * lock, by any thread. */
+/* Answers for a bucket of this rank's part that a rank of another node is said to write. Any thread
+ * may serve such a put-if, under the lock of MPI, so this takes the lock. */
 static void liveness_served(const tern_key_search *p, uint64_t state) {
     tern_mpi_lock();
     liveness_deny(p, state);
@@ -227,7 +228,7 @@ static void liveness_ask(tern_worker *worker, const tern_hashtable *table, uint3
                                                  memory_order_relaxed))
         return;
     if (last == 0)
-        return; /* the first wait of all: give it the time, too */
+        return; /* the first wait of this process: it, too, waits tern_doubt_ns */
     if (rank == table->rank && table->context->workers == 1)
         liveness_doubt(worker, table, d);
     else if (tern_call_queue(worker, (tern_worker_id){rank, 0}, &tern_hashtable_on_doubt_function,
