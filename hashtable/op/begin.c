@@ -20,8 +20,9 @@ static const struct needs {
 static tern_status check_number(const char *name, uint64_t number) {
     if (tern_counter_number(tern_counter_word(number)) == number)
         return TERN_OK;
-    return tern_fail(TERN_ERR_RANGE, "%s: %lld is no counter's; they go from -2^61 to 2^61 - 1",
-                     name, (long long)number);
+    return tern_fail(TERN_ERR_RANGE,
+                     "%s: %lld is not a counter's number; allowed are -2^61 to 2^61 - 1", name,
+                     (long long)number);
 }
 
 static tern_status asked_check(const tern_asked *asked) {
@@ -44,7 +45,7 @@ static tern_status asked_check(const tern_asked *asked) {
     return status;
 }
 
-/* Apart, so that what needs no question does without its room. */
+/* A function of its own, so that callers which need no question do without its stack. */
 static __attribute__((noinline)) tern_status asked_question(const tern_asked *asked, uint32_t owner,
                                                             bool may_measure, tern_pick *pick) {
     tern_path_question question = tern_op_question(asked->worker, asked->table, asked->kind, owner,

@@ -10,7 +10,7 @@
  * and swap fails, another op has changed the bucket meanwhile, and the bucket is looked at again.
  */
 
-/* Looks at buckets until one ends the search. The entry of that lies in entry. */
+/* Looks at buckets until one ends the search. [out] entry: of that bucket. */
 static tern_sight direct_search(tern_op *op, tern_shape s, uint64_t *entry) {
     tern_key_search *p = &op->probe;
     for (; p->left > 0; tern_probe_next(p, s)) {
@@ -34,8 +34,8 @@ static tern_sight direct_search(tern_op *op, tern_shape s, uint64_t *entry) {
         case TERN_ENTRY_INVALID:
             break;
         }
-        /* After the entry was read, so that "never updated" rules out that an update tore it: what
-         * was met is an insert that had not arrived, hence has not returned. */
+        /* The state is loaded after the entry was read. So if it says "never updated", no update
+         * tore the entry: it belongs to an insert that had not arrived, hence has not returned. */
         (void)tern_state_reload(p, s, true, &op->state);
         if (!tern_op_passes(op, op->state))
             return TERN_SIGHT_BUSY;
@@ -68,8 +68,8 @@ static void direct_write(tern_op *op, uint64_t *entry, bool erased) {
     tern_state_unlock(p, s, tern_state_unlocked(p->hash, erased));
 }
 
-/* A bucket whose value a hook makes is locked from the start: to others it is a key that is being
- * inserted, and if the hook refuses, it is an erased one. */
+/* Where a hook makes the value, the bucket is locked from the start: other ops wait as for any
+ * lock, and if the hook refuses, the key is left erased. */
 static void direct_make(tern_op *op, uint64_t *entry) {
     uint64_t *value = entry + 1 + op->probe.table->shape.key_words;
     const tern_status status = tern_op_fill(op, NULL, value);
@@ -124,8 +124,8 @@ void tern_direct_create(tern_op *op) {
     tern_scratch_free(&scratch);
 }
 
-/* The bucket is locked, and the state was op->state before. entry: has the value, unless there is a
- * hook. */
+/* Replaces the entry of a bucket that the op has locked, whose state was op->state before. entry:
+ * has the value, unless there is a hook. */
 static void direct_replace(tern_op *op, uint64_t *entry) {
     const tern_key_search *p = &op->probe;
     const tern_shape s = p->table->shape;
@@ -177,8 +177,8 @@ void tern_direct_replace(tern_op *op, bool erased) {
     tern_scratch_free(&scratch);
 }
 
-/* One that is erased becomes the number that is added. What the whole add comes to is that compare
- * and swap, or the next fetch-and-add once another rank has brought the counter back. */
+/* An erased counter becomes the number that is added. The add takes effect at this compare and swap
+ * or, if another rank has brought the counter back, at the next fetch-and-add. */
 static void direct_add(tern_op *op) {
     const tern_key_search *p = &op->probe;
     uint64_t *counter = tern_counter_near(p, p->table->shape);

@@ -14,18 +14,18 @@
  *     RESERVE  fetch-and-add of the room that an array has for new keys while keys are moved to it
  *     WISH     put the byte that asks the owner for another array
  *
- * A key that has its bucket in the next array needs no room there, so the op looks for that first.
- * It asks for room only when it stands at a free bucket.
+ * A key that has its bucket in the next array needs no room there, so the op looks for the bucket
+ * first. It asks for room only when its probe has come to a free bucket.
  *
  * An op that waits for the owner holds no array between two looks at the news (outside). If probes
- * start further on by then, it begins again there. So tours pass workers whose ops wait.
+ * start further on then, it begins anew there. So tours pass workers whose ops wait.
  */
 
 static uint32_t follow_owner(const tern_op *op) {
     return tern_hash_owner(op->probe.table, op->probe.hash);
 }
 
-/* Begins in another array. */
+/* Begins anew in the array part. permitted: it may take a free bucket there. */
 static void follow_into(tern_op *op, const tern_table_part *part, bool permitted) {
     op->probe.part = part;
     op->probe.index = tern_part_bucket(part, op->probe.hash);
@@ -41,7 +41,7 @@ static void follow_ask(tern_op *op, tern_op_wants wants) {
     op->stage = TERN_OP_NEWS;
 }
 
-/* The op goes on when the owner has gone on. */
+/* Makes the op wait for the owner, and then go on with the stage next. */
 static void follow_turn(tern_op *op, tern_op_stage next) {
     op->state = tern_state_locked(0, follow_owner(op));
     op->waits = true;
@@ -119,7 +119,8 @@ static void step_left(tern_op *op) {
         follow_ask(op, TERN_OP_WANTS_COPY);
 }
 
-/* A move has left every bucket before the news say that it is over. */
+/* Loads the state once more, after a wait if the move goes on. When the news say that a move is
+ * over, it has left every bucket: a state that does not say so is damaged (step_left). */
 static void hear_of_copy(tern_op *op, const tern_news *news, bool known) {
     op->moving =
         !known || (news->generation == op->probe.part->generation && news->next_buckets != 0);
@@ -156,8 +157,8 @@ static void step_reserve(tern_op *op) {
         follow_wait(op);
 }
 
-/* The part is full. An op that cannot wait for what the owner will do asks for room all the same:
- * the next one may find it. */
+/* The part is full: asks the owner for another array, or ends if the owner has refused one
+ * meanwhile. An op that cannot wait for the owner asks all the same: a later op may find room. */
 static void hear_of_full(tern_op *op, const tern_news *news) {
     op->refused = op->refused == UINT64_MAX ? news->refused : op->refused;
     op->over = op->once ? tern_growth_is_refused(&op->probe, news)
@@ -182,13 +183,14 @@ static void hear_of_next(tern_op *op, const tern_news *news, bool known) {
     } else if (known && met == TERN_ERR_FULL) {
         hear_of_full(op, news);
     } else if (known && news->generation == part->generation && news->next_buckets == 0) {
-        tern_op_finish(op, tern_bucket_left(&op->probe)); /* news are told before */
+        /* The owner publishes a move before it leaves the first bucket. */
+        tern_op_finish(op, tern_bucket_left(&op->probe));
     } else {
         follow_wait(op);
     }
 }
 
-/* The next operation makes progress. */
+/* Acts on the news. The worker's next operation makes progress (owes). */
 static void follow_hear(tern_op *op, const tern_news *news, bool known) {
     const tern_hashtable *table = op->probe.table;
     const tern_table_part *start = tern_table_part_of(table, follow_owner(op));

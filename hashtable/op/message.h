@@ -2,8 +2,8 @@
 #define TERN_HASHTABLE_OP_MESSAGE_H
 
 /*
- * Messages of operations on keys of a table, which are items of one kind. A call is one item, a
- * batch many. Layout of such a message, in words of 8 bytes:
+ * Messages of operations on keys of a table. A message holds items of one kind: a call one, a batch
+ * many. Layout of such a message, in words of 8 bytes:
  *
  *     nonce
  *     kind 1 byte, form 1, count 2, number 4
@@ -13,15 +13,15 @@
  *                  [NUMBERED: what the item adds, and then there are no numbers of all]
  *                  [COUNTED: how many keys the item is for (hashtable/batch/combine.h)]
  *
- * The owner does the items in their order (hashtable/batch/serve.c). The reply to one that is alone
- * is the result of its op, and its outcome is the status of the call. The reply to others is a
- * tern_piece_reply, and what follows it.
+ * The owner does the items in their order (hashtable/batch/serve.c). To a message of form ALONE it
+ * replies with the result of the op, and the outcome of the op is the status of the call. To others
+ * it replies with a tern_piece_reply, and what follows that.
  */
 
 #include "hashtable/op/op.h"
 #include "hashtable/table/call.h"
 
-/* Of the form of a message. */
+/* Bits of the form of a message. */
 enum {
     TERN_PIECE_ALONE = 1, /* one item whose outcome and result are those of the call */
     TERN_PIECE_NUMBERED = 2,
@@ -38,12 +38,12 @@ typedef struct tern_piece_head {
     uint8_t kind;    /* of tern_op_kind */
     uint8_t form;    /* of the above */
     uint16_t count;  /* of items */
-    uint32_t number; /* of this sending in its process */
+    uint32_t number; /* of this sending, counted in the sender's process */
 } tern_piece_head;
 
-/* What the reply to items that are not alone starts with. */
+/* The start of the reply to items that are not alone. */
 typedef struct tern_piece_reply {
-    uint32_t done;   /* items gone through: all but of finds, unless status is an error */
+    uint32_t done;   /* items gone through: all, unless they are finds or status is an error */
     uint32_t stored; /* keys of these that were stored, counted or found */
     uint16_t status; /* an error ended the items here: its text follows */
     uint16_t late;   /* 1: what was found comes in a call of its own, a tern_found_late */
@@ -55,7 +55,7 @@ typedef struct tern_piece_reply {
 enum { TERN_PIECE_REPLY = 12 };
 _Static_assert(offsetof(tern_piece_reply, rest) == TERN_PIECE_REPLY, "no more than it says");
 
-/* What was found, where no reply takes it: a call of the owner's, made before its reply. */
+/* A call by which the owner sends what it found, before a reply that has too little room. */
 typedef struct tern_found_late {
     uint32_t number; /* of the sending */
     uint32_t done;
@@ -63,12 +63,12 @@ typedef struct tern_found_late {
     unsigned char values[]; /* one behind the other */
 } tern_found_late;
 
-/* Whether an op takes a value that travels. */
+/* Whether an op of this kind sends a value. */
 static inline bool tern_op_inserts(uint64_t kind) {
     return kind == TERN_OP_INSERT || kind == TERN_OP_INSERT_NEW;
 }
 
-/* Numbers of all items of a message. */
+/* How many numbers for all items a message has. */
 static inline size_t tern_piece_numbers(uint64_t kind, uint64_t form) {
     return kind == TERN_OP_COMPARE_SWAP ? 2 : kind == TERN_OP_ADD && !(form & TERN_PIECE_NUMBERED);
 }
@@ -96,7 +96,7 @@ static inline tern_path_kind tern_op_path(tern_op_kind kind, const tern_hashtabl
                                              : TERN_PATH_INSERT;
 }
 
-/* What the chooser is asked about an op on a key of that owner. */
+/* The question that an op on a key of that owner asks the chooser of its way. */
 static inline tern_path_question tern_op_question(tern_worker *worker, const tern_hashtable *table,
                                                   tern_op_kind kind, uint32_t owner,
                                                   tern_flags flags, const char *name) {

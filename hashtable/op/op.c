@@ -40,7 +40,7 @@ static void op_replace(tern_op *op, bool erased) {
         tern_direct_replace(op, erased);
 }
 
-/* A key that is there is left alone. */
+/* Whether the op leaves a key that is there as it is. */
 static bool op_only_creates(const tern_op *op) {
     const bool makes = op->hook != NULL && op->hook->makes;
     return op->kind == TERN_OP_INSERT_NEW ||
@@ -111,9 +111,8 @@ bool tern_op_doubts(tern_op *op, uint64_t state, uint32_t looks) {
     return op->doubts >= looks;
 }
 
-/* Where nobody writes the bucket by its state, an update that came between the looks at entry and
- * state tore the entry. So the next look finds another state or a whole entry, unless an update
- * comes between each time. */
+/* If the state names no writer, an update between the looks at entry and state tore the entry. So
+ * the next look finds another state or a whole entry, unless an update comes between each time. */
 void tern_op_wait_for(tern_op *op, uint64_t state) {
     enum { LOOKS = 4096, REMOTE_LOOKS = 64 };
 
@@ -172,7 +171,7 @@ void tern_op_counted(tern_op *op, uint64_t word) {
 
 /* ---- Steps ---- */
 
-/* A wish that hints at growth comes when the op is done, and may get lost. */
+/* A transfer has failed. If it was a wish that only hints at growth, the op is done already. */
 static void op_fail(tern_op *op, tern_status status) {
     const bool hint = op->stage == TERN_OP_WISH && op->wish == TERN_WISH_SOON;
     if (op->stage == TERN_OP_READ && !op->transfer.under_way) {
@@ -221,7 +220,7 @@ static void op_take_step(tern_op *op) {
 }
 
 size_t tern_op_step(tern_op *op) {
-    /* What is complete at once takes its next step at once, but not for ever. */
+    /* After a transfer that is complete at once the next step follows, up to STEPS in a row. */
     enum { STEPS = 8 };
 
     size_t steps = 0;
@@ -288,7 +287,8 @@ static tern_status op_turn(const tern_op *op, tern_wait_state *wait) {
     return status;
 }
 
-/* A transfer tells an error once. One that is still under way tells it to the next step. */
+/* A transfer returns its error once. If it has ended, that was here, and the op fails; if it is
+ * still under way, the next step gets the error. */
 void tern_op_await(tern_op *op) {
     if (!op->transfer.under_way)
         return;
@@ -328,7 +328,7 @@ static tern_status op_run(tern_op *op, const tern_table_part *part, uint64_t *ro
 }
 
 static __attribute__((noinline)) tern_status run_remote(tern_op *op, const tern_table_part *part) {
-    /* For all but large values and keys. */
+    /* Enough for all but large values and keys. */
     uint64_t small[512], *room = small;
     const size_t bytes = tern_op_room(op->probe.table);
     if (bytes > sizeof small && (room = malloc(bytes)) == NULL)
@@ -354,7 +354,7 @@ tern_status tern_op_run_in(tern_op *op, const tern_table_part *part) {
     return status;
 }
 
-/* The short way (near/near.h). False: it does not take this op, and nothing was done. */
+/* Tries the short way (near/near.h). False: that does not take this op, and has changed nothing. */
 static __attribute__((noinline)) bool op_run_short(tern_op *op) {
     const tern_hashtable *table = op->probe.table;
     const bool counts = tern_shape_counts(table->shape);

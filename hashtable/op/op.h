@@ -27,8 +27,8 @@
  *
  * Which array an op holds. Between steps an op may stand in an array whose memory its owner would
  * like to have back. tern_op_holds says so, and a tour (growth/tour.c) does not pass the worker
- * meanwhile. An op that waits for the owner itself holds none (outside): it begins anew behind the
- * wait, if probes start further on by then.
+ * meanwhile. An op that waits for the owner itself holds no array (outside): if probes start in a
+ * later array after the wait, it begins anew there.
  */
 
 #include "hashtable/near/probe.h"
@@ -62,9 +62,9 @@ typedef enum tern_op_stage {
     TERN_OP_UNLOCK, /* compare and swap the state of a locked bucket */
     /* follow.c */
     TERN_OP_NEWS,    /* get what the owner tells of its arrays */
-    TERN_OP_HEAR,    /* which is on its way */
+    TERN_OP_HEAR,    /* that get is under way */
     TERN_OP_LEFT,    /* load the state of a bucket whose counter is marked as moved */
-    TERN_OP_LOADED,  /* which is on its way */
+    TERN_OP_LOADED,  /* that load is under way */
     TERN_OP_RESERVE, /* take room in an array that keys are being moved to */
     TERN_OP_WISH     /* put a byte that asks the owner for another array */
 } tern_op_stage;
@@ -83,10 +83,11 @@ typedef enum tern_sight {
 
 /*
  * A hook sees the value of a key before an op replaces or erases it, while nobody changes it: under
- * the lock of the bucket or, where owners put, as the put-if has found it. A remote op shows it
- * what a get has brought, and then what its put has replaced, or NULL if that was no value: the
- * last one counts. What the hook saw last belongs to this op, and to no other. Anything but TERN_OK
- * leaves the value where it is, and is the op's outcome. A hook never waits.
+ * the lock of the bucket or, where owners serve put-ifs, as the put-if has found it. A remote op
+ * shows the hook what a get has brought, and then what its put-if has replaced, or NULL if that was
+ * no value: the last one counts. The value that the hook saw last is the one that this op, and no
+ * other, has replaced. If the hook returns anything but TERN_OK, the value stays, and that status
+ * is the op's outcome. A hook never waits.
  *
  * makes: the hook also makes the value that takes its place. It finds a copy of the old one in
  * next, or zeros where the key was not there, and value is NULL then.
@@ -96,14 +97,14 @@ typedef struct tern_op_hook {
     bool makes;
 } tern_op_hook;
 
-/* What an op looks at the owner's news for. */
+/* Why an op reads the owner's news. */
 typedef enum tern_op_wants {
     TERN_OP_WANTS_NEXT, /* the array behind the one that it stands in */
     TERN_OP_WANTS_ROOM, /* a free bucket of an array that keys are being moved to */
-    TERN_OP_WANTS_COPY  /* of a counter that is marked as moved */
+    TERN_OP_WANTS_COPY  /* the copy of a counter that is marked as moved */
 } tern_op_wants;
 
-/* Its caller owns its memory, which does not move until it is done. */
+/* The caller owns the op, and keeps it in place until it is done. */
 typedef struct tern_op {
     /* Arguments. */
     uint8_t kind, stage;
@@ -112,12 +113,12 @@ typedef struct tern_op {
     bool follows;    /* goes on in the next array; else its outcome is TERN_MOVED or TERN_BEYOND */
     bool grave;      /* of a copy: the entry is not whole, and its state names a rank that is dead
                      or is not writing it */
-    bool once;       /* it ends where it would have to wait for another rank */
+    bool once;       /* where it would have to wait for another rank, it ends */
     /* What it waits for, if it waits: the rank that state names. */
     bool waits;
     bool outside; /* while it waits it holds no array */
     tern_key_search probe;
-    const void *given; /* value_bytes; of a copy the words behind the key, of a grave the entry */
+    const void *given; /* value_bytes; of a copy the value's words, of a grave the entry */
     void *taken;       /* [out] of a find: value_bytes, or a number */
     uint64_t number;   /* of an add: what is added; of a swap: what is expected; of a copy: the
                           counter */
@@ -134,16 +135,16 @@ typedef struct tern_op {
     uint64_t state;    /* of the bucket, when it was seen last */
     uint64_t word;     /* what an atomic gave */
     uint64_t expected; /* what it compared with */
-    uint64_t doubted;  /* the state of a bucket that does not go with its entry, */
-    uint32_t doubts;   /* and how often it was looked at in vain */
+    uint64_t doubted;  /* a state that contradicts its bucket's entry, */
+    uint32_t doubts;   /* and in how many more looks it did so */
     uint8_t wants;
     bool permitted; /* to take a free bucket */
     bool asked;     /* for room, in this array */
-    bool moving;    /* whether keys were, when a moved counter was looked at */
-    bool over;      /* the owner is asked for room, and will not make any */
+    bool moving;    /* whether keys were being moved when it met a moved counter */
+    bool over;      /* it puts a last wish, and then ends: the owner makes no room now */
     unsigned char wish;
-    int16_t met;          /* how the array ended that the op leaves */
-    uint64_t refused;     /* what the news said at first; UINT64_MAX: not looked yet */
+    int16_t met;          /* the outcome in the array that the op leaves */
+    uint64_t refused;     /* as the first news said; UINT64_MAX: not read yet */
     const uint64_t *seen; /* the entry, during a step */
     tern_transfer transfer;
     uint64_t *room;      /* of a remote op: the buckets that are here, and what is put */
@@ -169,23 +170,23 @@ static inline void tern_op_init(tern_op *op, tern_op_kind kind, tern_worker *wor
     op->result = 0;
 }
 
-/* Does it, the short way (near/near.h) if there is one, and waits for it. The outcome. */
+/* Runs the op, by the short way (near/near.h) if that takes it, and waits. Returns the outcome. */
 tern_status tern_op_run(tern_op *op);
-/* The same at length, in one array alone; NULL: from where probes start. */
+/* The same without the short way, in array part alone; NULL: in all, from where probes start. */
 tern_status tern_op_run_in(tern_op *op, const tern_table_part *part);
 
-/* Bytes of the room that a remote op has until it is done. */
+/* Bytes of the buffer (room) that a remote op needs until it is done. */
 size_t tern_op_room(const tern_hashtable *table);
 /* Whether an op on a part of that owner is remote. */
 static inline bool tern_op_is_remote(const tern_hashtable *table, uint32_t owner) {
     return table->part[owner].near == NULL;
 }
 
-/* Starts it, in the array where probes start. room: of tern_op_room bytes, or NULL if it is not
- * remote. Not within another op's step. */
+/* Starts the op, in the array where probes start. room: of tern_op_room bytes, or NULL if the op is
+ * not remote. Not to be called within another op's step. */
 void tern_op_start(tern_op *op, uint64_t *room);
-/* Takes the steps whose time has come. Returns how many. If an error is the outcome, the transfer
- * may be under way for ever, and the room is the network's. */
+/* Takes the steps that are possible now. Returns how many. If the outcome is an error, a transfer
+ * may stay under way for ever; then the room belongs to the network (tern_op_is_lost). */
 size_t tern_op_step(tern_op *op);
 
 /* Waits for the transfer that is under way, if there is one. */
@@ -201,7 +202,7 @@ static inline bool tern_op_holds(const tern_op *op, uint32_t owner, uint64_t gen
 
 /* ---- What the files of this folder share. ---- */
 
-/* Whether a new key gets a bucket. */
+/* Whether the op takes a bucket for its key if the key is absent. */
 static inline bool tern_op_creates(const tern_op *op) {
     return op->kind == TERN_OP_INSERT || op->kind == TERN_OP_INSERT_NEW ||
            op->kind == TERN_OP_ADD || op->kind == TERN_OP_COPY;
@@ -210,40 +211,40 @@ static inline bool tern_op_creates(const tern_op *op) {
 /* op.c */
 
 void tern_op_finish(tern_op *op, tern_status outcome);
-/* What was started is under way, or has failed. */
+/* Notes a transfer that was started, whose step is stage. If status is an error, the op fails. */
 void tern_op_started(tern_op *op, tern_op_stage stage, tern_status status);
-/* An atomic of a word of the probe's bucket, at bytes from its start. */
+/* Starts an atomic on the word at bytes behind the start of the probe's bucket. */
 void tern_op_atomic(tern_op *op, tern_op_stage stage, tern_atomic_op what, uint32_t at,
                     uint64_t operand, uint64_t expected);
 /* Takes the free bucket that the probe is at for a new key. */
 void tern_op_create(tern_op *op);
-/* Acts on what is seen of the bucket that the probe is at: state and entry are in the op. */
+/* Acts on the sight of the bucket that the probe is at, whose state and entry are in the op. */
 void tern_op_meet(tern_op *op, tern_sight sight);
 /* Whether the search goes on behind a bucket whose entry is not whole. */
 bool tern_op_passes(const tern_op *op, uint64_t state);
-/* The op goes on when the rank that state names has gone on. */
+/* Makes the op wait for the rank that state names, and then look at the bucket again. */
 void tern_op_wait_for(tern_op *op, uint64_t state);
-/* Notes a state that does not go with its entry. Whether it was met so often in a row. */
+/* Counts looks in a row at a state that contradicts its entry. Whether they exceed looks. */
 bool tern_op_doubts(tern_op *op, uint64_t state, uint32_t looks);
-/* Begins where the probe stands. */
+/* Begins the search where the probe stands. */
 void tern_op_set_out(tern_op *op);
-/* Of a counter that is there: what an atomic that is no add has found. */
+/* Acts on the word that an atomic other than an add has returned of a counter. */
 void tern_op_counted(tern_op *op, uint64_t word);
-/* Shows the hook the value before, if there is one, and writes the words that the op stores. shown:
- * that value, or NULL; may be the same as value. */
+/* Shows the hook, if there is one, the value before, and writes the words that the op stores to
+ * value. shown: the value before, or NULL; may be the same as value. */
 tern_status tern_op_fill(tern_op *op, const uint64_t *shown, uint64_t *value);
 
 /* direct.c */
 
 void tern_direct_look(tern_op *op);
 void tern_direct_create(tern_op *op);
-/* erased: whether the key is, by its entry. */
+/* erased: whether the entry says that the key is erased. */
 void tern_direct_replace(tern_op *op, bool erased);
 void tern_direct_count(tern_op *op);
 
 /* remote.c */
 
-/* Buckets that its room holds, at most. */
+/* How many buckets the room of a remote op holds at most. */
 static inline uint64_t tern_remote_buckets(tern_shape s) {
     enum { ROOM = 1024 };
 
@@ -255,18 +256,18 @@ void tern_remote_look(tern_op *op);
 void tern_remote_create(tern_op *op);
 void tern_remote_replace(tern_op *op, bool erased);
 void tern_remote_count(tern_op *op);
-/* Unlocks the bucket, whose entry could not be read, and ends with outcome. */
+/* Unlocks the bucket, whose entry could not be read, and ends the op with outcome. */
 void tern_remote_give_up(tern_op *op, tern_status outcome);
 void tern_remote_step(tern_op *op);
 
 /* follow.c */
 
-/* At the end of an array: TERN_MOVED, TERN_BEYOND, TERN_ERR_FULL, or TERN_ERR_NOT_FOUND after a
- * look at all buckets. */
+/* The op has come to the end of an array with met: TERN_MOVED, TERN_BEYOND, TERN_ERR_FULL, or
+ * TERN_ERR_NOT_FOUND after a look at all buckets. */
 void tern_op_leave(tern_op *op, tern_status met);
-/* The key's counter is marked as moved. */
+/* The op has found the key's counter marked as moved. */
 void tern_op_leave_counter(tern_op *op);
-/* The probe is at a free bucket, which the op is not permitted to take. */
+/* The probe is at a free bucket, which the op may take only if the array has room for new keys. */
 void tern_op_ask_room(tern_op *op);
 /* A new key has its bucket, maybe far from where its probe began: asks for growth, and ends. */
 void tern_op_report(tern_op *op);

@@ -15,7 +15,7 @@ typedef struct tern_op_pool {
     uint64_t under_way; /* places of ops */
     uint64_t lost;      /* places whose rooms MPI may still write into, for good */
     tern_request *request[TERN_HASHTABLE_REQUESTS];
-    uint64_t *room[TERN_HASHTABLE_REQUESTS]; /* kept */
+    uint64_t *room[TERN_HASHTABLE_REQUESTS]; /* kept for later ops */
     char places[];
 } tern_op_pool;
 
@@ -82,10 +82,10 @@ static tern_op *pool_put(tern_op_pool *pool, unsigned place, const tern_op *op) 
     return to;
 }
 
-/* Where an op may not be under way when the start returns. */
+/* Runs an op that must not be under way when the start returns. */
 static tern_status start_at_once(tern_op *op, uint32_t owner, tern_request *request) {
     const tern_status status = tern_op_run(op);
-    if (!tern_op_is_answer(status)) /* which a wait would tell */
+    if (!tern_op_is_answer(status)) /* an answer is told by the wait for the request */
         return status;
     tern_request_begin(request, &tern_op_request, owner);
     tern_request_end(request, status, op->result);
@@ -96,7 +96,8 @@ tern_status tern_pool_start(tern_op *op, tern_request *request) {
     tern_worker *worker = op->probe.worker;
     tern_hashtable *table = (tern_hashtable *)(uintptr_t)op->probe.table;
     const uint32_t owner = tern_hash_owner(table, op->probe.hash);
-    /* Under the lock of a bucket an op stays in tern: its worker may be outside for long. */
+    /* An op that locks its bucket is not left under way: its worker may be outside tern for long,
+     * and other ranks would wait for the lock. */
     const bool locks = !table->owners_put && op->kind != TERN_OP_FIND;
     if (!tern_op_is_remote(table, owner) || locks || worker->in_handler || worker->in_progress)
         return start_at_once(op, owner, request);
@@ -118,7 +119,7 @@ tern_status tern_pool_start(tern_op *op, tern_request *request) {
     (void)tern_op_step(mine);
     const bool done = mine->stage == TERN_OP_DONE;
     if (!done) {
-        /* Only now: beginning may make progress, which would step it. */
+        /* Only now: starting the op may make progress, which would step it. */
         if (pool->under_way == 0)
             tern_pending_add(worker, &pool->pending);
         pool->under_way |= UINT64_C(1) << place;
@@ -165,7 +166,7 @@ static bool call_request_look(tern_worker *worker, tern_request *request) {
     return tern_answer_kind.look(worker, request);
 }
 
-/* That a key is absent or a table full is an answer without a text. */
+/* A call's answer that a key is absent or a table full comes without a text, which this adds. */
 static tern_status call_request_wait(tern_worker *worker, tern_request *request) {
     const tern_status status = tern_answer_kind.wait(worker, request);
     return status == TERN_ERR_NOT_FOUND || status == TERN_ERR_FULL ? table_request_explain(request)
@@ -183,7 +184,7 @@ void tern_pool_drain(tern_worker *worker, tern_hashtable *table) {
     while (mine != NULL && mine->under_way != 0) {
         (void)tern_puts_deliver(worker);
         (void)tern_progress_round(worker);
-        if (mine->under_way != 0) /* a death ends ops */
+        if (mine->under_way != 0) /* a death ends ops, in progress */
             (void)tern_wait_step(table->context, &wait, TERN_ANYBODY);
     }
 }

@@ -2,34 +2,32 @@
 #define TERN_HASHTABLE_OP_POOL_H
 
 /*
- * Ops that are not waited for at once. Requests have a pool for each worker and table, made when it
- * is first needed, of places that are used again. A batch has a window of its own. The worker's
- * progress steps the ops of a pool, and the batch those of its window.
+ * Ops that are not waited for at once. For requests each worker has one pool of places for each
+ * table, made when it is first needed; places are used again. A batch has a window of its own. The
+ * worker's progress steps the ops of a pool, and the batch those of its window.
  */
 
 #include "hashtable/op/op.h"
 #include "src/progress/request.h"
 #include "tern/hashtable.h"
 
-/* Of operations that are ops; of those by call. */
+/* The kinds of requests: of ops, and of operations by call. */
 extern const tern_request_kind tern_op_request, tern_table_call_request;
 
-/* What an op comes to that is no error. */
+/* Whether the outcome of an op is an answer and no error. */
 static inline bool tern_op_is_answer(tern_status outcome) {
     return outcome == TERN_OK || outcome == TERN_ERR_NOT_FOUND || outcome == TERN_ERR_FULL;
 }
 
-/* Starts an op with all its arguments, which is copied, as its key is. TERN_ERR_AGAIN: the pool is
- * used up; TERN_ERR_MEMORY. */
+/* Starts a copy of op and its key. TERN_ERR_AGAIN: all places are in use; TERN_ERR_MEMORY. */
 tern_status tern_pool_start(tern_op *op, tern_request *request);
 
-/* Of a table that is to be destroyed: ends what the worker has under way, with progress. */
+/* Before a table is destroyed: makes progress until none of the worker's ops is under way. */
 void tern_pool_drain(tern_worker *worker, tern_hashtable *table);
-/* Frees the pools of all workers, but for what MPI may still write to. */
+/* Frees the pools of all workers, except rooms that MPI may still write to. */
 void tern_pools_free(tern_hashtable *table);
 
-/* tern_op_step for an op that progress or a batch drives: the death of the rank that it waits for
- * ends it. */
+/* tern_op_step for ops that progress or a batch drives: ends an op that waits for a dead rank. */
 size_t tern_op_step_in_progress(tern_op *op);
 
 /* Whether a worker, which does nothing else meanwhile, has ops in a pool or a window that may touch
@@ -57,16 +55,16 @@ typedef struct tern_op_window {
 
 /* TERN_ERR_MEMORY. */
 tern_status tern_op_window_open(tern_op_window *window, tern_worker *worker, tern_hashtable *table);
-/* Nothing is under way, unless MPI may still write to it. */
+/* To be called when nothing is under way. Places that MPI may still write to are not freed. */
 void tern_op_window_close(tern_op_window *window);
 
-/* Whether an op of this kind can be begun on a key with this hash. */
+/* Whether the window takes an op of this kind on a key with this hash now. */
 bool tern_op_window_takes(const tern_op_window *window, const tern_op *op, uint64_t hash);
 static inline bool tern_op_window_is_empty(const tern_op_window *window) {
     return window->ended == window->begun;
 }
 
-/* The arguments are copied. key: of the table's own size. */
+/* Begins a copy of op. key: of the table's own size; copied, too. number: of its item. */
 void tern_op_window_begin(tern_op_window *window, const tern_op *op, const void *key,
                           size_t number);
 /* Brings the oldest op to its end. [out] number: of its item. */

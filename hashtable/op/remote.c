@@ -4,8 +4,8 @@
 
 /*
  * The remote path. Each stage is one round trip. Where the owner serves put-ifs (rma/transfer.h:
- * the state of a bucket is compared, its entry put and the state set, all at the owner), what an op
- * costs whose first bucket is free or holds the key is:
+ * the owner compares the state of a bucket, puts its entry and sets the state), an op whose first
+ * bucket is free or holds the key takes:
  *
  *     find                GET; of a counter that is 0: GET COUNT
  *     insert, new key     STORE
@@ -30,20 +30,20 @@
  *
  *     replace             GET LOCK READ, put, UNLOCK
  *
- * Why a find may believe a state that a get has brought. Beside the entry in the same get the state
- * may be older or newer than it. But a bucket is free once only, until somebody takes it: if the
- * state was seen free, the bucket was free at some moment of the find, and its key was absent then.
- * The same is true of frozen. Of a counter that is not 0 the first add had come before. Anything
- * else that the state says about an entry which is not whole must be newer than the entry
- * (near/probe.h): STATE.
+ * Why a find may believe a state that a get has brought. The state may be older or newer than the
+ * entry in the same get. But a bucket is free only once, until a rank takes it: if the state was
+ * seen free, the bucket was free at some moment of the find, and its key was absent then. The same
+ * is true of frozen. If a counter is not 0, its first add had come before. For anything else that a
+ * state may say about an entry which is not whole, the op needs a state that is newer than the
+ * entry (near/probe.h), and loads it: STATE.
  *
  * Why STORE is right. The owner's compare-and-swap of the state decides, as it does for ranks of
- * its node. What it compares with may be old: a free bucket has had no other key yet; a taken one
- * has the same key for good, and its state says whether it is erased. An entry that was changed and
- * changed back meanwhile makes no difference to an insert, which replaces it, whatever it is. What
- * a put-if does to a bucket the owner does in one go, so nobody ever waits for its origin. The
- * origin of a claim or a lock may die with it: then those that wait for the bucket get
- * TERN_ERR_PEER.
+ * its node. The state that it is compared with may be old, which does no harm: a free bucket has
+ * had no other key yet; a taken one has the same key for good, and its state says whether the key
+ * is erased. It makes no difference to an insert whether the entry was changed and changed back
+ * meanwhile, since it replaces any entry. The owner serves a put-if in one go, so no op ever waits
+ * for its origin. But the origin of a claim or a lock may die while it has the bucket: then ops
+ * that wait for the bucket get TERN_ERR_PEER.
  */
 
 enum { GUESS = 256 };
@@ -51,17 +51,17 @@ enum { GUESS = 256 };
 static bool remote_counts(const tern_op *op) { return tern_shape_counts(op->probe.table->shape); }
 static bool remote_makes(const tern_op *op) { return op->hook != NULL && op->hook->makes; }
 
-/* Whether a put-if writes. It may replace another value than the one that was looked at. */
+/* Whether the op writes by put-ifs. A put-if may replace another value than the op has seen. */
 static bool remote_stores(const tern_op *op) {
     return op->probe.table->owners_put && op->kind != TERN_OP_REPLACE && !remote_makes(op);
 }
 
-/* Nobody writes, and no keys are moved. */
+/* Whether nobody writes meanwhile, and no keys are moved. */
 static bool remote_is_still(const tern_op *op) {
     return op->promise == TERN_READ_ONLY && !tern_table_moves(op->probe.table);
 }
 
-/* Whether what a get says of words that atomics change means anything: MPI forbids to look. */
+/* Whether a get may read words that atomics change: MPI forbids it. */
 static bool remote_sees_words(const tern_op *op) { return op->probe.table->words_seen; }
 
 static tern_put_if *remote_put(const tern_op *op) {
@@ -95,7 +95,7 @@ static void remote_move_on(tern_op *op) {
     remote_walk(op);
 }
 
-/* The entry is not whole. state: as new as the entry. */
+/* Acts on a bucket whose entry is not whole. state: at least as new as the entry. */
 static void remote_judge_state(tern_op *op, uint64_t state) {
     op->state = state;
     if (state == TERN_FROZEN)
@@ -108,8 +108,8 @@ static void remote_judge_state(tern_op *op, uint64_t state) {
         tern_op_meet(op, TERN_SIGHT_BUSY);
 }
 
-/* The entry is not whole. state: as it came with the entry. What an op that creates does about it a
- * compare and swap decides. */
+/* Acts on a bucket whose entry is not whole. state: came with the entry, so it may be older. An op
+ * that creates acts on it all the same, since it ends in a compare and swap. */
 static void remote_meet_nothing(tern_op *op, uint64_t state) {
     const bool seen = remote_sees_words(op) || remote_is_still(op);
     if (seen && (state == TERN_FREE || state == TERN_FROZEN || tern_op_creates(op)))
@@ -118,7 +118,7 @@ static void remote_meet_nothing(tern_op *op, uint64_t state) {
         tern_op_atomic(op, TERN_OP_STATE, TERN_ATOMIC_LOAD, 0, 0, 0);
 }
 
-/* What an op that creates has met decides what the next one tries first. */
+/* Notes whether an op that creates has met its key, which decides what the next one tries first. */
 static void remote_remember(const tern_op *op, bool meets) {
     tern_hashtable *table = (tern_hashtable *)(uintptr_t)op->probe.table;
     if (tern_op_creates(op) && op->kind != TERN_OP_COPY)
@@ -126,7 +126,7 @@ static void remote_remember(const tern_op *op, bool meets) {
         atomic_store_explicit(&table->meets_keys, meets, memory_order_relaxed);
 }
 
-/* The entry is the key's. state: as it came with the entry. */
+/* Acts on a bucket with the key's entry. state: came with the entry. */
 static void remote_meet_entry(tern_op *op, uint64_t state, tern_verdict verdict) {
     op->state = remote_sees_words(op) ? state : tern_state_of_check(op->seen[0], op->probe.hash);
     if (!op->probe.table->owners_put)
@@ -136,7 +136,7 @@ static void remote_meet_entry(tern_op *op, uint64_t state, tern_verdict verdict)
                                                     : TERN_SIGHT_LIVE);
 }
 
-/* Goes through the buckets that are here. */
+/* Looks through the buckets that the get has brought. */
 static void remote_walk(tern_op *op) {
     tern_key_search *p = &op->probe;
     const tern_shape s = p->table->shape;
@@ -165,7 +165,7 @@ static uint64_t *remote_entry(const tern_op *op) {
     return remote_put(op)->words + remote_counts(op);
 }
 
-/* Puts the entry, whose value is there already, sealed with stamp, if the state is as expected. */
+/* Starts a put-if of the entry, whose value is set, sealed with stamp. expected: the state. */
 static void remote_store(tern_op *op, uint64_t expected, uint64_t during, uint64_t then,
                          uint64_t stamp) {
     const tern_shape s = op->probe.table->shape;
@@ -205,7 +205,7 @@ static void step_store(tern_op *op) {
         tern_op_finish(op, TERN_OK);
 }
 
-/* Puts the entry, sealed with stamp. flushes: it has to be there before anything that follows. */
+/* Puts the entry, sealed with stamp. flushes: it has to arrive before anything that follows. */
 static tern_status remote_put_entry(tern_op *op, uint64_t stamp, bool flushes) {
     const tern_key_search *p = &op->probe;
     const tern_shape s = p->table->shape;
@@ -231,7 +231,7 @@ static void remote_write(tern_op *op, bool erased) {
     const tern_key_search *p = &op->probe;
     tern_status status =
         remote_put_entry(op, erased ? TERN_STAMP_ERASED : TERN_STAMP_UPDATED, false);
-    /* This put must not overtake that of the next rank to lock. */
+    /* The put of the next rank that locks the bucket must not arrive before this one. */
     if (status == TERN_OK)
         status = tern_fence(p->worker, p->part->buckets.rank);
     if (status == TERN_OK)
@@ -260,7 +260,7 @@ void tern_remote_create(tern_op *op) {
                        TERN_FREE);
 }
 
-/* The bucket is this op's, and a counter has its number. */
+/* Puts the entry of a new key. The op has claimed the bucket, and a counter has its number. */
 static void remote_fill(tern_op *op) {
     const tern_hashtable *table = op->probe.table;
     /* The put need not have arrived when the op ends: until then a find takes the insert for one
@@ -324,7 +324,8 @@ void tern_remote_replace(tern_op *op, bool erased) {
     if (stores)
         status = tern_op_fill(op, erased ? NULL : op->seen + 1 + table->shape.key_words,
                               remote_entry(op) + 1 + table->shape.key_words);
-    /* What a STORE has brought says it again unless others change the bucket each time. */
+    /* State and entry contradict each other. If the bucket is damaged, each STORE brings the same
+     * contradiction again; otherwise only if other ranks change the bucket each time. */
     if (status == TERN_OK && !fits && tern_op_doubts(op, state, LOOKS))
         status = tern_bucket_contradictory(&op->probe, state);
     if (status != TERN_OK)
@@ -337,7 +338,7 @@ void tern_remote_replace(tern_op *op, bool erased) {
         remote_lock(op, expected);
 }
 
-/* The bucket is locked. shown: its value, or NULL. */
+/* Replaces the entry of a bucket that the op has locked. shown: the value there, or NULL. */
 static void remote_replace(tern_op *op, const uint64_t *shown) {
     const uint32_t key_words = op->probe.table->shape.key_words;
     op->outcome = tern_op_fill(op, shown, remote_entry(op) + 1 + key_words);
@@ -348,8 +349,8 @@ static void remote_replace(tern_op *op, const uint64_t *shown) {
         remote_unlock(op, op->expected);
 }
 
-/* The state is another one than was expected. Where a look does not show the state, what was seen
- * now is expected next, as long as it agrees with the entry on whether the key is erased. */
+/* A LOCK has found another state than expected. Where gets do not show states, the op tries again
+ * with this one, as long as it agrees with the entry on whether the key is erased. */
 static void remote_lock_again(tern_op *op) {
     enum { LOOKS = 64 };
 
@@ -411,7 +412,7 @@ static void remote_revive(tern_op *op, uint64_t expected) {
     tern_op_atomic(op, TERN_OP_REVIVE, TERN_ATOMIC_CAS, 8, tern_counter_word(op->number), expected);
 }
 
-/* The counter of a find may have come with its entry. */
+/* Works on a counter that is there. That of a find may have come with its entry. */
 void tern_remote_count(tern_op *op) {
     const uint64_t number = op->seen[-1];
     const bool seen = remote_sees_words(op);
@@ -442,7 +443,7 @@ static void step_count(tern_op *op) {
         tern_op_counted(op, op->word);
 }
 
-/* As direct_add. */
+/* An erased counter becomes the number that is added, as in direct_add. */
 static void step_revive(tern_op *op) {
     op->result = 0;
     if (op->word == op->expected)

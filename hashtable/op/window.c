@@ -73,7 +73,7 @@ void tern_op_window_begin(tern_op_window *window, const tern_op *op, const void 
     tern_table_exit(window->worker, table);
 }
 
-/* What is complete at once makes no progress, and others may wait for this worker. */
+/* Makes progress, since others may wait for this worker; steps complete at once make none. */
 const tern_op *tern_op_window_end(tern_op_window *window, size_t *number) {
     tern_worker *worker = window->worker;
     tern_op *op = window_op(window, window->ended);
