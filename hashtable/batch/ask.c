@@ -51,13 +51,14 @@ tern_status tern_op_call(tern_op *op, tern_request *request) {
  * The owner answers with a byte for each key of a find in the reply, and behind them the values
  * where they fit. Where they do not, both travel in a call of their own to the origin, made before
  * the reply is given, and the origin waits for both. That call runs in the progress that the batch
- * makes while it waits, hence in its thread, and finds the batch by that.
+ * makes while it waits, hence in its thread, and finds the batch by this thread-local variable.
  */
 static _Thread_local tern_item_batch *waiting;
 
 static bool batch_finds(const tern_item_batch *b) { return b->scatter.head.kind == TERN_OP_FIND; }
 
-/* Whether these are bytes for so many items, and nothing but that of the values found follows. */
+/* Whether found has a 0 or 1 for each of done items, and value_bytes are those of exactly the
+ * values that were found. [out] present: how many. */
 static bool found_is_whole(const tern_item_batch *b, const unsigned char *found, size_t done,
                            size_t value_bytes, size_t *present) {
     unsigned char all = 0;
@@ -69,8 +70,7 @@ static bool found_is_whole(const tern_item_batch *b, const unsigned char *found,
     return all <= 1 && value_bytes == *present * tern_found_bytes(b->scatter.table);
 }
 
-/* Puts what was found of the first items of a piece in its places. found: 0 or 1 each, of which
- * there are as many as values. */
+/* Puts flags and values of the first items of a piece where they belong. packed: the values. */
 static void batch_place(tern_item_batch *b, const tern_scatter_piece *piece,
                         const unsigned char *found, size_t done, const char *packed) {
     const size_t step = tern_found_bytes(b->scatter.table);
@@ -89,7 +89,7 @@ static void batch_place(tern_item_batch *b, const tern_scatter_piece *piece,
     }
 }
 
-/* What comes for a batch that has failed meanwhile is dropped. */
+/* Takes the call with found values. If its batch has failed meanwhile, the values are dropped. */
 tern_status tern_hashtable_on_values(tern_call_info *call, const void *message, size_t bytes) {
     tern_found_late v; /* a copy: what is checked stays as it is */
     if (bytes < sizeof v)
@@ -126,7 +126,7 @@ static tern_status wait_for_values(tern_worker *worker, const tern_scatter_piece
     return status;
 }
 
-/* [out] done: as of batch_take. */
+/* Takes the reply to finds. [out] done: as of batch_take. */
 static tern_status finds_take(tern_item_batch *b, tern_scatter_piece *piece,
                               const tern_piece_reply *r, size_t rest, uint32_t *done) {
     const unsigned char *found = (const unsigned char *)r->rest;
@@ -152,8 +152,7 @@ static uint64_t piece_keys(const tern_scatter_piece *piece, size_t items) {
     return keys;
 }
 
-/* Counts the first items of a piece of changes, of whose keys so many were stored. False: there are
- * not so many. */
+/* Counts the first items of a piece of changes. False: they have fewer keys than stored. */
 static bool batch_count(tern_item_batch *b, const tern_scatter_piece *piece, size_t items,
                         size_t stored) {
     const uint64_t keys = piece_keys(piece, items);
@@ -164,7 +163,7 @@ static bool batch_count(tern_item_batch *b, const tern_scatter_piece *piece, siz
     return true;
 }
 
-/* [out] done: stays 0 where the reply cannot be the owner's. */
+/* Takes the reply to a piece. [out] done: stays 0 if no owner can have sent the reply. */
 static tern_status batch_take(tern_scatter *scatter, tern_scatter_piece *piece, const void *reply,
                               size_t bytes, uint32_t *done) {
     tern_item_batch *b = (tern_item_batch *)(void *)scatter;
@@ -187,7 +186,7 @@ static tern_status batch_take(tern_scatter *scatter, tern_scatter_piece *piece, 
                : tern_fail((tern_status)r.status, "rank %u: %.*s", piece->owner, (int)rest, r.rest);
 }
 
-/* In place, waiting where a handler would not. */
+/* Does a piece in place, and waits where a handler would not. */
 static tern_status batch_here(tern_scatter *scatter, tern_scatter_piece *piece) {
     tern_item_batch *b = (tern_item_batch *)(void *)scatter;
     tern_items items = tern_items_of(scatter->table, &piece->head, piece->words);
@@ -310,7 +309,7 @@ tern_status tern_items_ask(tern_worker *worker, tern_hashtable *table, const ter
     enum { IN_FLIGHT = 32 };
 
     const bool adds = items->kind == TERN_OP_ADD;
-    /* Numbers of different items cannot be added up before. */
+    /* Items that add numbers of their own are not combined. */
     const uint8_t form = adds && items->values != NULL       ? TERN_PIECE_NUMBERED
                          : tern_batch_combines(table, items) ? TERN_PIECE_COUNTED
                                                              : 0;
@@ -325,7 +324,7 @@ tern_status tern_items_ask(tern_worker *worker, tern_hashtable *table, const ter
     tern_item_batch *outer = waiting; /* of another worker that this thread has adopted */
     waiting = &batch;
     status = batch_give_all(&batch, items);
-    /* Answers are awaited in this frame until they have come. */
+    /* Waits even after an error: answers still come for the batch, which lies in this frame. */
     (void)tern_scatter_wait(&batch.scatter);
     waiting = outer;
     const tern_status failed = tern_scatter_failure(&batch.scatter);

@@ -7,25 +7,26 @@
 #include "hashtable/table/table.h"
 #include "tern/transfer.h"
 
-/* visit.c: what calls that are about many keys have in common. */
+/* visit.c: a check that all functions on many keys share. */
 
-/* TERN_ERR_ARGUMENT if anything is missing or of different contexts; name is the function's. */
+/* TERN_ERR_ARGUMENT if an argument is NULL, or worker and table are of different contexts. missing:
+ * another argument is NULL; name: of the function. */
 tern_status tern_visit_check(const tern_worker *worker, const tern_hashtable *table, bool missing,
                              const char *name);
 
 /*
- * regions.c: a large batch on a large table is worked on region by region of the table's memory,
- * each of which the processor's translations reach (2 MiB: 512 pages of 4 KiB). In the order in
- * which keys come nearly every one of them misses these, which costs more than all the rest.
+ * regions.c: a large batch on a large table works on one region of the table's memory after the
+ * other. A region is as large as the processor's TLB reaches (2 MiB: 512 pages of 4 KiB). In the
+ * order in which keys come, nearly all of them miss the TLB, which costs more than the rest.
  */
 
-/* Keys that are put in order together, at most. */
+/* How many keys are sorted together at most. */
 enum { TERN_REGION_KEYS = 1 << 20 };
 
-/* So many of count keys are put in order together. */
+/* How many of count keys are sorted together. */
 size_t tern_regions_together(const tern_hashtable *table, size_t count);
 
-/* Whether it pays for so many keys of 8 bytes, all near. */
+/* Whether sorting by region pays for count keys of 8 bytes, all near. */
 bool tern_regions_pay(const tern_hashtable *table, size_t count);
 
 /* [out] sorted: the keys by region, room for count of them; at most TERN_REGION_KEYS. */

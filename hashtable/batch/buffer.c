@@ -61,7 +61,7 @@ static tern_status insert_buffer_give(tern_hashtable_buffer *buffer, const void 
         return status;
     buffer->taken++;
     if (tern_scatter_written(scatter, owner) != TERN_OK)
-        tern_error_clear(); /* the report tells of it */
+        tern_error_clear(); /* the report returns it */
     return TERN_OK;
 }
 

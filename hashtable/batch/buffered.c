@@ -43,7 +43,7 @@ tern_status tern_buffered_report(tern_scatter *scatter, uint64_t *taken, uint64_
                                  uint64_t *refused, const char *kind, uint64_t *told) {
     const uint64_t unknown = *taken - *stored - *refused, no_room = *refused;
     tern_status status = TERN_OK, failed = tern_scatter_failure(scatter);
-    /* An error of a message leaves its keys unknown; others have been told already. */
+    /* Only the keys of a message that failed are unknown. Other errors were returned before. */
     if (unknown > 0)
         status = tern_fail(failed,
                            "of %" PRIu64 " buffered keys it is not known whether they are in the "

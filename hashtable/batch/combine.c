@@ -2,8 +2,8 @@
 
 #include "hashtable/batch/ask.h"
 
-/* A batch of fewer keys is one message or two whatever is combined. More are not looked at, since a
- * look at a key takes 10 ns, a third of what its add takes. */
+/* How many keys tern_batch_repeats looks at. A batch of fewer keys is one message or two anyway. It
+ * does not look at more, since a look at a key takes 10 ns, a third of the time of its add. */
 enum { LOOKED_AT = 128, SLOTS = 2 * TERN_COMBINE_KEYS };
 
 size_t tern_batch_combine(const char *keys, size_t step, size_t key_bytes, size_t count,
@@ -26,8 +26,8 @@ size_t tern_batch_combine(const char *keys, size_t step, size_t key_bytes, size_
     return different;
 }
 
-/* A combined item has a word more, so half of the items should go: of keys by Zipf's law a quarter
- * goes in the first 128 when half or more goes in 1,024. */
+/* A combined item has one word more, so combining should remove half of the items. Of keys by
+ * Zipf's law it removes half or more of 1,024 if it removes a quarter of the first 128. */
 bool tern_batch_repeats(const char *keys, size_t step, size_t key_bytes, size_t count) {
     tern_combined combined[LOOKED_AT];
     return count >= LOOKED_AT &&

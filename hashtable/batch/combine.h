@@ -3,8 +3,8 @@
 
 /*
  * Combining: equal keys of a batch become one item that says how many there were. Where a few keys
- * are most of a batch, as words and k-mers are, that saves most of what is sent, and the owners of
- * these keys are not the ones that all others wait for. The layer for heavy hitters of DAKC.
+ * are most of a batch, as among words and k-mers, this saves most of what is sent, and not all
+ * ranks wait for the owners of these keys. It is DAKC's layer for heavy hitters.
  */
 
 #include "hashtable/batch/run.h"
@@ -12,8 +12,8 @@
 enum { TERN_COMBINE_KEYS = 1024 };
 
 typedef struct tern_combined {
-    uint32_t item;  /* the last one with this key: its value is the one that stays */
-    uint32_t count; /* of items with this key */
+    uint32_t item;  /* the last item with this key, whose value is the one that stays */
+    uint32_t count; /* how many items have this key */
 } tern_combined;
 
 /* Combines the first count keys, at most TERN_COMBINE_KEYS, each of key_bytes and the second one
@@ -22,7 +22,7 @@ typedef struct tern_combined {
 size_t tern_batch_combine(const char *keys, size_t step, size_t key_bytes, size_t count,
                           tern_combined *combined);
 
-/* Whether it pays for a batch: what its first keys say. */
+/* Whether combining pays for a batch, judged by its first keys. */
 bool tern_batch_repeats(const char *keys, size_t step, size_t key_bytes, size_t count);
 /* The same for a batch of a table, if a ring takes its combined items. */
 bool tern_batch_combines(const tern_hashtable *table, const tern_items *items);

@@ -3,10 +3,10 @@
 #include "hashtable/batch/ask.h"
 #include "hashtable/arrays/arrays.h"
 
-/* The public operations on many keys: arguments are checked here, then keys are gone through by
+/* The public operations on many keys: they check the arguments, and then work on the keys by
  * load/store where that reaches all of them, through a window of operations under way, or by call.
  */
-/* Bytes of count things; TERN_ERR_ARGUMENT where no memory holds them. */
+/* [out] bytes: of count things. TERN_ERR_ARGUMENT: no memory can hold them. */
 static tern_status many_extent(const char *name, size_t count, size_t each, size_t *bytes) {
     if (each > 0 && count > PTRDIFF_MAX / each)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: no memory holds %zu keys or values of %zu bytes",
@@ -20,8 +20,8 @@ static bool many_overlap(const void *a, size_t a_bytes, const void *b, size_t b_
     return a_bytes > 0 && b_bytes > 0 && first < second + b_bytes && second < first + a_bytes;
 }
 
-/* The owner whose part says how keys go that this process does not reach: that of the first key on
- * another node. By a way that the program names any owner does. */
+/* The owner for which the batch chooses its way: that of the first key on another node, else of a
+ * key that this process does not reach. If the program names the way, any owner does. */
 static uint32_t many_owner(const tern_hashtable *table, const tern_items *items, tern_flags flags) {
     uint32_t found = table->rank;
     for (size_t i = 0; i < items->count && tern_way_is_open(flags) && !table->all_near; i++) {
@@ -34,8 +34,7 @@ static uint32_t many_owner(const tern_hashtable *table, const tern_items *items,
     return found;
 }
 
-/* One way for all keys. By call means those that this process does not work on itself
- * (tern_batch_stays). */
+/* Chooses one way for all keys. [out] calls: keys go by call, except where tern_batch_stays. */
 static tern_status many_choose(tern_worker *worker, const tern_hashtable *table,
                                const tern_items *items, tern_flags flags, const char *name,
                                bool *calls) {
@@ -50,7 +49,7 @@ static tern_status many_choose(tern_worker *worker, const tern_hashtable *table,
     return status;
 }
 
-/* Where load and store reached all, nothing is to be flushed. */
+/* Flushes the puts of a batch. If load and store reach all parts, there is nothing to flush. */
 static tern_status many_flush(tern_worker *worker, const tern_hashtable *table,
                               const tern_items *items, tern_flags flags) {
     if (items->kind == TERN_OP_FIND || (flags & TERN_BY_CALL) != 0 || table->all_near ||
@@ -116,8 +115,7 @@ tern_status tern_hashtable_insert_many(tern_worker *worker, tern_hashtable *tabl
         return status;
     const tern_items items = {.kind = TERN_OP_INSERT,
                               .keys = keys,
-                              .values =
-                                  values == NULL ? name : values, /* its place alone matters */
+                              .values = values == NULL ? name : values, /* 0 bytes are read of it */
                               .key_step = table->key_bytes,
                               .value_step = table->value_bytes,
                               .count = count,

@@ -1,14 +1,15 @@
 #include "hashtable/batch/batch.h"
 
-/* Regions of one table, at most: counters of that many stay in the innermost cache. */
+/* A table has at most REGIONS regions: one counter for each still fits the innermost cache. */
 enum { REGION_BITS = 11, REGIONS = 1 << REGION_BITS, REGION_BYTES = 2 << 20 };
 
-/* So many keys a region that each of its pages is met more than once. */
+/* With so many keys a region, each of its pages is used more than once. */
 enum { KEYS_PER_REGION = 128 };
 
-/* New keys that come in order fill a table from its beginning. Where it grows, its owners look at
- * all of a part before it becomes larger, so all ranks together must not fill one place before they
- * come to the next: they put a sixteenth of the buckets in order at a time. */
+/* New keys in the order of regions fill a table from its beginning. In a table that grows, owners
+ * judge a part as a whole before they enlarge it. So all ranks together must not fill up one place
+ * before they come to the next: a rank sorts at a time a sixteenth as many keys as a part has
+ * buckets. */
 enum { SHARE = 16 };
 
 static uint64_t regions_table_bytes(const tern_hashtable *table) {
@@ -28,8 +29,8 @@ bool tern_regions_pay(const tern_hashtable *table, size_t count) {
     return regions >= 16 && tern_regions_together(table, count) / KEYS_PER_REGION >= regions;
 }
 
-/* Owners are uppermost in a hash, buckets below 2^32, and both grow with these bits: so do places
- * in memory. */
+/* Uses the bits of the hash that tern_hash_owner and tern_part_bucket use, the uppermost and those
+ * below 2^32. Owner and bucket grow with these bits, so regions are in the order of memory. */
 static uint32_t region_of(const tern_hashtable *table, uint64_t hash, uint32_t per_owner) {
     uint32_t inside = (uint32_t)(((hash & UINT32_MAX) * per_owner) >> 32);
     return tern_hash_owner(table, hash) * per_owner + inside;

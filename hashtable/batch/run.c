@@ -2,9 +2,8 @@
 
 #include "hashtable/op/pool.h"
 
-/* A group is looked at ahead of its turn, all its items together: what takes longest is the walk of
- * the page tables, which a prefetch waits for, and only those close together in the program
- * overlap.
+/* A run looks at a group of items ahead of their turn, all together. A prefetch waits for the walk
+ * of the page tables, which takes longest, and only walks close together in the program overlap.
  */
 enum { GROUP = 16, LINES_AHEAD = 4, ITEMS_PER_PROGRESS = 1024 };
 
@@ -14,7 +13,7 @@ typedef struct lookahead {
     uint64_t key[TERN_KEY_MAX / 8]; /* the one that is worked on */
 } lookahead;
 
-/* Inlined always: a call of a function that does no more has no effect for gcc, which drops it. */
+/* Always inlined: to gcc a function that only prefetches has no effect, so it drops the call. */
 static inline __attribute__((always_inline)) void run_prefetch(const tern_hashtable *table,
                                                                uint32_t owner, uint64_t hash) {
     const tern_table_part *part = tern_table_part_of(table, owner);
@@ -26,7 +25,7 @@ static inline __attribute__((always_inline)) void run_prefetch(const tern_hashta
         __builtin_prefetch(near + at, 1);
 }
 
-/* False: the key has no business here. */
+/* False: the key belongs to another rank, and the items were to be this rank's. */
 static inline __attribute__((always_inline)) bool
 look_at(const tern_hashtable *table, const tern_items *items, size_t number, lookahead *ahead) {
     uint64_t hash = tern_hash_of_bytes(table, items->keys + number * items->key_step);
@@ -45,7 +44,7 @@ static bool look_ahead(const tern_hashtable *table, const tern_items *items, siz
 }
 
 static tern_status run_refuse(void) {
-    return tern_fail(TERN_ERR_ARGUMENT, "a key in a batch is another rank's");
+    return tern_fail(TERN_ERR_ARGUMENT, "a key in a batch belongs to another rank");
 }
 
 static void load_key(const tern_hashtable *table, const tern_items *items, size_t number,

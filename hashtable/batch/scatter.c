@@ -79,10 +79,10 @@ static void put_away(tern_scatter *s, tern_scatter_piece *piece) {
     s->unused = piece;
 }
 
-/* Under way from now on, but for an error. */
+/* Sends a piece, which is under way from then on, unless this returns an error. */
 static tern_status scatter_start(tern_scatter *s, tern_scatter_piece *piece);
 
-/* The rest of a piece, of which the owner has gone through done. */
+/* Sends the rest of a piece, of which the owner has gone through done items. */
 static tern_status start_rest(tern_scatter *s, tern_scatter_piece *piece, uint32_t done) {
     const uint32_t first = piece->at[0], gone = piece->at[done] - first;
     piece->count -= done;
@@ -99,16 +99,17 @@ static tern_status scatter_finish_oldest(tern_scatter *s) {
     tern_scatter_piece *piece = s->first;
     size_t bytes;
     uint32_t done = 0;
-    /* It stays in the list meanwhile, where what comes with the reply finds it. */
+    /* The piece stays in the list, where a tern_found_late that comes before the reply finds it. */
     tern_status status =
         tern_answer_wait(s->worker, &piece->answer, s->answer, s->ops->answer_bytes, &bytes);
     if (status == TERN_OK)
         status = s->ops->take(s, piece, s->answer, bytes, &done);
     if (status == TERN_OK && (done == 0 || done > piece->count))
-        status = tern_fail(TERN_ERR_SYSTEM,
-                           "rank %u has answered a batch with what no owner answers; look for what "
-                           "writes into that rank's memory",
-                           piece->owner);
+        status =
+            tern_fail(TERN_ERR_SYSTEM,
+                      "rank %u has answered a batch with a message that no owner sends; look for "
+                      "what writes into that rank's memory",
+                      piece->owner);
     s->first = piece->next;
     if (s->first == NULL)
         s->last = NULL;
@@ -117,7 +118,7 @@ static tern_status scatter_finish_oldest(tern_scatter *s) {
         (status = start_rest(s, piece, done)) == TERN_OK)
         return status;
     put_away(s, piece);
-    /* What is lost is not to be tried again. */
+    /* TERN_ERR_AGAIN would invite the caller to try again, but these items are lost. */
     if (status == TERN_ERR_AGAIN)
         status =
             tern_fail(TERN_ERR_MEMORY,
@@ -137,7 +138,7 @@ static tern_status scatter_start(tern_scatter *s, tern_scatter_piece *piece) {
         status = tern_answer_ask(
             s->worker, tern_table_worker(s->table, piece->owner), s->ops->function, &piece->head,
             sizeof piece->head + 8 * (size_t)piece->at[piece->count], &piece->answer);
-        /* The program has the other requests: ours are the ones to wait for. */
+        /* All requests are in use. The program waits for its own, this for one of ours. */
         if (status != TERN_ERR_AGAIN || s->first == NULL)
             break;
         status = scatter_finish_oldest(s);

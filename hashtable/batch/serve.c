@@ -11,10 +11,10 @@
  * The owner's side of operations by call: one handler reads a message, does its items in their
  * order, and answers.
  *
- * The owner reads and writes its own part: nothing of it waits for another rank, and an item that
- * would have to is TERN_ERR_AGAIN, and has changed nothing. The call stays at the head of its ring
- * then, and how far its items were done is kept, since a change must not be applied twice
- * (deferred.h). Finds change nothing: they answer with what they have, and are asked for the rest.
+ * The owner works on its own part and never waits for another rank. An item that would have to wait
+ * ends with TERN_ERR_AGAIN and has changed nothing. Then the call stays at the head of its ring,
+ * and the owner notes how many items were done: a change must not be applied twice (deferred.h).
+ * Finds change nothing: the owner answers with those done, and the origin asks for the rest.
  */
 
 TERN_FUNCTION(tern_hashtable_on_values)
@@ -26,13 +26,13 @@ typedef struct serve_request {
     const uint64_t *words;
 } serve_request;
 
-/* How far a message got that is left at the head of its ring. */
+/* How many items were done of a message that stays at the head of its ring. */
 typedef struct serve_cursor {
     tern_piece_head of;
     size_t done, stored;
 } serve_cursor;
 
-/* Whether such an op comes by call to a table like this one. */
+/* Whether ops of this kind come by call to a table like this one. */
 static bool kind_is_for(uint8_t kind, const tern_hashtable *table) {
     enum {
         OF_ANY = 1 << TERN_OP_FIND | 1 << TERN_OP_ERASE,
@@ -76,7 +76,7 @@ static tern_status serve_read(const tern_call_info *call, const void *message, s
     return TERN_OK;
 }
 
-/* Of one item the outcome is that of the call, and the reply is its result. */
+/* Serves one item that is alone: its outcome is the call's, and the reply is its result. */
 static tern_status serve_alone(tern_call_info *call, const serve_request *r) {
     const tern_hashtable *table = r->table;
     const uint8_t kind = r->head.kind;
@@ -93,8 +93,9 @@ static tern_status serve_alone(tern_call_info *call, const serve_request *r) {
         return tern_fail(TERN_ERR_ARGUMENT, "the key belongs to rank %u",
                          tern_hash_owner(table, hash));
     if (result > TERN_RESULT_MAX)
-        return tern_fail(TERN_ERR_ARGUMENT, "a find whose value of %zu bytes no result takes",
-                         result);
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "a find of a value of %zu bytes; a call returns at most %u", result,
+                         TERN_RESULT_MAX);
     const bool finds = kind == TERN_OP_FIND;
     tern_op op;
     tern_op_init(&op, (tern_op_kind)kind, call->worker, table, key, hash,
@@ -107,7 +108,7 @@ static tern_status serve_alone(tern_call_info *call, const serve_request *r) {
     op.taken = call->result;
     const tern_status status = tern_op_run(&op);
     if (!finds) {
-        tern_entries_take_effect(); /* without a flush: they are this rank's own */
+        tern_entries_take_effect(); /* no flush is needed in this rank's own part */
         memcpy(call->result, &op.result, sizeof op.result);
     }
     if (status == TERN_OK)
@@ -115,7 +116,7 @@ static tern_status serve_alone(tern_call_info *call, const serve_request *r) {
     return status;
 }
 
-/* Begins the reply, and ends it where an error has ended the items. */
+/* Begins the reply. If status is an error, which has ended the items, its text ends the reply. */
 static void serve_answer(tern_call_info *call, tern_status status, size_t done, size_t stored) {
     tern_piece_reply *reply = call->result;
     reply->done = (uint32_t)done;
@@ -186,7 +187,7 @@ static tern_status finds_answer(tern_call_info *call, const serve_request *r,
     return status;
 }
 
-/* most: items, of which the origin asks again for those behind. */
+/* most: how many items are done at most. The origin asks again for the others. */
 static tern_status finds_run(tern_call_info *call, const serve_request *r, size_t most,
                              tern_found_late *found) {
     tern_items items = tern_items_of(r->table, &r->head, r->words);

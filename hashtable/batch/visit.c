@@ -5,14 +5,14 @@
 #include "hashtable/near/scratch.h"
 
 /*
- * Walks over a part, or over all. Nobody writes meanwhile, so entries are copied plainly and
- * counters read by plain loads, far cheaper than atomics of MPI. Parts that load
- * and store do not reach are read by large gets.
+ * Walks over one part, or over all. Nobody writes meanwhile, so entries are copied plainly and
+ * counters are read by plain loads, which is far cheaper than atomics of MPI. Parts that load and
+ * store do not reach are read by large gets.
  *
- * A walk begins when no keys are being moved. It stays in that array even if
- * its owner then begins to move them: nobody else writes, so what has moved is still there to read,
- * in words of which the owner marks some meanwhile. There, but for what a get has brought, entries
- * are copied word by word.
+ * A walk of a part begins when none of its keys are being moved. It stays in the array of that
+ * moment even if the owner then begins to move keys: nobody else writes, so moved entries are still
+ * there to read. But the owner marks some of their words meanwhile. So entries are copied word by
+ * word, except those that a get has brought.
  */
 
 enum { PIECE = 64 << 10 }; /* bytes of a get */
@@ -26,7 +26,7 @@ typedef struct table_walk {
     table_visitor *visit;
     void *argument;
     bool marked; /* the owner may be marking words of what is visited */
-    bool ended;  /* by visit */
+    bool ended;  /* visit has asked to end the walk */
 } table_walk;
 
 static bool is_there(tern_verdict verdict, const uint64_t *entry) {
@@ -34,7 +34,7 @@ static bool is_there(tern_verdict verdict, const uint64_t *entry) {
            (verdict == TERN_ENTRY_MOVED && (entry[0] & TERN_STAMP) == TERN_STAMP_MOVED);
 }
 
-/* Visits count buckets from the one of that index on, which lie at buckets. */
+/* Visits count buckets, the first of which has that index and lies at buckets. */
 static void visit_buckets(table_walk *w, const char *buckets, uint64_t index, uint64_t count) {
     const tern_hashtable *table = w->table;
     tern_shape s = table->shape;
@@ -48,7 +48,7 @@ static void visit_buckets(table_walk *w, const char *buckets, uint64_t index, ui
             tern_entry_copy(place, words, w->entry);
         else
             tern_internal_copy(w->entry, place, 8 * words);
-        /* The key with itself: what counts is that the entry is whole. */
+        /* Compares the entry's key with itself: only whether the entry is whole matters. */
         if (!is_there(tern_entry_judge(w->part->nonce, index + i, s, w->entry, w->entry + 1),
                       w->entry))
             continue;
@@ -119,7 +119,7 @@ static tern_status visit_parts(tern_worker *worker, tern_hashtable *table, uint3
 tern_status tern_visit_check(const tern_worker *worker, const tern_hashtable *table, bool missing,
                              const char *name) {
     if (worker == NULL || table == NULL || missing)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", name);
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: an argument is NULL", name);
     if (worker->context != table->context)
         return tern_object_refuse(table->context, name, "table");
     return TERN_OK;

@@ -9,7 +9,7 @@ typedef struct window_batch {
     tern_outcomes *out;
 } window_batch;
 
-/* An error of the oldest op ends the batch. */
+/* Ends the oldest op of the window. Its error ends the batch. */
 static tern_status window_end_one(window_batch *b) {
     size_t number;
     const tern_op *op = tern_op_window_end(&b->window, &number);
@@ -39,7 +39,7 @@ static tern_status window_add(window_batch *b, size_t i) {
     return TERN_OK;
 }
 
-/* Whatever happened: what is under way writes into the window. */
+/* Ends all ops and closes the window, after an error, too: ops under way write into it. */
 static tern_status window_finish(window_batch *b, tern_status status) {
     while (!tern_op_window_is_empty(&b->window)) {
         const tern_status last = window_end_one(b);
@@ -55,7 +55,7 @@ tern_status tern_items_window(tern_worker *worker, tern_hashtable *table, const 
                               tern_outcomes *out) {
     const bool finds = items->kind == TERN_OP_FIND;
     window_batch batch = {.items = items, .out = out};
-    /* An op that locks its bucket is brought to its end at once. */
+    /* Ops that lock their bucket are done one after the other. */
     if (!finds && !table->owners_put)
         return tern_items_run(worker, table, items, out);
     out->done = out->stored = 0;

@@ -294,7 +294,7 @@ static void take_lie(fixture *f, tern_hashtable *table, size_t *at) {
         CU_ASSERT(wanted != TERN_OK || there == number);
     }
     if (wanted == TERN_ERR_SYSTEM)
-        EXPECT_DETAIL("what no owner answers");
+        EXPECT_DETAIL("with a message that no owner sends");
     if (wanted == TERN_ERR_PEER)
         EXPECT_DETAIL("rank 0: abc");
     *at += !l->finds || wanted != TERN_OK;

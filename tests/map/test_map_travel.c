@@ -341,7 +341,7 @@ static void take_lie(fixture *f, tern_map *map, size_t *at) {
         fprintf(stderr, "map_travel: reply %zu\n", *at);
     EXPECT(l->wanted, status);
     if (l->wanted == TERN_ERR_SYSTEM)
-        EXPECT_DETAIL("what no owner answers");
+        EXPECT_DETAIL("with a message that no owner sends");
     if (l->wanted == TERN_ERR_PEER)
         EXPECT_DETAIL("rank 0: abc");
     if (l->what == INSERTS || l->wanted == TERN_OK)
