@@ -37,7 +37,7 @@ static tern_status header_cut(const char *path, size_t got) {
 static tern_status check_origin(const char *path, const tern_file_header *h, size_t got) {
     if (got < sizeof magic || memcmp(h->magic, magic, sizeof magic) != 0)
         return tern_fail(TERN_ERR_ARGUMENT,
-                         "'%s' is no file of tern_hashtable_save or tern_map_save", path);
+                         "'%s' was not written by tern_hashtable_save or tern_map_save", path);
     if (got < offsetof(tern_file_header, word_bytes))
         return header_cut(path, got);
     if (h->order == __builtin_bswap32(TERN_FILE_ORDER))
@@ -53,7 +53,7 @@ static tern_status check_origin(const char *path, const tern_file_header *h, siz
     return got < sizeof *h ? header_cut(path, got) : TERN_OK;
 }
 
-/* Whether the sizes are ones that a record has, and no sum of them overflows. */
+/* Whether a record can have these sizes, and no sum of them overflows. */
 static bool has_sane_record(const tern_file_header *h) {
     if (h->kind == TERN_FILE_MAP)
         return true; /* a word */

@@ -9,10 +9,10 @@
  *     block 1 ...                         up to a multiple of 8
  *
  * A table's record is a key and a value, or a key and a counter of 8 bytes, with nothing between. A
- * map's record is a word of 8 bytes (map/file/words.h). Only the last block of each rank that wrote
- * is not full. Numbers are in the writer's byte order, which the
- * header shows. Checks are seeded with the file's nonce and the block's number: no block passes in
- * another's place. Version 1 had no note.
+ * map's record is a word of 8 bytes (map/file/words.h). Every rank writes the blocks of its own
+ * part, of which only the last one may not be full. Numbers are in the writer's byte order, which
+ * the header shows. Checks are seeded with the file's nonce and the block's number, so a block does
+ * not pass in the place of another one. Version 1 had no note.
  */
 
 #include <stdbool.h>
@@ -65,25 +65,25 @@ static inline uint64_t tern_file_place(const tern_file_header *h, uint64_t block
 /* How many records a block takes if no rank has more than most. */
 uint64_t tern_file_block_records(size_t record_bytes, uint64_t most);
 
-/* Fills in all that follows from the rest. */
+/* Completes a header: fills in magic, order, version and check. */
 void tern_file_header_seal(tern_file_header *h);
 
-/* Refuses a header that is none of ours, or does not suit a file of file_bytes, of which got bytes
- * could be read into h. path: for the detail. */
+/* Refuses a header that is not tern's, or does not suit a file of file_bytes. got: bytes of the
+ * header that could be read into h. path: for the detail. */
 tern_status tern_file_header_check(const char *path, const tern_file_header *h, size_t got,
                                    uint64_t file_bytes);
 
-/* Puts the head before, and zeros behind, so many records that lie in a block. */
+/* Completes a block that holds so many records: puts its head before them, and zeros behind. */
 void tern_file_block_seal(const tern_file_header *h, uint64_t number, void *block,
                           uint64_t records);
 
-/* Refuses a file of the other thing. map: whether a map is wanted, else a table. */
+/* Refuses a file of a table where a map is wanted, or the other way round. map: a map is wanted. */
 tern_status tern_file_header_expect(const char *path, const tern_file_header *h, bool map);
 
-/* What a table's header says, for the application. */
+/* What a table's header says, in the form for the program. */
 tern_hashtable_file tern_file_header_tell(const tern_file_header *h);
 
-/* The error of a damaged block. */
+/* Returns the error of a damaged block. */
 tern_status tern_file_block_damaged(const char *path, const tern_file_header *h, uint64_t number);
 
 /* Refuses a block that is not whole. [out] records: how many it holds. */

@@ -7,14 +7,14 @@
 #include "hashtable/table/table.h"
 #include "tern/status.h"
 
-/* Collective: refuses arguments, paths that differ, and calls in handlers. others: what the caller
- * finds about its other arguments. */
+/* Collective: refuses wrong arguments, paths that differ between ranks, and calls in handlers.
+ * others: the status of the caller's check of its other arguments. */
 tern_status tern_file_arguments(tern_worker *worker, tern_status others, const char *path,
                                 const char *function);
 
-/* Collective: opens path, which is there, with these flags of open. Every rank gets the file, or
- * the same error. Each opens it for itself, so that a death does not hang the others. what: for the
- * detail, as in "cannot save to". */
+/* Collective: opens path, a file that exists, with these flags of open. Every rank gets the file,
+ * or the same error. Each rank opens it for itself, so that a death does not hang the others. what:
+ * for the detail, as in "cannot save to". */
 tern_status tern_file_open(tern_worker *worker, const char *path, int flags, const char *what,
                            int *file);
 
@@ -28,12 +28,12 @@ tern_status tern_file_write(int file, uint64_t place, const void *from, size_t b
 tern_status tern_file_read_header(int file, const char *path, const char *what,
                                   tern_file_header *header);
 
-/* read.c: what tern_hashtable_file_read and tern_map_file_read share. told: where the caller of the
- * function of that name wants to know what the header says. */
+/* read.c: what tern_hashtable_file_read and tern_map_file_read share. function: the public one;
+ * told: its result, which must not be NULL. */
 tern_status tern_file_look(const char *function, const char *path, bool map, const void *told,
                            tern_file_header *header);
 
-/* The status for errno after an operation on path. */
+/* Returns the status for errno after an operation on path. what: for the detail. */
 tern_status tern_file_fail(const char *what, const char *path);
 
 /*
@@ -47,10 +47,10 @@ tern_status tern_file_fail(const char *what, const char *path);
  * "cannot save to". */
 tern_status tern_file_target(const char *path, const char *what, char **target);
 
-/* Creates the empty file part, which is to be renamed to target. It has the mode and the owner of
- * the file at target, if there is one, so nobody reads it who could not read that. Fails with
- * TERN_ERR_SYSTEM, without a file, if this process may not write the file at target or not give
- * part its owner; with TERN_ERR_NOT_FOUND if there is no such folder. */
+/* Creates the empty file part, which is to be renamed to target. It gets the mode and the owner of
+ * the file at target, if there is one, so no user can read the new file that could not read the old
+ * one. Fails with TERN_ERR_SYSTEM, and leaves no file, if this process may not write the file at
+ * target, or may not give part its owner; with TERN_ERR_NOT_FOUND if the folder does not exist. */
 tern_status tern_file_create(const char *part, const char *target);
 
 #endif

@@ -6,7 +6,7 @@
 
 /* Ranks take blocks in turn and insert what lies in them, a block in one batch. */
 
-/* What the file says, as options; what the caller said must not be otherwise. */
+/* [out] options: of the file, and the caller's others. Refuses what contradicts the file. */
 static tern_status load_combine(const tern_file_reader *r, const tern_hashtable_options *asked,
                                 tern_hashtable_options *options) {
     const tern_file_header *h = &r->header;
@@ -35,7 +35,7 @@ static tern_status load_combine(const tern_file_reader *r, const tern_hashtable_
     return TERN_OK;
 }
 
-/* A block's records are the items of a batch. */
+/* Inserts the records of the block that was read last, as one batch. */
 static tern_status insert_block(const tern_file_reader *r, tern_hashtable *table,
                                 uint64_t records) {
     const tern_file_header *h = &r->header;
@@ -45,8 +45,9 @@ static tern_status insert_block(const tern_file_reader *r, tern_hashtable *table
         uint64_t count;
         memcpy(&count, values + i * step, sizeof count);
         if (tern_counter_number(tern_counter_word(count)) != count)
-            return tern_fail(TERN_ERR_ARGUMENT, "'%s' is damaged: no counter is %lld", r->path,
-                             (long long)count);
+            return tern_fail(TERN_ERR_ARGUMENT,
+                             "'%s' is damaged: it has a counter of %lld, which is out of range",
+                             r->path, (long long)count);
     }
     const tern_items items = {.kind = h->kind == TERN_FILE_COUNTERS ? TERN_OP_ADD : TERN_OP_INSERT,
                               .keys = keys,
@@ -73,7 +74,7 @@ static tern_status insert_blocks(tern_file_reader *r, tern_hashtable *table) {
     return status;
 }
 
-/* Collective. [out] table: the caller's to destroy or to leave, if there is one. */
+/* Collective. [out] table: if it is set, even after an error, the caller destroys or leaves it. */
 static tern_status load_table(tern_file_reader *r, const tern_hashtable_options *asked,
                               tern_hashtable **table) {
     tern_context *context = r->worker->context;
@@ -111,7 +112,7 @@ tern_status tern_hashtable_load(tern_worker *worker, const char *path,
         if (file != NULL)
             *file = tern_file_header_tell(&r.header);
     } else if (loaded != NULL && status == TERN_ERR_PEER) {
-        /* Others may have returned with the table, or still insert into this rank's part. */
+        /* Other ranks may have returned with the table, or still insert into this rank's part. */
         tern_table_leave(loaded);
     } else if (loaded != NULL) {
         tern_ignore(tern_hashtable_destroy(worker, loaded));

@@ -16,7 +16,7 @@ tern_status tern_file_look(const char *function, const char *path, bool map, con
     free(target);
     if (status != TERN_OK)
         return status;
-    /* Without a wait for the other side, if a FIFO has taken the file's place meanwhile. */
+    /* O_NONBLOCK: if a FIFO has taken the file's place, open must not wait for its other side. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return tern_file_fail(what, path);

@@ -7,7 +7,7 @@
 
 static const char loading[] = "cannot load";
 
-/* Collective: the file, which must be a regular one. */
+/* Collective: opens the file, which must be a regular one. */
 static tern_status reader_open_file(tern_file_reader *r) {
     char *target = NULL;
     tern_status status = tern_file_target(r->path, loading, &target);

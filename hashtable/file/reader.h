@@ -11,7 +11,7 @@ typedef struct tern_file_reader {
     const char *function; /* the public one, for details */
     int file;
     tern_file_header header;
-    char *block; /* room for one */
+    char *block; /* the one that was read last */
 } tern_file_reader;
 
 /* Collective: opens path, which must be a regular file, and checks its header. map: whether it must
@@ -22,7 +22,7 @@ tern_status tern_file_reader_open(tern_file_reader *r, tern_worker *worker, cons
 /* Reads a block and refuses one that is not whole. [out] records: how many it holds. */
 tern_status tern_file_reader_take(tern_file_reader *r, uint64_t number, uint64_t *records);
 
-/* Collective: the file's keys are all in the table, each once. */
+/* Collective: checks that the table has as many keys as the file. */
 tern_status tern_file_reader_count(const tern_file_reader *r, tern_hashtable *table);
 
 void tern_file_reader_close(tern_file_reader *r);

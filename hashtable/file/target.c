@@ -62,7 +62,7 @@ tern_status tern_file_target(const char *path, const char *what, char **target) 
     return TERN_OK;
 }
 
-/* The owner first: a change of owner may take bits of the mode away. */
+/* Copies owner and mode of the old file. The owner first: a change of it may clear mode bits. */
 static tern_status file_resemble(int fd, const struct stat *old, const char *target) {
     struct stat new;
     if (fstat(fd, &new) == 0 && (new.st_uid != old->st_uid || new.st_gid != old->st_gid) &&

@@ -29,7 +29,7 @@ void tern_file_writer_add(tern_file_writer *w, uint64_t records) {
         write_block(w);
 }
 
-/* What every rank tells the others. */
+/* What each rank tells all others before it writes. */
 typedef struct writer_share {
     tern_file_part part;
     uint64_t random;
@@ -47,7 +47,7 @@ static tern_status save_check_arguments(const tern_file_content *content, const 
     return TERN_OK;
 }
 
-/* Collective: the note into the header; it is the same on all ranks. */
+/* Collective: puts the note into the header. It must be the same on all ranks. */
 static tern_status take_note(tern_worker *worker, const void *note, size_t bytes,
                              tern_file_header *h, const char *name) {
     h->note_bytes = bytes;
@@ -58,7 +58,7 @@ static tern_status take_note(tern_worker *worker, const void *note, size_t bytes
     return tern_collective_same_fields(worker->context, worker, fields, 2, name);
 }
 
-/* Collective: what all ranks' parts are in blocks, and which are this rank's. */
+/* Collective: completes the header for all ranks' parts, and finds this rank's first block. */
 static tern_status save_plan(tern_worker *worker, const tern_file_content *content,
                              writer_share *all, tern_file_writer *w) {
     tern_context *context = worker->context;
@@ -96,7 +96,7 @@ static tern_status save_plan(tern_worker *worker, const tern_file_content *conte
     return tern_collective_agree(context, worker, status, content->function);
 }
 
-/* Collective: the file that is replaced, by the same path on every rank. */
+/* Collective: [out] target: the path of the file that is replaced, the same on every rank. */
 static tern_status save_find_target(tern_worker *worker, const tern_file_content *content,
                                     const char *path, char **target) {
     tern_status status = tern_file_target(path, saving, target);
@@ -107,7 +107,7 @@ static tern_status save_find_target(tern_worker *worker, const tern_file_content
                                      "the file that the path leads to", "give every rank the same");
 }
 
-/* Collective: the new file, with its content, synced. */
+/* Collective: writes and syncs the new file. */
 static tern_status write_all(tern_worker *worker, const tern_file_content *content,
                              tern_file_writer *w, const char *target) {
     tern_context *context = worker->context;
@@ -130,8 +130,8 @@ static tern_status write_all(tern_worker *worker, const tern_file_content *conte
     return tern_collective_agree(context, worker, w->status, content->function);
 }
 
-/* The new name of the file survives a crash of the machine too, unless the folder cannot be synced:
- * the file is there by then. */
+/* Syncs the folder, so that the new name of the file survives a crash of the machine. A failure is
+ * only logged: the file itself is complete. */
 static void sync_folder(char *path) {
     char *slash = strrchr(path, '/');
     if (slash != NULL)
@@ -161,7 +161,7 @@ tern_status tern_file_save(tern_worker *worker, const tern_file_content *content
                            const void *note, size_t note_bytes) {
     tern_status status = save_check_arguments(content, note, note_bytes);
     status = tern_file_arguments(worker, status, path, content->function);
-    /* Everybody's puts are there behind it. */
+    /* After the barrier the puts of all ranks have arrived. */
     if (status == TERN_OK)
         status = tern_barrier(worker);
     if (status != TERN_OK)
@@ -188,7 +188,7 @@ tern_status tern_file_save(tern_worker *worker, const tern_file_content *content
         status = save_settle(status, part, target);
     status = tern_collective_agree(context, worker, status, content->function);
     if (tern_peer_is_dead(&context->peers, 0))
-        (void)unlink(part); /* unless rank 0 has come to rename it */
+        (void)unlink(part); /* fails if rank 0 has renamed it before it died */
 out:
     free(w.block);
     free(part);

@@ -3,7 +3,7 @@
 
 /*
  * A file that all ranks write: what saving a table and saving a map share. Every rank writes the
- * blocks of its own part, one at a time; what came of it is agreed upon behind the last one.
+ * blocks of its own part, one at a time. After the last one the ranks agree on the outcome.
  */
 
 #include "hashtable/file/io.h"
@@ -18,7 +18,7 @@ typedef struct tern_file_writer {
     tern_status status;
 } tern_file_writer;
 
-/* What a rank's own part takes. */
+/* What a rank's own part adds to the file. */
 typedef struct tern_file_part {
     uint64_t keys, records;
     uint64_t key_bytes, value_bytes; /* what the part adds to those of the header */
@@ -36,12 +36,12 @@ typedef struct tern_file_content {
     tern_status (*write)(tern_worker *worker, void *object, tern_file_writer *w);
 } tern_file_content;
 
-/* Where the next record goes. */
+/* The address of the next record. */
 static inline char *tern_file_writer_room(const tern_file_writer *w) {
     return w->block + TERN_FILE_BLOCK_HEAD + w->records * tern_file_record(&w->header);
 }
 
-/* Adds so many records that lie there. The block has room for them. An error is kept in status. */
+/* Adds so many records that were written there and fit the block. Keeps an error in status. */
 void tern_file_writer_add(tern_file_writer *w, uint64_t records);
 
 /* Collective: writes the file and gives it its name. */

@@ -61,7 +61,7 @@ static void strangers_are_refused(void) {
             "sure",
             86);
         expect_refused(&f, TERN_ERR_ARGUMENT);
-        EXPECT_DETAIL("no file of tern_hashtable_save");
+        EXPECT_DETAIL("was not written by tern_hashtable_save");
         CU_ASSERT_EQUAL(unlink(path), 0);
         expect_refused(&f, TERN_ERR_NOT_FOUND);
         fixture_close(&f);

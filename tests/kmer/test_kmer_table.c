@@ -158,7 +158,7 @@ static void strangers_are_refused(void) {
     EXPECT_OK(tern_hashtable_destroy(f.worker, values));
     expect_refused(0, false, "not one that kmer --output wrote");
     file_spill(path, "KMERTAB1, which was the format of old", 37);
-    expect_refused(0, false, "no file of tern_hashtable_save");
+    expect_refused(0, false, "was not written by tern_hashtable_save");
     close_all();
 }
 
