@@ -3,8 +3,8 @@
 #include "src/collective/collective.h"
 
 /*
- * Operations on a table as a whole, by all ranks together. A barrier before ends whatever was under
- * way, and one behind (the sum is one) keeps others from starting before all are through.
+ * Operations on a table as a whole, by all ranks together. A barrier at the start ends all
+ * operations under way. One at the end (the sum is one) holds each rank back until all are through.
  */
 
 static tern_status table_collective_begin(tern_worker *worker, tern_hashtable *table, bool missing,

@@ -7,7 +7,7 @@
 #include "src/collective/collective.h"
 #include "tern/transfer.h"
 
-/* What every rank tells the others. */
+/* What each rank tells all others when a table is created. */
 typedef struct table_introduction {
     uint64_t random;
     tern_ptr memory;
@@ -52,7 +52,7 @@ static tern_status table_check_options(const tern_hashtable_options *o, tern_has
     return TERN_OK;
 }
 
-/* What state words have room for. */
+/* Refuses more ranks than a state word has bits for. */
 static tern_status check_context(const tern_context *context) {
     if (context->size > TERN_STATE_RANKS)
         return tern_fail(TERN_ERR_UNSUPPORTED, "%u ranks; a hash table spreads over %u at most",
@@ -62,8 +62,7 @@ static tern_status check_context(const tern_context *context) {
 
 static uint32_t table_words(size_t bytes) { return (uint32_t)((bytes + 7) / 8); }
 
-/* Small buckets get a power of two, so that none lies in two cache lines; larger ones whole lines.
- */
+/* Small buckets are a power of two in size, so none lies in two cache lines; others fill lines. */
 static tern_shape shape_of(const tern_hashtable_options *o) {
     tern_shape s = {table_words(o->key_bytes), table_words(o->value_bytes), o->counter ? 16 : 8,
                     16};
@@ -73,10 +72,10 @@ static tern_shape shape_of(const tern_hashtable_options *o) {
     return s;
 }
 
-/* Buckets of one part. A part gets its share of the keys with a scatter around it, whose standard
- * deviation is the square root of the share; six times that (taken up to twice too large) and a few
- * more are never exceeded. Two thirds of the buckets are full then: filling a table took 42 ns a
- * key, 48 with three quarters, 30 with one third. */
+/* Buckets of one part. The number of keys of a part scatters around its share of all keys, with the
+ * square root of the share as standard deviation. It never exceeds the share by more than six times
+ * that (taken up to twice too large) and a few more. Two thirds of the buckets are full then:
+ * filling a table took 42 ns a key, 48 with three quarters, 30 with one third. */
 static uint64_t buckets_of(uint64_t capacity, uint32_t ranks, tern_shape shape) {
     const uint64_t limit = UINT64_C(1) << 43;
     uint64_t keys = capacity < limit ? capacity : limit;
@@ -108,7 +107,7 @@ static tern_status table_no_memory(const tern_context *context) {
     return tern_fail(TERN_ERR_MEMORY, "no memory for a table over %u ranks", context->size);
 }
 
-/* Learns where the parts are, of which this rank's own is at memory. */
+/* Learns where the parts are. This rank's own part is at memory. */
 static void table_learn_parts(tern_worker *worker, tern_hashtable *t, tern_ptr memory,
                               const table_introduction *all) {
     t->all_near = true;
@@ -186,7 +185,7 @@ static tern_status table_agree(tern_worker *worker, const tern_hashtable_options
                                        name);
 }
 
-/* What does not depend on other ranks but by what was agreed on. */
+/* Sets the members that follow from the options, which all ranks agreed on. */
 static void table_describe(tern_hashtable *t, const tern_hashtable_options *options) {
     t->rank = t->context->rank;
     t->ranks = t->context->size;
@@ -207,7 +206,7 @@ static void table_describe(tern_hashtable *t, const tern_hashtable_options *opti
     t->key_argument = options->key_argument;
 }
 
-/* Frees what table_make has allocated, but for the table itself. */
+/* Frees what table_make has allocated, except the table itself. */
 static void table_free_members(tern_worker *worker, tern_hashtable *t) {
     if (t->requests != NULL)
         tern_pools_free(t); /* handlers of tours look at them */
@@ -256,8 +255,8 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
     status = tern_collective_agree(context, worker, t != NULL ? TERN_OK : TERN_ERR_MEMORY, name);
     if (status == TERN_OK)
         status = table_introduce(worker, t, &memory);
-    /* A call may come as soon as another rank has returned: every anchor is in place before. If a
-     * death ends this, others may have returned: what they need of this rank's is left to them. */
+    /* A call may come as soon as another rank has returned, so every anchor is in place before. If
+     * a death ends the barrier, other ranks may have returned: this rank's part stays for them. */
     const bool introduced = status == TERN_OK;
     if (introduced)
         status = tern_collective_barrier(context, worker);
@@ -270,7 +269,7 @@ tern_status tern_hashtable_create(tern_worker *worker, const tern_hashtable_opti
         return status;
     }
     if (t != NULL) {
-        /* A call may name it where the others' barrier succeeded. */
+        /* Calls may name the table if the barrier succeeded on other ranks. */
         tern_callee_remove(context, &t->callee);
         table_free_members(worker, t);
     }
@@ -293,8 +292,8 @@ tern_status tern_hashtable_destroy(tern_worker *worker, tern_hashtable *table) {
     if (status != TERN_OK)
         return status;
     tern_pool_drain(worker, table);
-    /* Behind the barrier everybody's puts are complete and nobody calls any more. After a death
-     * there is none. */
+    /* Behind the barrier the puts of all ranks are complete and no rank calls any more. After a
+     * death the barrier fails, and the table is destroyed without it. */
     tern_peers_look(&worker->context->peers);
     status = tern_barrier(worker);
     if (status == TERN_ERR_MISMATCH)

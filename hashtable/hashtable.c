@@ -4,10 +4,10 @@
 #include "hashtable/near/near.h"
 #include "hashtable/op/begin.h"
 
-/* The public operations on one key: arguments are checked here, then the operation is done by RMA
- * or by a call. One whose owner is the caller is done in place either way. Inserts, adds and finds
- * try the short way (near.h) first: begin asks all that check does, in a row of conditions, and
- * leaves it to check to say what is wrong. */
+/* The public operations on one key: check the arguments, then do the operation by RMA or by a call,
+ * or in place if the caller owns the key. Inserts, adds and finds try the short way (near.h) first:
+ * table_begin asks in one row of conditions all that tern_hashtable_check does; if one fails, the
+ * operation goes at length, and that check says what is wrong. */
 
 /* Any operation, in place or by a call to the owner. */
 static __attribute__((noinline)) tern_status table_operate(const tern_asked *asked) {
@@ -27,7 +27,7 @@ static __attribute__((noinline)) tern_status table_operate(const tern_asked *ask
     return tern_hashtable_outcome(asked->table, tern_hash_owner(asked->table, k.hash), status);
 }
 
-/* Whether flags are a promise of one's own keys, and maybe by RMA. */
+/* Whether flags are TERN_LOCAL, maybe with TERN_BY_RMA, and the key is this rank's. */
 static bool is_own(const tern_hashtable *table, const void *key, tern_flags flags) {
     uint64_t word;
     memcpy(&word, key, sizeof word);
@@ -115,8 +115,8 @@ tern_status tern_hashtable_compare_swap(tern_worker *worker, tern_hashtable *tab
                      .name = __func__, .before = before);
 }
 
-/* A function of its own, so that the short way saves few registers: processors have several finds
- * under way at a time where they wait for memory, the more the fewer instructions one takes. */
+/* A function of its own, so that the short way saves few registers. While it waits for memory, a
+ * processor has several finds under way: the more, the fewer instructions one takes. */
 static __attribute__((noinline)) tern_status find_at_length(tern_worker *worker,
                                                             tern_hashtable *table, const void *key,
                                                             tern_flags flags, void *value) {
@@ -151,7 +151,8 @@ tern_status tern_hashtable_explain(const tern_worker *worker, const tern_hashtab
     static const char name[] = "tern_hashtable_explain";
     tern_status status = tern_hashtable_check(worker, table, name, 0, TERN_READ_WRITE, name);
     if (status == TERN_OK && owner >= table->ranks)
-        status = tern_fail(TERN_ERR_ARGUMENT, "%s: rank %u of %u", name, owner, table->ranks);
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: owner is %u; there are %u ranks", name, owner,
+                           table->ranks);
     if (status != TERN_OK)
         return status;
     const bool counts = tern_shape_counts(table->shape);

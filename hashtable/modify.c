@@ -14,8 +14,8 @@ typedef struct modify_hook {
     tern_hashtable_modify_info *info;
 } modify_hook;
 
-/* The modifier may make progress, and the handlers that run then must not take its bucket for one
- * that nobody writes. */
+/* The modifier may make progress. The count keeps handlers that run then (arrays/liveness.c) from
+ * taking its bucket for one that nobody writes. */
 static tern_status modify_see(tern_op_hook *hook, const uint64_t *value, uint64_t *next) {
     const modify_hook *h = (const modify_hook *)(const void *)hook;
     h->info->existed = value != NULL;
@@ -87,7 +87,7 @@ tern_status tern_internal_hashtable_run_modifier(tern_call_info *call, const voi
     return status;
 }
 
-/* The same result as by call. [out] reply, got. */
+/* Runs the modifier in place. [out] reply, got: the same as by call. */
 static tern_status modify_in_place(tern_worker *worker, tern_hashtable *table,
                                    const tern_table_key *key,
                                    const tern_hashtable_modifier *modifier, const void *argument,
