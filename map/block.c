@@ -26,8 +26,8 @@ static void store_shared(char *block, const void *from, size_t bytes) {
     }
 }
 
-/* Hidden from ThreadSanitizer: a block that was given back may belong to another user by now, who
- * writes it with plain stores. Words read from it fail their check and are thrown away. */
+/* Hidden from ThreadSanitizer: the memory of a block that was given back may have another user,
+ * which writes it with plain stores. Words read from it fail their check and are thrown away. */
 __attribute__((noinline, no_sanitize("thread"))) static void
 load_shared(void *to, const char *block, size_t bytes) {
     const uint64_t *from = (const uint64_t *)(const void *)block;

@@ -72,9 +72,9 @@ tern_status tern_map_create(tern_worker *worker, const tern_map_options *options
     if (status != TERN_OK)
         goto fail;
     m->table->object.kind = tern_map_kind; /* it is destroyed with the map */
-    /* A call may come as soon as another rank has returned, so every map knows its table before the
-     * barrier, and the table that it is a map's. If a death ends the barrier, the map stays for the
-     * ranks that have returned, as the table does. */
+    /* A call may come as soon as another rank has returned. So before the barrier every map knows
+     * its table, and the table knows that it belongs to a map. If a death ends the barrier, the map
+     * stays for the ranks that have returned, as the table does. */
     status = tern_collective_barrier(context, worker);
     if (status != TERN_OK && status != TERN_ERR_PEER) {
         tern_ignore(tern_hashtable_destroy(worker, m->table));
@@ -134,7 +134,7 @@ tern_status tern_map_destroy(tern_worker *worker, tern_map *map) {
     if (status == TERN_ERR_MISMATCH)
         return status; /* the other ranks have not called destroy */
     /* Nothing from here on takes memory. A rank that lacks memory would keep the blocks of other
-     * ranks. So this does not settle the table: an own part at rest names all that it has to. */
+     * ranks. So this does not settle the table: a part at rest names all blocks to give back. */
     const bool died = status == TERN_ERR_PEER;
     tern_status freed = tern_growth_come_to_rest(worker, map->table);
     if (freed == TERN_OK)

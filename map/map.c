@@ -2,7 +2,7 @@
 
 #include "map/op/op.h"
 
-/* The public operations on one key: what all of them begin and end with, and those that wait. */
+/* The public operations on one key that wait, and the first and last steps of all operations. */
 
 tern_status tern_map_check(const tern_worker *worker, const tern_map *map, const void *key,
                            size_t key_bytes, tern_flags flags, tern_flags excluded,
@@ -53,7 +53,7 @@ tern_status tern_map_op_prepare(tern_map_op *m, tern_op_kind kind, tern_worker *
     return tern_hashtable_check_owner(map->table, m->owner, flags, name);
 }
 
-/* Apart, so that what needs no question does without its room. */
+/* A function of its own, so that callers which need no question do without its stack. */
 static __attribute__((noinline)) tern_status map_question(const tern_map_op *m, tern_path_kind kind,
                                                           bool may_measure, tern_flags flags,
                                                           const char *name, tern_pick *pick) {
@@ -204,7 +204,8 @@ tern_status tern_map_explain(const tern_worker *worker, const tern_map *map, uin
     static const char name[] = "tern_map_explain";
     tern_status status = tern_map_check(worker, map, name, 1, 0, TERN_READ_WRITE, name);
     if (status == TERN_OK && owner >= map->table->ranks)
-        status = tern_fail(TERN_ERR_ARGUMENT, "%s: rank %u of %u", name, owner, map->table->ranks);
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: owner is %u; there are %u ranks", name, owner,
+                           map->table->ranks);
     if (status != TERN_OK)
         return status;
     tern_worker *asks = (tern_worker *)(uintptr_t)worker; /* a question may settle replies */

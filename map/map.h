@@ -58,7 +58,7 @@ struct tern_map {
     void *key_argument;
 };
 
-/* Of a map's table, by its address. A message of a wrong rank may name any table. */
+/* Marks the table of a map, by this address: a message of a faulty rank may name any table. */
 extern const char tern_map_kind[];
 
 /* A key with its hashes. bytes is NULL if a message named the key without its bytes. */
@@ -95,7 +95,7 @@ static inline const char *tern_map_descriptor_small(const uint64_t *d) {
     return (const char *)(d + 1);
 }
 
-/* Of the check of a key's value. */
+/* The seed of the check of a key's value. */
 static inline uint64_t tern_map_seed(const tern_map *map, const void *key, size_t bytes) {
     return XXH3_64bits_withSeed(key, bytes, ~map->table->nonce);
 }
@@ -103,7 +103,7 @@ static inline uint64_t tern_map_seed(const tern_map *map, const void *key, size_
 /* The number by which the table places a fingerprint, if the program has an owner function. */
 uint64_t tern_map_fingerprint_owner(const void *fingerprint, size_t bytes, void *map);
 
-/* Whether the bytes of a key with the fingerprint, length and tag of another are the other's. */
+/* Whether bytes, which agree with key in fingerprint, length and tag, are those of key. */
 static inline bool tern_map_key_is(const tern_map *map, const tern_map_key *key,
                                    const void *bytes) {
     return map->key_digest != NULL || memcmp(bytes, key->bytes, key->size) == 0;
@@ -130,8 +130,8 @@ tern_status tern_map_check(const tern_worker *worker, const tern_map *map, const
 /* Checks a value that is to be stored. */
 tern_status tern_map_check_value(const void *value, size_t value_bytes, const char *name);
 
-/* What the chooser is asked about an operation on a key of that owner. Blocks carry what a call
- * does not take. */
+/* The question that an operation on a key of that owner asks the chooser of its path. It has no
+ * sizes, since values that a call does not take go in blocks. */
 static inline tern_path_question tern_map_question(tern_worker *worker, const tern_map *map,
                                                    uint32_t owner, tern_path_kind kind,
                                                    tern_flags flags, const char *name) {
@@ -141,14 +141,13 @@ static inline tern_path_question tern_map_question(tern_worker *worker, const te
     return q;
 }
 
-/* Whether an item of a batch is done here: there load and store reach the key's part, a call saves
- * nothing, and waits for the owner. */
+/* Whether this process does an item of a batch itself: where load and store reach the key's part, a
+ * call saves nothing, and waits for the owner. */
 bool tern_map_item_is_here(tern_worker *worker, const tern_map *map, uint32_t owner,
                            tern_flags flags);
 
-/* Whether the operations of this worker are those of a handler, or of what progress runs. A handler
- * cannot wait for room in a ring to give another rank's block back, so it changes no value that
- * lies in one. */
+/* Whether this worker is in a handler, or in other code that progress runs. A handler cannot wait
+ * for room in a ring to give another rank's block back, so it changes no value that lies in one. */
 static inline bool tern_map_in_handler(const tern_worker *worker) {
     return worker->in_handler || worker->in_progress;
 }

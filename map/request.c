@@ -11,12 +11,11 @@
 #include "src/progress/wait.h"
 
 /*
- * Operations that start and return. An op that is done at once has no record. One that is under way
- * has a record of its own, whose first step is a call, or an op in the worker's pool of the table
- * (hashtable/op/pool.h). A find by RMA whose value lies in a block goes on with the get of that in
- * the worker's progress, so that the trips of several finds overlap. The wait for the request takes
- * the steps that are left: it gives blocks back and gets what is not here, which a look must not
- * do.
+ * Operations that start and return. An op that is done at once has no record. An op under way has a
+ * record of its own; its first step is a call, or an op in the worker's pool of the table
+ * (hashtable/op/pool.h). If a find by RMA has a value in a block, the worker's progress starts the
+ * get of the block, so that the trips of several finds overlap. The wait for the request takes the
+ * steps that are left: it gives blocks back and gets others, which a look must not do.
  */
 
 typedef struct map_request {
@@ -26,7 +25,7 @@ typedef struct map_request {
     char key_bytes[];
 } map_request;
 
-/* Of a value that does not fit, result is its size; 0: it is no number. */
+/* Ends the request. own[0]: the size of a value that does not fit; 0: an ADD has met no number. */
 static tern_status map_request_ends(const tern_map_op *m, tern_request *request,
                                     tern_status outcome) {
     const bool finds = m->op.kind == TERN_OP_FIND;
@@ -48,7 +47,7 @@ static tern_status map_request_explain(const tern_request *request) {
     return tern_op_request.explain(request);
 }
 
-/* What fails is done again by the wait, which tells. */
+/* An error here is not reported: the wait repeats the step, and reports it. */
 static bool map_request_move(tern_worker *worker, tern_pending *pending, size_t *events) {
     map_request *r = (map_request *)pending;
     (void)worker;
@@ -62,7 +61,7 @@ static bool map_request_look(tern_worker *worker, tern_request *request) {
     tern_request *first = &r->op.under_way;
     if (r->op.by_call)
         return !tern_request_is_under_way(first) || tern_answer_kind.look(worker, first);
-    (void)tern_puts_deliver(worker); /* the owner may wait for them */
+    (void)tern_puts_deliver(worker); /* the owner may wait for these puts */
     return r->op.op.kind == TERN_OP_FIND ? r->over : !tern_request_is_under_way(first);
 }
 
@@ -73,7 +72,7 @@ static tern_status map_request_wait(tern_worker *worker, tern_request *request) 
     while (!r->over) {
         (void)tern_puts_deliver(worker);
         (void)tern_progress_round(worker);
-        if (!r->over) /* a death ends it in progress */
+        if (!r->over) /* progress ends it if a rank dies */
             (void)tern_wait_step(worker->context, &wait, m->owner);
     }
     tern_status status = tern_map_op_end(m);
@@ -88,13 +87,14 @@ static tern_status map_request_wait(tern_worker *worker, tern_request *request) 
 static const tern_request_kind map_request_kind = {map_request_look, map_request_wait,
                                                    map_request_explain};
 
-/* What a wait tells, and not the start. That arguments are out of range was seen before. */
+/* Whether the wait returns this status, and not the start. TERN_ERR_RANGE is about the value:
+ * arguments out of range were refused before. */
 static bool is_outcome(tern_status status) {
     return status == TERN_OK || status == TERN_ERR_NOT_FOUND || status == TERN_ERR_FULL ||
            status == TERN_ERR_RANGE;
 }
 
-/* Does it as the blocking operation does. */
+/* Runs the op as the blocking operation does. The request is complete when this returns. */
 static tern_status request_do_now(tern_map_op *m, tern_request *request) {
     const tern_status status = tern_map_op_finish(m);
     if (!is_outcome(status))
@@ -105,7 +105,7 @@ static tern_status request_do_now(tern_map_op *m, tern_request *request) {
     return TERN_OK;
 }
 
-/* A record with the arguments of an op. */
+/* Makes a record with the arguments of an op. */
 static map_request *request_of(const tern_map_op *from) {
     map_request *r = malloc(sizeof *r + from->key.size);
     if (r == NULL)
@@ -123,7 +123,7 @@ static map_request *request_of(const tern_map_op *from) {
     return r;
 }
 
-/* Its other arguments are right. */
+/* Starts an op, whose other arguments are checked. */
 static tern_status request_start(tern_map_op *m, tern_flags flags, const char *name,
                                  tern_request *request) {
     tern_worker *worker = tern_map_op_worker(m);

@@ -2,7 +2,7 @@
 
 #include "tern/map.h"
 
-enum { LATER = -1 }; /* in a slot that is taken */
+enum { LATER = -1 }; /* slot->found of a find that is left for the end */
 
 static void batch_note(tern_map_batch *b, size_t number, tern_map_outcome outcome,
                        size_t value_bytes) {
@@ -31,14 +31,14 @@ tern_status tern_map_batch_here(tern_map_batch *batch, tern_map_op *m, size_t nu
     if (outcome == TERN_MAP_FAILED)
         tern_ignore(tern_scatter_note(&batch->scatter, status));
     if (status != TERN_OK)
-        tern_error_clear(); /* the end of all tells of it */
+        tern_error_clear(); /* the end of the batch returns it */
     batch_note(batch, number, outcome, m->value_bytes);
     return TERN_OK;
 }
 
 /* ---- Changes with calls of their own ---- */
 
-/* Notes what has come of a change, which is lost if all calls were under way. */
+/* Notes the outcome of a change. With TERN_ERR_AGAIN (all calls were under way) it is lost. */
 static void large_note(tern_map_batch *b, size_t keys, tern_status status) {
     if (status == TERN_ERR_AGAIN)
         status = tern_fail(TERN_ERR_MEMORY,
@@ -54,7 +54,7 @@ static void large_note(tern_map_batch *b, size_t keys, tern_status status) {
         return;
     if (status != TERN_ERR_FULL)
         tern_ignore(tern_scatter_note(&b->scatter, status));
-    tern_error_clear(); /* the end of all tells of it */
+    tern_error_clear(); /* the end of the batch returns it */
 }
 
 static void large_end_one(tern_map_batch *b) {
@@ -62,8 +62,8 @@ static void large_end_one(tern_map_batch *b) {
     large_note(b, b->keys[oldest], tern_wait(b->scatter.worker, &b->large[oldest]));
 }
 
-/* Gives the program's calls back that are under way here, to go on with what was TERN_ERR_AGAIN.
- * False if none are. */
+/* Ends the changes that have calls of their own, so that the caller can repeat what ended with
+ * TERN_ERR_AGAIN. False if none was under way. */
 static bool large_end_all(tern_map_batch *b) {
     const bool any = b->ended < b->begun;
     while (b->ended < b->begun)
@@ -82,8 +82,8 @@ static tern_status large_start_one(tern_map_batch *b, const tern_map_op *m, tern
                                        tern_map_descriptor_value_bytes(m->d.words), flags, request);
 }
 
-/* Where the program holds most of the calls that a worker may have under way, what is under way
- * ends first. */
+/* Starts a change by a call of its own. If the program has most of the worker's calls in use, this
+ * first ends the changes and pieces that are under way. */
 static tern_status large_start(tern_map_batch *b, const tern_map_op *m, size_t count,
                                tern_flags promise) {
     const size_t next = b->begun % TERN_LARGE_UNDER_WAY;
@@ -107,7 +107,7 @@ static tern_status large_start(tern_map_batch *b, const tern_map_op *m, size_t c
 
 /* ---- Answers ---- */
 
-/* Adds in a call of its own, for an owner that does not reach the number. */
+/* Does an add by a call of its own, since the owner does not reach the block of the number. */
 static tern_status add_by_itself(tern_map_batch *b, const uint64_t *item) {
     const tern_map_item_head head = tern_map_item_read(item);
     const size_t key_bytes = tern_map_item_key_bytes(head.what);
@@ -116,7 +116,7 @@ static tern_status add_by_itself(tern_map_batch *b, const uint64_t *item) {
                         TERN_BY_CALL, NULL);
 }
 
-/* Whether an owner answers so to an item of a piece. at: the words behind, of which there are left.
+/* Whether an owner can answer so to an item. at: the words that follow, left of them.
  */
 static bool answer_may_be(const tern_map_batch *b, const tern_scatter_piece *piece, size_t i,
                           unsigned char outcome, const uint64_t *at, size_t left) {
@@ -142,7 +142,7 @@ static bool answer_may_be(const tern_map_batch *b, const tern_scatter_piece *pie
     }
 }
 
-/* [out] words: that follow the outcomes. */
+/* Whether the answer is one that an owner gives. [out] words: how many follow the outcomes. */
 static bool answer_is_whole(const tern_map_batch *b, const tern_scatter_piece *piece,
                             const tern_map_answer *a, size_t bytes, size_t *words) {
     const size_t before = tern_map_answer_bytes(piece->count, 0);
@@ -163,7 +163,7 @@ static bool answer_is_whole(const tern_map_batch *b, const tern_scatter_piece *p
     return failed == (a->status != TERN_OK) && (failed || bytes == before + 8 * *words);
 }
 
-/* Takes what has come of one item. at: the words behind it. */
+/* Acts on the outcome of one item. at: the words that belong to it. */
 static void answer_take(tern_map_batch *b, const tern_scatter_piece *piece, size_t i,
                         tern_map_outcome outcome, const uint64_t *at) {
     const size_t number = piece->number[i];
@@ -182,7 +182,7 @@ static void answer_take(tern_map_batch *b, const tern_scatter_piece *piece, size
     batch_note(b, number, outcome, sized ? at[0] : 0);
 }
 
-/* [out] done: stays 0 where the answer cannot be the owner's. */
+/* Takes the answer to a piece. [out] done: stays 0 if no owner can have sent the answer. */
 static tern_status batch_take(tern_scatter *scatter, tern_scatter_piece *piece, const void *reply,
                               size_t bytes, uint32_t *done) {
     tern_map_batch *b = (tern_map_batch *)(void *)scatter;
@@ -211,7 +211,7 @@ static tern_status batch_take(tern_scatter *scatter, tern_scatter_piece *piece, 
 
 tern_status tern_map_batch_begin(tern_map_batch *batch, tern_worker *worker, tern_map *map,
                                  tern_map_slot *slots, size_t expected, uint32_t limit) {
-    /* Keys of this rank are in no piece. */
+    /* No function for pieces in place is needed: keys of this rank never go into a piece. */
     *batch = (tern_map_batch){
         .ops = {tern_map_ops, TERN_MAP_ANSWER_MAX, NULL, batch_take}, .map = map, .slots = slots};
     const tern_status status =
@@ -241,7 +241,7 @@ tern_status tern_map_batch_take(tern_map_batch *batch, tern_map_op *m, size_t nu
         return status;
     (void)tern_map_message_fill(m, false, words);
     if (tern_scatter_written(scatter, m->owner) != TERN_OK)
-        tern_error_clear(); /* it is noted */
+        tern_error_clear(); /* the scatter has noted it */
     return TERN_OK;
 }
 

@@ -6,13 +6,13 @@
  * to another rank goes into the piece of its owner (hashtable/batch/scatter.h), whose message and
  * answer map/op/message.h describes. All others are done at once.
  *
- * A change that no piece takes has a call of its own, up to 8 of which are under way. A find that
- * no piece takes, or whose value the owner leaves to the caller, has one when all pieces are done.
- * What is left of a piece of finds after its answer is sent again.
+ * A change that is too large for a piece goes by a call of its own, up to 8 of which are under way.
+ * A find that is too large, or whose value the owner leaves to the caller, goes by a call of its
+ * own when all pieces are done. Finds of a piece that its answer does not cover are sent again.
  *
- * Why inserts of one key take effect in their order: its owner is one rank, and so its way is the
- * same each time. Pieces and calls to that rank run in the order in which they are sent. What was
- * gathered for the owner is sent before a call of its own.
+ * Why inserts of one key take effect in their order: the key has one owner, so its ops go the same
+ * way each time. Pieces and calls to that rank run in the order in which they are sent. The piece
+ * gathered for an owner is sent before a change goes to it by a call of its own.
  */
 
 #include "map/op/message.h"
@@ -22,11 +22,11 @@
 enum { TERN_LARGE_UNDER_WAY = 8 };
 
 typedef struct tern_map_batch {
-    tern_scatter scatter; /* its failure is that of all ops */
+    tern_scatter scatter; /* its failure is the first error of any op */
     tern_scatter_ops ops;
     tern_map *map;
     tern_map_slot *slots; /* of finds; NULL: changes */
-    uint64_t stored;      /* keys that are known to be stored, counted, or there */
+    uint64_t stored;      /* keys of which it is known that they are stored, counted, or there */
     uint64_t refused;     /* keys that found no room, or whose values found none */
     size_t later;         /* finds that are left for the end */
     size_t begun, ended;  /* changes with calls of their own */
@@ -34,25 +34,24 @@ typedef struct tern_map_batch {
     tern_request large[TERN_LARGE_UNDER_WAY];
 } tern_map_batch;
 
-/* The batch does not move until its end. slots: of finds, else NULL; expected: ops that will come
- * at most for one owner; limit: of pieces under way. TERN_ERR_MEMORY. */
+/* The batch does not move until its end. slots: of finds, else NULL; expected: how many ops for one
+ * owner come at most; limit: of pieces under way. TERN_ERR_MEMORY. */
 tern_status tern_map_batch_begin(tern_map_batch *batch, tern_worker *worker, tern_map *map,
                                  tern_map_slot *slots, size_t expected, uint32_t limit);
 
-/* Does an op at once, and notes what comes of it. number: of a find that of its slot, else of the
- * keys that it is for. TERN_ERR_AGAIN: it is a find by call, and the program holds all calls. */
+/* Does an op at once, and notes its outcome. number: of a find the number of its slot, else how
+ * many keys the op is for. TERN_ERR_AGAIN: a find by call, and the program has all calls. */
 tern_status tern_map_batch_here(tern_map_batch *batch, tern_map_op *m, size_t number);
 
-/* Takes an op. What comes of it is noted. Errors as those of tern_scatter_item. */
+/* Takes an op, whose outcome will be noted. Returns the same errors as tern_scatter_item. */
 tern_status tern_map_batch_take(tern_map_batch *batch, tern_map_op *m, size_t number,
                                 tern_flags flags);
 
-/* Sends what is begun, waits for all answers, and does the finds that are left, of count slots that
- * are taken. TERN_ERR_AGAIN: something could not be sent, as the program holds all calls, and is
- * still there. */
+/* Sends all pieces, waits for all answers, and does the finds that are left among the first count
+ * slots. TERN_ERR_AGAIN: a piece was not sent, as the program has all calls; it is kept. */
 tern_status tern_map_batch_finish(tern_map_batch *batch, size_t count);
 
-/* Nothing may be under way. */
+/* Frees the batch. Nothing may be under way. */
 void tern_map_batch_end(tern_map_batch *batch);
 
 #endif

@@ -6,8 +6,8 @@
 #include "src/collective/collective.h"
 #include "tern/map.h"
 
-/* Each rank takes as many blocks, one right behind the other, and inserts the items that begin in
- * them. If its last item goes on in the blocks of the next rank, it reads these too. */
+/* Each rank takes the same number of consecutive blocks, and inserts the items that begin in them.
+ * If its last item goes on in the blocks of the next rank, it reads these too. */
 
 enum { LOAD_BATCH = 64 };
 
@@ -18,10 +18,10 @@ typedef struct loader {
     size_t count;
     bool in_step;     /* an item begins, or goes on, where the next block's items begin */
     uint64_t lengths; /* of the item that goes on in the next block */
-    uint64_t missing; /* words of it that are still to come; 0: there is none */
+    uint64_t missing; /* words of it that are still to come; 0: no item goes on */
     char *item;       /* its other words */
     uint64_t words;   /* how many these are */
-    uint64_t room;    /* for so many */
+    uint64_t room;    /* for how many words item has memory */
 } loader;
 
 static tern_status load_insert(loader *l) {
@@ -30,7 +30,7 @@ static tern_status load_insert(loader *l) {
     return tern_map_insert_many(l->file.worker, l->map, l->batch, count, TERN_WRITE_ONLY, NULL);
 }
 
-/* from: the item's key. */
+/* Adds an item to the batch. from: its key, with the value behind. */
 static tern_status load_add(loader *l, uint64_t lengths, const char *from) {
     const size_t key_bytes = tern_map_descriptor_key_bytes(&lengths);
     l->batch[l->count++] =
@@ -41,8 +41,8 @@ static tern_status load_add(loader *l, uint64_t lengths, const char *from) {
     return l->count == LOAD_BATCH ? load_insert(l) : TERN_OK;
 }
 
-/* Keeps what the block has of an item, and inserts the item if this is its end. The room is free
- * for another item then. */
+/* Keeps the words that the block has of an item. If these are its last ones, inserts the item, so
+ * that its memory is free for another. */
 static tern_status load_keep(loader *l, const uint64_t *from, uint64_t words) {
     memcpy(l->item + 8 * l->words, from, 8 * words);
     l->words += words;
@@ -76,7 +76,7 @@ static bool is_sane(const tern_file_header *h, uint64_t number, uint64_t lengths
            tern_map_item_words(lengths) < (h->blocks - number) * h->block_records;
 }
 
-/* The items that begin in a block. at: the first one's word; end: that behind the block. */
+/* Takes the items that begin in a block. at: the first word of the first; end: behind the block. */
 static tern_status load_items(loader *l, uint64_t number, const uint64_t *at, const uint64_t *end) {
     tern_status status = TERN_OK;
     while (at < end && status == TERN_OK) {
@@ -92,7 +92,7 @@ static tern_status load_items(loader *l, uint64_t number, const uint64_t *at, co
     return status;
 }
 
-/* begins: whether this rank takes the items that begin in the block. */
+/* Reads a block. begins: takes the items that begin in it, not only the rest of an earlier one. */
 static tern_status load_block(loader *l, uint64_t number, bool begins) {
     uint64_t records;
     tern_status status = tern_file_reader_take(&l->file, number, &records);
@@ -107,7 +107,7 @@ static tern_status load_block(loader *l, uint64_t number, bool begins) {
     l->in_step = l->in_step || early == words[0];
     if (begins && status == TERN_OK)
         status = load_items(l, number, words + 1 + early, words + records);
-    /* The next block takes this one's place. */
+    /* Inserts before the next block overwrites this one. */
     return status == TERN_OK ? load_insert(l) : status;
 }
 
@@ -127,7 +127,7 @@ static tern_status load_blocks(loader *l) {
     return status;
 }
 
-/* Collective. The map is the caller's to destroy or to leave, if there is one. */
+/* Collective. If l->map is not NULL, also after an error, the caller has to destroy or leave it. */
 static tern_status load_map(loader *l, const tern_map_options *asked) {
     const tern_file_reader *r = &l->file;
     tern_map_options options = asked != NULL ? *asked : (tern_map_options){0};
@@ -152,11 +152,11 @@ static tern_map_file map_file_tell(const tern_file_header *h) {
     return file;
 }
 
-/* Collective: after an error, whose detail stays. */
+/* Collective: destroys or leaves the map after an error, and keeps the error's detail. */
 static void load_undo(tern_worker *worker, tern_map *map, tern_status status) {
     char text[TERN_DETAIL_BYTES];
     if (status == TERN_ERR_PEER) {
-        /* Others may have returned with the map, or still insert into this rank's part. */
+        /* Other ranks may have returned with the map, or still insert into this rank's part. */
         tern_table_leave(map->table);
         return;
     }

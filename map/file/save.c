@@ -19,8 +19,8 @@ static int measure_entry(const void *fingerprint, const void *value, void *argum
     return 0;
 }
 
-/* Descriptors have the lengths, so no key and no value is fetched. Every block has one word that is
- * no item's. */
+/* Measures the part. Descriptors have the lengths, so no key and no value is fetched. Every block
+ * has one word that belongs to no item. */
 static tern_status map_measure(tern_worker *worker, void *object, tern_file_header *h,
                                tern_file_part *part) {
     const tern_map *map = object;
@@ -33,8 +33,7 @@ static tern_status map_measure(tern_worker *worker, void *object, tern_file_head
     return status;
 }
 
-/* Writes bytes and fills up the last word. more: how many words of an item that has begun come from
- * here on, these included. */
+/* Writes bytes, padded to words. more: words of an item begun before that come from here on. */
 static void put_words(tern_file_writer *w, uint64_t more, const char *from, size_t bytes) {
     while (bytes > 0 && w->status == TERN_OK) {
         if (w->records == 0) {

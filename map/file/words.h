@@ -11,7 +11,7 @@
  *
  * An item is the word of lengths of a descriptor (map/map.h), the key, and the value; zeros fill up
  * the last word of the key and of the value. An item may go on in the next blocks of the same rank.
- * Word 0 lets a rank begin at any block, so ranks take their blocks without one another.
+ * With word 0 a rank can begin at any block, so ranks read their blocks on their own.
  */
 
 #include "map/map.h"

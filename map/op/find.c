@@ -12,11 +12,10 @@
  * data that is on its way.
  */
 
-/* When a find reports damage, as a descriptor does not change and its block does not hold what it
- * says. A block that load and store reach is whole before its descriptor is there. So each look in
- * vain means that other operations have replaced the descriptor and put the same one again, which
- * does not happen LOOKS times in a row. The data of another block may be on its way for
- * PATIENCE_NS. */
+/* A find reports damage if the descriptor does not change and its block does not hold what it says.
+ * A block that load and store reach is whole before its descriptor is there. So each look in vain
+ * means that other operations have replaced the descriptor and put the same one again, which does
+ * not happen LOOKS times in a row. The data of a remote block may be on its way for PATIENCE_NS. */
 enum { LOOKS = 64, PATIENCE_NS = 500000000 };
 
 tern_status tern_map_op_allocate(tern_map_op *m, size_t bytes) {
@@ -29,7 +28,7 @@ tern_status tern_map_op_allocate(tern_map_op *m, size_t bytes) {
     return TERN_OK;
 }
 
-/* Evaluates the descriptor alone. [out] verdict: as it was if the block has to be read. */
+/* Evaluates the descriptor alone. [out] verdict: not changed if the block has to be read. */
 static tern_status judge_descriptor(tern_map_op *m, tern_block_verdict *verdict) {
     const uint64_t *d = m->d.words;
     const size_t bytes = tern_map_descriptor_value_bytes(d);
@@ -55,7 +54,7 @@ static tern_status judge_descriptor(tern_map_op *m, tern_block_verdict *verdict)
     return TERN_OK;
 }
 
-/* Whether the block that a request has got is the key's value, which is taken then. */
+/* Takes the value from the block that a request has got. Whether it held the key's value. */
 static bool take_copy(tern_map_op *m) {
     const uint64_t *d = m->d.words;
     if (m->copy == NULL || m->transfer.under_way || !tern_block_is_whole(m->map, d, m->copy) ||
@@ -66,8 +65,8 @@ static bool take_copy(tern_map_op *m) {
     return true;
 }
 
-/* The value behind a look that has found a descriptor. first: what a request has got may serve.
- * [out] verdict: UNREAD if the block is far and is left to the caller. */
+/* Takes the value after a look that has found a descriptor. first: the block that a request has got
+ * may serve. [out] verdict: UNREAD if the block is remote and is left to the caller. */
 static tern_status map_find_value(tern_map_op *m, bool first, tern_block_verdict *verdict) {
     tern_status status = TERN_OK;
     *verdict = TERN_BLOCK_UNREAD;

@@ -23,7 +23,7 @@ uint64_t *tern_map_item_write(uint64_t *words, uint32_t what, const tern_map_key
     return item_fill(words, value, value_bytes);
 }
 
-/* bytes: where those of the key lie, or NULL. TERN_ERR_ARGUMENT: it is another rank's. */
+/* [out] key: from an item's head; bytes: of it or NULL. TERN_ERR_ARGUMENT: another rank's key. */
 static tern_status item_key(const tern_map *map, const tern_map_item_head *head, const void *bytes,
                             tern_map_key *key) {
     *key = (tern_map_key){.bytes = bytes,
@@ -40,7 +40,7 @@ static tern_status item_key(const tern_map *map, const tern_map_item_head *head,
 /* What follows the head of an item. */
 enum { KEY, VALUE, DESCRIPTOR, EXPECTED, PARTS };
 
-/* [out] words: of each part. False: there is no such item. */
+/* [out] words: of each part of an item. False: no rank sends an item with this head. */
 static bool item_measure(const tern_map *map, const tern_map_item_head *head, size_t words[PARTS]) {
     const tern_op_kind kind = tern_map_item_kind(head->what);
     const bool bare = (head->what & TERN_MAP_ITEM_BARE) != 0;
@@ -54,7 +54,7 @@ static bool item_measure(const tern_map *map, const tern_map_item_head *head, si
            (modifies && !bare && (number == 0 || head->bytes == number));
 }
 
-/* What the item has to store, from the words behind its head. */
+/* Sets what the item has to store, or its argument, from the words behind its head. */
 static void item_take_value(const tern_map_item_head *head, const uint64_t *at,
                             const size_t words[PARTS], tern_map_op *m) {
     const uint64_t *value = at + words[KEY];
@@ -91,7 +91,7 @@ tern_status tern_map_items_next(tern_map_items *items, tern_worker *worker, tern
     }
     const size_t words = before + part[KEY] + part[VALUE] + part[DESCRIPTOR] + part[EXPECTED];
     if (!whole || words > items->words)
-        return tern_fail(TERN_ERR_ARGUMENT, "a message to a map that ends within an item");
+        return tern_fail(TERN_ERR_ARGUMENT, "a message to a map ends within an item");
     const uint64_t *at = items->at + before;
     const tern_op_kind kind = tern_map_item_kind(head.what);
     const bool bare = (head.what & TERN_MAP_ITEM_BARE) != 0;

@@ -2,8 +2,8 @@
 #define TERN_MAP_OP_ITEM_H
 
 /*
- * Ops in a message: one, or the many of a batch (message.h), each as an item. The sizes of items
- * differ. An item, in 8-byte words:
+ * Ops in a message (message.h): one, or the many of a batch, each as an item. Items have different
+ * sizes. An item, in 8-byte words:
  *
  *     0    fingerprint, two words
  *     2    seed
@@ -12,10 +12,10 @@
  *     4..  key, padded with zeros; value, padded with zeros
  *
  * The value of an add is the number to add, 8 bytes, that of a compare-and-swap the expected and
- * the desired number, and that of a MODIFY its argument. A find says in the place of its value's
- * bytes how much room the caller has, and no value follows. A bare item has neither key nor value:
- * a bare change has its descriptor in their place, which an erase does not need. Behind the item of
- * a REPLACE follows the descriptor that it replaces.
+ * the desired number, and that of a MODIFY its argument. A find has the size of the caller's room
+ * in place of the bytes of the value, and no value follows. A bare item has neither key nor value:
+ * a bare change has its descriptor in their place, except an erase, which needs none. The item of a
+ * REPLACE is followed by the descriptor that it replaces.
  */
 
 #include "hashtable/batch/scatter.h"
@@ -42,7 +42,7 @@ static inline tern_op_kind tern_map_item_kind(uint32_t what) {
     return (tern_op_kind)(what >> 20 & 0xff);
 }
 
-/* Words of so many bytes. */
+/* How many words hold so many bytes. */
 static inline size_t tern_map_words(size_t bytes) { return (bytes + 7) / 8; }
 
 static inline size_t tern_map_item_words(size_t key_bytes, size_t value_bytes) {
@@ -70,8 +70,7 @@ typedef struct tern_map_items {
 
 /* At the owner: reads the next item. [out] m: the op that it asks for. Key and value lie in the
  * message; the key has no bytes if the item is bare; m->room is that of the caller; of a MODIFY m
- * has inserts and the argument.
- * TERN_ERR_ARGUMENT: it is no whole item, or belongs elsewhere. */
+ * has inserts and the argument. TERN_ERR_ARGUMENT: it is not whole, or has another rank's key. */
 tern_status tern_map_items_next(tern_map_items *items, tern_worker *worker, tern_map_op *m);
 
 #endif

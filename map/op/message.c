@@ -5,7 +5,7 @@
 TERN_FUNCTION(tern_map_on_op)
 const tern_function *const tern_map_ops = &tern_map_on_op_function;
 
-/* What follows the key. Returns its bytes. [out] value. */
+/* [out] value: what follows the key in an item. Returns its size in bytes. */
 static size_t message_value(const tern_map_op *m, const void **value) {
     switch (m->op.kind) {
     case TERN_OP_FIND:
@@ -41,13 +41,13 @@ bool tern_map_message_fits(const tern_map_op *m) {
     return message_value(m, &value) <= most && 8 * message_words(m) <= most;
 }
 
-/* A small value goes in a message of any size. */
+/* A small value fits any message. */
 bool tern_map_message_has_value(const tern_map_op *m) {
     return !m->complete &&
            (tern_map_descriptor_is_small(m->map, m->d.words) || tern_map_message_fits(m));
 }
 
-/* Whether key and value stay here. */
+/* Whether the message is bare: key and value stay at the caller. */
 static bool message_is_bare(const tern_map_op *m) {
     return m->op.kind == TERN_OP_ERASE ||
            (m->op.kind == TERN_OP_FIND
@@ -75,7 +75,7 @@ uint64_t *tern_map_message_fill(const tern_map_op *m, bool bare, uint64_t *to) {
     return to + words;
 }
 
-/* A program's modifier that is not for any thread runs in a thread of the program. */
+/* The worker to send to. A modifier whose any_thread is 0 must run in a thread of the program. */
 static tern_worker_id message_target(const tern_map_op *m) {
     const tern_hashtable *table = m->map->table;
     if (m->op.kind == TERN_OP_MODIFY && m->modifier.any_thread == 0)
@@ -121,7 +121,7 @@ tern_map_outcome tern_map_outcome_of(const tern_map_op *m, size_t room, tern_sta
     return status == TERN_ERR_FULL ? TERN_MAP_REFUSED : TERN_MAP_FAILED;
 }
 
-/* Tells of an answer that no owner gives to this op. */
+/* Returns TERN_ERR_SYSTEM: the answer is one that no owner gives to this op. */
 static tern_status message_is_wrong(const tern_map_op *m) {
     return tern_fail(TERN_ERR_SYSTEM,
                      "rank %u has answered an operation on a map with %zu bytes, which are no "

@@ -9,10 +9,10 @@
  *     kind 1 byte, form 1, count 2, number 4     (tern_piece_head)
  *     count items
  *
- * An item that is alone says so in the form. Its kind is that of the head, its outcome is the
- * status of the call, and its reply is a tern_map_find_reply or a tern_map_change_reply. Of others
- * the head says whether they are finds (TERN_OP_FIND) or changes (TERN_OP_INSERT), which are
- * inserts and adds. Their reply is a tern_map_answer.
+ * The form says whether an item is alone. Then the kind of the head is the item's, the status of
+ * the call is its outcome, and the reply is a tern_map_find_reply or a tern_map_change_reply. In a
+ * message of many, the kind of the head says whether the items are finds (TERN_OP_FIND) or changes
+ * (TERN_OP_INSERT), which are inserts and adds. The reply is a tern_map_answer.
  *
  * The owner makes the block for a key and value that come in a message, so that later handlers
  * reach it by load and store. A key and value too large for a ring stay in a block of the caller's
@@ -50,7 +50,7 @@ _Static_assert(sizeof(tern_map_find_reply) <= TERN_RESULT_MAX, "a reply is a res
 _Static_assert(8 * TERN_MAP_WORDS_MAX <= sizeof((tern_map_find_reply *)0)->descriptor,
                "a descriptor fits a reply");
 
-/* What came of an item among others, and what follows in the answer. */
+/* The outcome of an item among others, and the words that follow for it in the answer. */
 typedef enum tern_map_outcome {
     TERN_MAP_STORED,   /* or counted */
     TERN_MAP_REPLACED, /* the same; the block that the caller has to give back */
@@ -63,11 +63,11 @@ typedef enum tern_map_outcome {
     TERN_MAP_FAILED
 } tern_map_outcome;
 
-/* The answer to items that are not alone: this, an outcome for each item of the message, padded to
- * words, what follows of each in their order, and the text of the error. */
+/* The answer to a message of many items: this head, an outcome for each item, padded to words; for
+ * each item in their order the words that belong to its outcome; and the text of the error. */
 typedef struct tern_map_answer {
-    uint32_t done;   /* items gone through: all but of finds */
-    uint32_t status; /* of the first of these that failed */
+    uint32_t done;   /* items gone through: of changes all, of finds maybe fewer */
+    uint32_t status; /* of the first item that failed */
 } tern_map_answer;
 
 enum {
@@ -82,14 +82,14 @@ static inline size_t tern_map_answer_bytes(size_t count, size_t words) {
 #define TERN_MAP_ANSWER_MAX                                                                        \
     (sizeof(tern_map_answer) + TERN_PIECE_ITEMS + TERN_PIECE_BYTES + TERN_MAP_ANSWER_TEXT)
 
-/* Words that follow of an item. at: where they begin. */
+/* How many words belong to the outcome of an item. at: where they begin. */
 static inline size_t tern_map_answer_words(unsigned char outcome, const uint64_t *at) {
     return outcome == TERN_MAP_REPLACED ? sizeof(tern_ptr) / 8
            : outcome == TERN_MAP_FOUND  ? 1 + tern_map_words(at[0])
                                         : (size_t)(outcome == TERN_MAP_LARGE);
 }
 
-/* What has come of an op among others. room: that of the caller, for a find. */
+/* The outcome of an op among others. room: of the caller, for a find. */
 tern_map_outcome tern_map_outcome_of(const tern_map_op *m, size_t room, tern_status status);
 
 /* ---- The owner's side (serve.c) ---- */
@@ -105,7 +105,7 @@ extern const tern_function *const tern_map_ops; /* that */
 
 /* ---- The caller's side ---- */
 
-/* Words of the item of an op, which is not bare. */
+/* How many words the item of an op has if it is not bare. */
 size_t tern_map_message_item_words(const tern_map_op *m);
 /* Writes the item of an op. Returns its end. */
 uint64_t *tern_map_message_fill(const tern_map_op *m, bool bare, uint64_t *to);

@@ -17,9 +17,9 @@
  * replaces a descriptor is told of its block, and gives the block back. A put that loses has made a
  * block that no descriptor names, and gives back that one.
  *
- * Owner and caller do the same. The owner, in a handler, tries once: TERN_ERR_AGAIN has the call
- * run again after other work. If the block is far, it says so, since a handler cannot wait for a
- * get, and the caller does the work.
+ * Owner and caller do the same steps. The owner, in a handler, tries once: with TERN_ERR_AGAIN the
+ * call runs again after other work. If the block is remote, the owner says so, since a handler
+ * cannot wait for a get, and the caller does the steps.
  */
 
 /* Values of up to so many bytes are modified on the stack. */
@@ -50,7 +50,7 @@ tern_status tern_map_resize(tern_map_modify_info *info, size_t bytes) {
     return TERN_OK;
 }
 
-/* Puts the new value. [out] lost: another operation was faster. */
+/* Puts the new value. [out] lost: another operation has changed the key before. */
 static tern_status modify_put(tern_map_op *m, bool existed, const void *value, size_t bytes,
                               bool *lost) {
     const size_t words = 8 * tern_map_descriptor_words(m->map);
@@ -63,7 +63,8 @@ static tern_status modify_put(tern_map_op *m, bool existed, const void *value, s
     if (existed && tern_map_descriptor_is_small(m->map, m->d.words)) {
         tern_map_descriptor_make(m->map, &m->key, value, bytes, &m->d);
         m->complete = true;
-        if (memcmp(m->d.words, m->expected.words, words) == 0) /* what only looks */
+        /* The modifier has changed nothing. */
+        if (memcmp(m->d.words, m->expected.words, words) == 0)
             return TERN_OK;
     }
     tern_status status = tern_map_op_run(m);
@@ -72,21 +73,21 @@ static tern_status modify_put(tern_map_op *m, bool existed, const void *value, s
     return *lost ? TERN_OK : status;
 }
 
-/* Whether a key that a find has not found is not there. In a phase of writes an insert that has
- * returned may be on its way; a put in place of another descriptor waits for it, and fails since no
- * descriptor is like this one. [out] lost: the key is there. */
+/* Makes sure that a key which a find has not found is absent. In a phase of writes an insert that
+ * has returned may still be on its way. A REPLACE waits for it, and this one then replaces nothing,
+ * since it expects a descriptor that no key has. [out] lost: the key is there. */
 static tern_status modify_doubt(tern_map_op *m, bool *lost) {
     const size_t words = 8 * tern_map_descriptor_words(m->map);
     tern_map_op_again(m, TERN_OP_REPLACE);
     memset(m->expected.words, 0xff, words);
-    memset(m->d.words, 0, words); /* is not stored */
+    memset(m->d.words, 0, words); /* never stored */
     m->complete = true;
     tern_status status = tern_map_op_run(m);
     *lost = status == TERN_OK;
     return status;
 }
 
-/* Has the program's function make a value of value_bytes at m->value. */
+/* Calls the program's function on a copy of the value, value_bytes at m->value. */
 static tern_status modify_by_program(tern_map_op *m, bool existed) {
     tern_map_modify_info *info = &m->info;
     info->existed = existed;
@@ -100,7 +101,7 @@ static tern_status modify_by_program(tern_map_op *m, bool existed) {
     return status;
 }
 
-/* [out] after: the number that is to take the place of that at m->value. */
+/* [out] after: the number that is to replace the one at m->value. */
 static tern_status modify_number(tern_map_op *m, bool existed, uint64_t *after) {
     m->before = 0;
     if (existed && m->value_bytes != sizeof m->before)
@@ -114,14 +115,14 @@ static tern_status modify_number(tern_map_op *m, bool existed, uint64_t *after) 
     return TERN_OK;
 }
 
-/* Tries once. [out] lost: another operation was faster, and nothing has changed. */
+/* Tries once. [out] lost: another operation has changed the key meanwhile, and this one has not. */
 static tern_status modify_try(tern_map_op *m, bool *lost) {
     *lost = false;
     tern_map_op_again(m, TERN_OP_FIND);
     m->allocates = true;
     m->at_hand = tern_map_in_handler(tern_map_op_worker(m));
     tern_status status = tern_map_op_run(m);
-    /* To a put the other key is there, so that it would be tried again for ever. */
+    /* A put would find the other key's entry each time, and this op would try for ever. */
     if (status == TERN_ERR_NOT_FOUND && m->is_other)
         return m->inserts ? tern_map_fingerprints_meet(&m->key) : status;
     if (status == TERN_ERR_NOT_FOUND && !m->inserts)
@@ -144,7 +145,7 @@ static tern_status modify_try(tern_map_op *m, bool *lost) {
     return status;
 }
 
-/* Modifies it here: a handler tries once, and others until nobody comes between. */
+/* Modifies on this rank: for a call once, else until no other operation comes between. */
 static tern_status modify_here(tern_map_op *m) {
     uint64_t room[MODIFY_ROOM / 8];
     tern_worker *worker = tern_map_op_worker(m);

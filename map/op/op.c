@@ -42,9 +42,9 @@ static tern_status map_op_see(tern_op_hook *hook, const uint64_t *d, uint64_t *n
     return TERN_OK;
 }
 
-/* Whether a change that came to this status may have been done: it went to another node and is
- * lost, or it went by a call to which no answer has come, or one that is no answer. Then the
- * descriptor may be there, and its block has to stay. */
+/* Whether a change with this status may have been done all the same: it went to another node and
+ * was lost, or it went by a call that got no answer, or a wrong one. Then the descriptor may be in
+ * the table, and its block has to stay. */
 static bool map_op_is_uncertain(const tern_map_op *m, tern_status status) {
     const bool lost = status == TERN_ERR_SYSTEM || status == TERN_ERR_MISMATCH;
     if (m->by_call)
@@ -70,7 +70,7 @@ TERN_ALWAYS_INLINE tern_status map_op_table(tern_map_op *m) {
     return tern_pool_start(&m->op, &m->under_way);
 }
 
-/* Makes the descriptor of what the op stores and, if it takes one, the block. */
+/* Makes the descriptor of the value that the op stores and, if the value is large, its block. */
 TERN_ALWAYS_INLINE tern_status map_op_store(tern_map_op *m) {
     const size_t value_bytes = tern_map_descriptor_value_bytes(m->d.words);
     tern_status status = TERN_OK;
@@ -95,8 +95,8 @@ TERN_ALWAYS_INLINE tern_status map_op_begin(tern_map_op *m) {
 
 tern_status tern_map_op_begin(tern_map_op *m) { return map_op_begin(m); }
 
-/* by_call of what modifies: the owner does it, if a ring takes the message. calls: if this rank
- * does it, find and put go by call. */
+/* A modification by call is done by the owner, if a ring takes its message. Else this rank does it,
+ * with a find and a put by call (calls). */
 TERN_ALWAYS_INLINE tern_status map_op_first(tern_map_op *m) {
     if (!tern_map_op_modifies((tern_op_kind)m->op.kind))
         return map_op_begin(m);
@@ -126,7 +126,7 @@ static tern_status map_op_check_met(tern_map_op *m) {
     return status == TERN_ERR_NOT_FOUND ? TERN_OK : status;
 }
 
-/* What the table's op has come to. */
+/* Turns the status of the table's op into that of the change. */
 static tern_status map_op_put(tern_map_op *m, tern_status status) {
     m->existed = m->op.kind == TERN_OP_REPLACE ? status == TERN_OK : m->op.result != 0;
     if (status != TERN_ERR_EXISTS)
@@ -136,7 +136,7 @@ static tern_status map_op_put(tern_map_op *m, tern_status status) {
                                          : tern_map_fingerprints_meet(&m->key);
 }
 
-/* status: what the first step came to. */
+/* The last steps of a change. status: of the first step. */
 TERN_ALWAYS_INLINE tern_status map_op_change(tern_map_op *m, tern_status status) {
     if (!m->by_call)
         status = map_op_put(m, status);
@@ -198,7 +198,7 @@ static tern_status map_op_get_block(tern_map_op *m) {
     return status;
 }
 
-/* What fails here is done again by the end, which tells. */
+/* An error here is not reported: tern_map_op_end repeats the step, and reports it. */
 bool tern_map_op_step(tern_map_op *m) {
     int done = 1;
     if (tern_request_is_under_way(&m->under_way))

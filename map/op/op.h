@@ -3,10 +3,10 @@
 
 /*
  * Op of a map: one operation on one key, whatever asks for it and whatever way it takes. It is an
- * op of the table (hashtable/op/op.h) with a codec around it: what the table stores is the
- * descriptor of the value, and the value itself may lie in a block. It goes on in steps:
+ * op of the table (hashtable/op/op.h) with a codec around it: the table stores the descriptor of
+ * the value, and the value itself may lie in a block. It goes on in steps:
  *
- *     block    a change makes the block of a large value, before a descriptor names it
+ *     block    a change makes the block of a large value before any descriptor names it
  *     table    the table's op finds, puts or erases the descriptor; or a call has the owner take
  *              these two steps (message.h)
  *     value    a find takes the value from the descriptor or gets the block. If the block is not
@@ -21,7 +21,7 @@
  * tern_map_op_end in the wait: while the table's op, the call or the get of a block is under way,
  * its worker does other things. In a handler an op never waits: TERN_ERR_AGAIN.
  *
- * Which blocks are given back, and by which operation, says docs/decisions/0139.
+ * docs/decisions/0139 says which operation gives back which block.
  *
  * A find linearizes where the table's find does: its descriptor is what the map held then. A change
  * linearizes where the table's op does.
@@ -32,7 +32,7 @@
 #include "tern/map.h"
 #include "tern/request.h"
 
-/* Its caller owns its memory, which does not move until it is done. */
+/* The caller owns the op, and keeps it in place until it is done. */
 typedef struct tern_map_op {
     tern_op_hook hook; /* first: sees the descriptor that is replaced or erased */
     tern_op op; /* FIND, INSERT, INSERT_NEW, REPLACE and ERASE are the table's; a MODIFY, an ADD and
@@ -42,70 +42,69 @@ typedef struct tern_map_op {
     const tern_map *map;
     uint32_t owner;
     bool by_call;
-    bool at_hand; /* a find leaves a block that load and store do not reach to its caller; a change
-                     replaces no block of another rank: TERN_ERR_STATE */
-    /* Of what puts. */
+    bool at_hand; /* a find does not read a block that load and store do not reach, but leaves it to
+                     its caller; a change replaces no block of another rank: TERN_ERR_STATE */
+    /* Of ops that put a value. */
     bool complete;     /* d is the whole descriptor, and its block, if it names one, is there */
     const void *given; /* the value, if d is not complete */
     /* Of a find. */
-    bool allocates; /* a value that has too little room gets memory */
-    void *value;    /* [out] room for so many bytes */
+    bool allocates; /* if room is too small for the value, it allocates memory */
+    void *value;    /* [out] where the value goes */
     size_t room;
-    void *allocated; /* which is this, or NULL; the caller gives it to free */
-    /* Of what modifies. */
-    uint8_t asked;      /* its kind, while op.kind is that of a step */
-    bool inserts;       /* a key that is not there is new */
-    bool served;        /* the op is another rank's, and this one is the owner */
-    bool calls;         /* find and put go by call */
+    void *allocated; /* that memory, or NULL; the caller frees it */
+    /* Of a MODIFY, an ADD and a COMPARE_SWAP. */
+    uint8_t asked;      /* the kind of the whole op; op.kind is that of a step */
+    bool inserts;       /* if the key is absent, it is inserted */
+    bool served;        /* this rank is the owner and does it for another rank */
+    bool calls;         /* the find and the put of this op go by call */
     uint64_t number[2]; /* what an ADD adds; what a COMPARE_SWAP expects and desires */
     uint64_t before;    /* [out] the number that was there */
-    /* What the function of a MODIFY sees, with argument and room for a result. */
+    /* What the function of a MODIFY sees: the argument, and a buffer for the result. */
     tern_map_modify_info info;
     size_t result_room;
     tern_map_modifier modifier;
-    /* What came of it. */
-    bool existed;  /* of a change: the key was there; of a REPLACE: and its value was replaced */
+    /* The outcome. */
+    bool existed;  /* of a change: the key was there; of a REPLACE: it has replaced the value */
     bool is_other; /* a find met another key with this one's fingerprint: TERN_ERR_NOT_FOUND */
-    bool is_far;   /* at_hand, and the block is far: the value was not read, and nothing changed */
+    bool is_far;   /* at_hand, and the block is remote: the value was not read, nothing changed */
     size_t value_bytes;
     tern_ptr old; /* the block that was replaced, or TERN_NULL */
     /* Under way. */
-    bool starts;  /* its first step is under way when it returns */
+    bool starts;  /* tern_map_op_start: returns with the first step under way */
     bool made;    /* it has made the block that d names */
     bool sent;    /* the call was sent */
     bool differs; /* the hook has seen another descriptor than the expected one */
-    char *copy;   /* of the block, which comes here; NULL: no get was started */
-    /* Set where an op starts. */
+    char *copy;   /* where the get puts the block; NULL: no get was started */
+    /* Set by tern_map_op_start. */
     tern_request under_way; /* the table's op, or the call */
     tern_transfer transfer; /* the get of the block */
-    /* The descriptor that a change puts, of which the lengths are an argument, or that a find has
-     * found. */
+    /* The descriptor that a find has found or a change puts, which is given its lengths. */
     tern_map_descriptor d;
     tern_map_descriptor expected; /* of a REPLACE: the only one that it replaces */
     size_t got;                   /* bytes of the answer to a call, */
     uint64_t reply[TERN_RESULT_MAX / 8];
 } tern_map_op;
 
-/* Whether an op of this kind puts a value that it is given. */
+/* Whether an op of this kind puts a value that is an argument. */
 static inline bool tern_map_op_puts(tern_op_kind kind) {
     return kind == TERN_OP_INSERT || kind == TERN_OP_INSERT_NEW || kind == TERN_OP_REPLACE;
 }
 
-/* Bytes of the numbers that an op of this kind is given. */
+/* Bytes of the numbers that are arguments of an op of this kind. */
 static inline size_t tern_map_number_bytes(tern_op_kind kind) {
     return kind == TERN_OP_ADD            ? sizeof(uint64_t)
            : kind == TERN_OP_COMPARE_SWAP ? 2 * sizeof(uint64_t)
                                           : 0;
 }
 
-/* Whether an op of this kind makes its value of the one that is there. */
+/* Whether an op of this kind makes its value from the one that is there. */
 static inline bool tern_map_op_modifies(tern_op_kind kind) {
     return kind == TERN_OP_MODIFY || tern_map_number_bytes(kind) > 0;
 }
 
 static inline tern_worker *tern_map_op_worker(const tern_map_op *m) { return m->op.probe.worker; }
 
-/* The arguments of any kind of op whose key is set; by RMA. The room of a find stays as it is. */
+/* Sets the arguments of any op by RMA, except the key and the room of a find. */
 static inline void tern_map_op_init(tern_map_op *m, tern_op_kind kind, tern_worker *worker,
                                     const tern_map *map, tern_flags promise) {
     tern_op_init(&m->op, kind, worker, map->table, m->key.fingerprint, m->key.hash, promise);
@@ -118,27 +117,27 @@ static inline void tern_map_op_init(tern_map_op *m, tern_op_kind kind, tern_work
     m->old = TERN_NULL;
 }
 
-/* Where the value of a find goes: room bytes at value. */
+/* Sets where the value of a find goes: room bytes at value. */
 static inline void tern_map_op_take(tern_map_op *m, void *value, size_t room) {
     m->value = value;
     m->room = room;
     m->allocated = NULL;
 }
 
-/* A find into room bytes at value. */
+/* Sets the arguments of a find into room bytes at value. */
 static inline void tern_map_op_init_find(tern_map_op *m, tern_worker *worker, const tern_map *map,
                                          tern_flags promise, void *value, size_t room) {
     tern_map_op_init(m, TERN_OP_FIND, worker, map, promise);
     tern_map_op_take(m, value, room);
 }
 
-/* The change of an op whose other arguments are set: stores value_bytes at value. */
+/* Sets the value of a change whose other arguments are set: value_bytes at value. */
 static inline void tern_map_op_give(tern_map_op *m, const void *value, size_t value_bytes) {
     m->given = value;
     m->d.words[0] = tern_map_lengths(m->key.size, value_bytes);
 }
 
-/* A change that stores value_bytes at value. */
+/* Sets the arguments of a change that stores value_bytes at value. */
 static inline void tern_map_op_init_change(tern_map_op *m, tern_op_kind kind, tern_worker *worker,
                                            const tern_map *map, tern_flags promise,
                                            const void *value, size_t value_bytes) {
@@ -146,14 +145,14 @@ static inline void tern_map_op_init_change(tern_map_op *m, tern_op_kind kind, te
     tern_map_op_give(m, value, value_bytes);
 }
 
-/* Another step on the same key; way and room stay as they are. */
+/* Begins another step on the same key. Way and room stay as they are. */
 static inline void tern_map_op_again(tern_map_op *m, tern_op_kind kind) {
     const bool by_call = m->calls;
     tern_map_op_init(m, kind, tern_map_op_worker(m), m->map, TERN_READ_WRITE);
     m->by_call = by_call;
 }
 
-/* A modification of any kind. The caller sets by_call. */
+/* Sets the arguments of a modification of any kind, except by_call. */
 static inline void tern_map_op_init_asked(tern_map_op *m, tern_op_kind kind, tern_worker *worker,
                                           const tern_map *map, bool inserts) {
     tern_map_op_init(m, kind, worker, map, TERN_READ_WRITE);
@@ -162,7 +161,7 @@ static inline void tern_map_op_init_asked(tern_map_op *m, tern_op_kind kind, ter
     m->served = false;
 }
 
-/* An ADD of number, or a COMPARE_SWAP. */
+/* Sets the arguments of an ADD of number, or a COMPARE_SWAP. */
 static inline void tern_map_op_init_number(tern_map_op *m, tern_op_kind kind, tern_worker *worker,
                                            const tern_map *map, uint64_t number, uint64_t desired) {
     tern_map_op_init_asked(m, kind, worker, map, kind == TERN_OP_ADD);
@@ -171,7 +170,7 @@ static inline void tern_map_op_init_number(tern_map_op *m, tern_op_kind kind, te
     m->before = 0;
 }
 
-/* A MODIFY. The caller sets of info what the function is to see of its call. */
+/* Sets the arguments of a MODIFY. For a call, the caller sets origin and user in info. */
 static inline void tern_map_op_init_modify(tern_map_op *m, tern_worker *worker, const tern_map *map,
                                            const tern_map_modifier *modifier, bool inserts,
                                            const void *argument, size_t bytes, void *result,
@@ -200,45 +199,45 @@ static inline bool tern_map_op_is_stored(const tern_map_op *m) {
 tern_status tern_map_op_prepare(tern_map_op *m, tern_op_kind kind, tern_worker *worker,
                                 tern_map *map, const void *key, size_t key_bytes, tern_flags flags,
                                 const char *name);
-/* Chooses how it is done: by_call and at_hand. kind: to the selector. may_measure: as of a
- * question. TERN_ERR_STATE: it may wait, and a handler must not. */
+/* Chooses the way of the op: sets by_call and at_hand. kind, may_measure: as in a question
+ * (path/choose.h). TERN_ERR_STATE: the op might wait, and this is a handler. */
 tern_status tern_map_op_choose(tern_map_op *m, tern_path_kind kind, bool may_measure,
                                tern_flags flags, const char *name, tern_pick *pick);
-/* Does it, and gives back the block that it has replaced. The outcome with its detail. */
+/* Runs the op, gives back the block that it replaced, and returns the outcome with its detail. */
 tern_status tern_map_op_finish(tern_map_op *m);
-/* All that is behind prepare, as a blocking operation. */
+/* All that follows tern_map_op_prepare, as one blocking operation. */
 tern_status tern_map_op_do(tern_map_op *m, tern_path_kind kind, tern_flags flags, const char *name);
 
-/* Does it, and waits for it. TERN_ERR_FULL and TERN_ERR_NOT_FOUND have no detail. TERN_ERR_EXISTS:
- * the map holds another key with the same fingerprint. */
+/* Runs the op, and waits for it. TERN_ERR_FULL and TERN_ERR_NOT_FOUND have no detail.
+ * TERN_ERR_EXISTS: the map holds another key with the same fingerprint. */
 tern_status tern_map_op_run(tern_map_op *m);
 
-/* Starts it. On an error nothing is under way. */
+/* Starts the op. On an error nothing is under way. */
 tern_status tern_map_op_start(tern_map_op *m);
-/* Takes the steps of an op that is under way whose time has come; in progress. Whether what is left
- * needs no other rank, but where a block is not what its descriptor says. */
+/* In progress: takes the steps of an op under way that are possible now. Returns whether the op
+ * needs no other rank any more, unless a block is not what its descriptor says. */
 bool tern_map_op_step(tern_map_op *m);
-/* Waits for what is under way, and takes the steps that are left. The outcome, as of a run. */
+/* Waits for what is under way, and takes the steps that are left. Returns as tern_map_op_run. */
 tern_status tern_map_op_end(tern_map_op *m);
 
 /* Makes room for the value of a find, from malloc. */
 tern_status tern_map_op_allocate(tern_map_op *m, size_t bytes);
 
-/* What it means that the map holds another key with this one's fingerprint: TERN_ERR_EXISTS. */
+/* Returns TERN_ERR_EXISTS: the map holds another key with this one's fingerprint. */
 tern_status tern_map_fingerprints_meet(const tern_map_key *key);
 
 /* ---- What the files of this folder share. ---- */
 
-/* Has the table's op or a call do the first step: done, or under way if it is a call or the op
- * starts. */
+/* Does the first step, by the table's op or by a call. It is under way afterwards if it is a call
+ * or the op starts (starts), else done. */
 tern_status tern_map_op_begin(tern_map_op *m);
-/* Waits for what a begin has left under way. The outcome. */
+/* Waits for a first step that is under way. Returns its outcome. */
 tern_status tern_map_op_await(tern_map_op *m);
 
-/* find.c: the steps behind the first look, whose outcome is status. */
+/* find.c: the steps after the first look, whose outcome is status. */
 tern_status tern_map_op_find(tern_map_op *m, tern_status status);
 
-/* modify.c: the steps behind the owner's answer, whose outcome is status, or all of them. */
+/* modify.c: the steps after the owner's answer, whose outcome is status; without one, all steps. */
 tern_status tern_map_op_modify(tern_map_op *m, tern_status status);
 
 #endif

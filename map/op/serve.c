@@ -8,12 +8,12 @@
 
 /*
  * The owner's side of operations by call: one handler reads a message, does its items in their
- * order, and answers. Nothing of it waits for another rank.
+ * order, and answers. It never waits for another rank.
  *
- * An item among others that fails is passed over, and the answer says so. One that would have to
- * wait is TERN_ERR_AGAIN, and has changed nothing. The call stays at the head of its ring then, and
- * the answer so far is kept until it runs again (hashtable/batch/deferred.h), so that nothing is
- * done twice and inserts of one key keep their order.
+ * If an item among others fails, the handler goes on with the next one, and the answer says so. An
+ * item that would have to wait ends with TERN_ERR_AGAIN and has changed nothing. Then the call
+ * stays at the head of its ring, and the answer so far is kept until the call runs again
+ * (hashtable/batch/deferred.h). So nothing is done twice, and inserts of one key keep their order.
  */
 
 tern_map *tern_map_of_call(const tern_worker *worker, const void *message, size_t bytes,
@@ -149,7 +149,7 @@ tern_status tern_internal_map_run_modifier(tern_call_info *call, const void *mes
 typedef struct serve_reply {
     tern_piece_head of; /* the message */
     size_t room;        /* bytes of the call's result */
-    bool full;          /* a value does not fit what is left */
+    bool full;          /* the next value does not fit into what is left */
     uint32_t done, words;
     tern_status status;
     char text[TERN_MAP_ANSWER_TEXT];
@@ -181,7 +181,7 @@ static void reply_fails(serve_reply *r, tern_status status, const char *text) {
     snprintf(r->text, sizeof r->text, "%s", text);
 }
 
-/* Notes what has come of an item, and what follows. The value of a find is there. */
+/* Notes the outcome of an item and the words that belong to it. The value of a find is in place. */
 static void reply_note(serve_reply *r, tern_map_outcome outcome, size_t value_bytes, tern_ptr old) {
     uint64_t *at = r->word + r->words;
     if (outcome == TERN_MAP_FOUND || outcome == TERN_MAP_LARGE)
@@ -196,7 +196,7 @@ static void reply_note(serve_reply *r, tern_map_outcome outcome, size_t value_by
     r->words += (uint32_t)tern_map_answer_words((unsigned char)outcome, at);
 }
 
-/* Finds the value into the answer. [out] outcome. */
+/* Does one find, whose value goes straight into the answer. [out] outcome. */
 static tern_status serve_one_find(serve_reply *r, tern_map_op *m, tern_map_outcome *outcome) {
     const size_t left = 8 * (size_t)(TERN_MAP_ANSWER_WORDS - r->words - 1), room = m->room;
     m->value = r->word + r->words + 1;
@@ -237,8 +237,8 @@ static tern_status serve_one(tern_call_info *call, serve_reply *r, tern_map_op *
     return TERN_OK;
 }
 
-/* There is no memory for the rest of the answer. Of finds, the items behind are asked for again; of
- * changes, blocks that the answer does not name stay where they are. */
+/* Cuts the answer, since there is no memory for all of it. The origin asks again for finds that are
+ * left out. Of changes, replaced blocks that the answer does not name are never given back. */
 static void reply_cut(serve_reply *r) {
     size_t room = (r->room - reply_bytes(r, 0)) / 8, at = 0, lost = 0;
     for (size_t i = 0; i < r->done; i++) {
@@ -291,7 +291,7 @@ static void reply_give_up(serve_reply *r) {
     r->done = r->of.count;
 }
 
-/* Whether an op comes with others, in a message with this head. */
+/* Whether an op may come among others, in a message with this head. */
 static bool comes_with_others(const tern_map_op *m, const tern_piece_head *head) {
     const bool changes = m->op.kind == TERN_OP_INSERT || m->op.kind == TERN_OP_ADD;
     return m->key.bytes != NULL &&
