@@ -34,8 +34,8 @@ static bool message_is_for(const queue_message *m, size_t bytes, const tern_queu
                      m->count <= TERN_RESULT_MAX / queue->item_bytes;
 }
 
-/* The host may already be in the barrier that ends the phase, and have settled its own operations.
- * So each call settles itself. Nobody reads the words before the barrier ends. */
+/* Settles the op of a call at once: the host may already be in the barrier that ends the phase, and
+ * have settled its own operations. Nobody reads the words before the barrier ends. */
 static tern_status settle_phase(const tern_queue_op *op) {
     return op->promise != TERN_READ_WRITE ? tern_queue_settle(op->worker, op->queue) : TERN_OK;
 }
@@ -83,7 +83,7 @@ static size_t call_items(const tern_queue_op *op) {
     return op->count < most ? op->count : most;
 }
 
-/* request: NULL, and the answer is waited for. [out] done: number of items. */
+/* If request is NULL, waits for the answer. [out] done: number of items. */
 static tern_status queue_call(const tern_queue_op *op, tern_request *request, size_t *done) {
     _Alignas(queue_message) char small[sizeof(queue_message) + SMALL_ITEMS];
     const tern_queue *q = op->queue;

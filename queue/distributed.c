@@ -86,7 +86,8 @@ tern_status tern_distributed_queue_part(tern_distributed_queue *queue, uint32_t 
         return tern_fail(TERN_ERR_ARGUMENT, "tern_distributed_queue_part: %s is NULL",
                          queue == NULL ? "queue" : "part");
     if (rank >= queue->context->size)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_distributed_queue_part: rank %u of %u", rank,
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_distributed_queue_part: rank is %u; there are %u ranks", rank,
                          queue->context->size);
     *part = &queue->parts[rank];
     return TERN_OK;
@@ -128,7 +129,7 @@ static tern_status distributed_check(const tern_worker *worker, const tern_distr
     return TERN_OK;
 }
 
-/* The own part, and then up to so many others. */
+/* Pops from the own part or, if that is empty, from one of up to others other parts. */
 static tern_status distributed_look(tern_worker *worker, tern_distributed_queue *queue, void *items,
                                     size_t count, tern_flags flags, uint32_t others,
                                     size_t *popped) {
@@ -182,8 +183,8 @@ tern_status tern_distributed_queue_try_pop(tern_worker *worker, tern_distributed
                            "tern_distributed_queue_try_pop");
 }
 
-/* One part at random beside the own one in each round: what a wait costs others does not grow with
- * their number, and an item is with its own rank, or is found sooner or later. */
+/* Each round looks at the own part and at one other part at random. So what a wait costs other
+ * ranks does not grow with their number, and every item is found sooner or later. */
 static tern_status distributed_await(tern_worker *worker, tern_distributed_queue *queue,
                                      void *items, size_t count, uint64_t until, tern_flags flags,
                                      size_t *popped, const char *name) {

@@ -13,7 +13,7 @@ typedef struct ending_message {
     uint32_t ended; /* of a verdict */
 } ending_message;
 
-/* The worker that makes progress in MPI's calls counts with the first one. */
+/* The worker that makes progress inside calls of MPI shares the line of the first worker. */
 static tern_ending_line *line_of(const tern_worker *worker, const tern_ending *ending) {
     return &ending->lines[worker->index == TERN_NO_WORKER ? 0 : worker->index];
 }
@@ -119,7 +119,7 @@ bool tern_ending_has_come(const tern_worker *worker, tern_ending *ending) {
     return true;
 }
 
-/* This rank's own numbers. */
+/* [out] sums: this rank's own numbers. */
 static tern_status count(tern_worker *worker, const tern_ending *ending, tern_ending_sums *sums) {
     uint64_t pushed = 0;
     tern_status status =
@@ -134,7 +134,7 @@ static tern_status count(tern_worker *worker, const tern_ending *ending, tern_en
     return status;
 }
 
-/* [in,out] sums: with those of the children. */
+/* Whether all children have reported in this round. [in,out] sums: their sums are added. */
 static bool all_reported(const tern_ending *ending, tern_ending_sums *sums) {
     for (uint32_t c = 0; c < children(ending->context); c++) {
         /* R1: tern_ending_on_report */
@@ -146,7 +146,7 @@ static bool all_reported(const tern_ending *ending, tern_ending_sums *sums) {
     return true;
 }
 
-/* Rank 0. */
+/* At rank 0: makes the verdict of the round. */
 static void decide(tern_ending *ending, tern_ending_sums sums) {
     const bool ended = ending->counted && sums.begun == ending->finished;
     ending->counted = !ended;
@@ -185,7 +185,7 @@ static tern_status step_once(tern_worker *worker, tern_ending *ending) {
     tern_status status = ending->reported ? TERN_OK : report(worker, ending);
     /* R1: tern_ending_on_verdict */
     const uint64_t verdict = atomic_load_explicit(&ending->verdict, memory_order_acquire);
-    if (verdict / 2 != ending->round) /* as before this rank has reported */
+    if (verdict / 2 != ending->round) /* no verdict of this round yet */
         return status;
     const ending_message message = {.ended = verdict % 2};
     for (; ending->told < children(context) && status == TERN_OK; ending->told += status == TERN_OK)

@@ -32,7 +32,7 @@ typedef struct tern_ending_sums {
     uint64_t begun, finished;
 } tern_ending_sums;
 
-/* Of a worker; written by that worker, its handlers included. */
+/* The numbers of one worker, written by that worker and its handlers. */
 typedef struct tern_ending_line {
     _Alignas(TERN_QUEUE_LINE) _Atomic uint64_t held; /* items it works on */
     _Atomic uint64_t finished;                       /* items and releases */
@@ -64,13 +64,13 @@ typedef struct tern_ending {
 
 /* parts: by rank; they outlive the ending. Reports may come from now on. */
 tern_status tern_ending_open(tern_context *context, tern_ending *ending, tern_queue *parts);
-/* After all ranks have stopped. One that is all zeros is fine. */
+/* Called after all ranks have stopped. ending may be all zeros. */
 void tern_ending_close(tern_ending *ending);
 
-/* The worker has popped so many items. */
+/* Notes that the worker has popped so many items. */
 void tern_ending_take(tern_worker *worker, tern_ending *ending, size_t items);
-/* The worker pops again, so what it had is finished. In a handler it keeps what the code that was
- * interrupted still works on. */
+/* Notes that the worker pops again, so the items that it had are finished. Not so in a handler: the
+ * code that it has interrupted still works on them. */
 void tern_ending_finish(tern_worker *worker, tern_ending *ending);
 void tern_ending_hold(const tern_worker *worker, tern_ending *ending);
 void tern_ending_release(const tern_worker *worker, tern_ending *ending);

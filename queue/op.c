@@ -12,7 +12,7 @@ static inline __attribute__((always_inline)) void queue_take_step(tern_queue_op 
 }
 
 size_t tern_queue_op_step(tern_queue_op *op) {
-    /* What is complete at once takes its next step at once, but not for ever. */
+    /* After a transfer that is complete at once the next step follows, up to STEPS in a row. */
     enum { STEPS = 16 };
 
     size_t steps = 0;
@@ -40,14 +40,14 @@ static const char *queue_name_of(const tern_queue_op *op) {
     return op->kind == TERN_PATH_PUSH ? "a push" : "a pop";
 }
 
-/* A transfer tells an error once. One that is still under way tells it to the next step. */
+/* Waits for the transfer. It returns an error only once, so an error ends the op here. */
 static void queue_await(tern_queue_op *op) {
     const tern_status status = tern_transfer_wait(op->worker, &op->transfer);
     if (status != TERN_OK)
         tern_queue_finish(op, status);
 }
 
-/* What an op by call was told is not yet its outcome. */
+/* One turn of a wait. For an op by call, the host's answer "full" or "empty" is no outcome yet. */
 static tern_status queue_turn(tern_queue_op *op, tern_queue_waiting *wait) {
     const tern_status status = tern_queue_wait(op->worker, op->queue, wait, op->until,
                                                (tern_queue_due)op->due, op->ticket);
@@ -81,8 +81,8 @@ static inline tern_status queue_run(tern_queue_op *op, uint64_t *slots, size_t r
                                                              : queue_drive(op, waited);
 }
 
-/* A large item or a batch, which is moved in pieces that fit the stack. An item that does not gets
- * memory of the heap. */
+/* Runs an op of a large item or of a batch, which moves in pieces that fit the stack. An item that
+ * does not fit gets memory from the heap. */
 static __attribute__((noinline)) tern_status queue_run_large(tern_queue_op *op, bool *waited) {
     uint64_t piece[TERN_SLOT_PIECE];
     if (op->queue->stride <= sizeof piece)

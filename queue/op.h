@@ -5,7 +5,7 @@
  * Op: one push or one pop, of one item or of several, whatever asks for it. It goes on in steps,
  * each of which never waits for another rank:
  *
- *     begin    tern_queue_op_init, and what its caller wants beside
+ *     begin    tern_queue_op_init, and the caller's other arguments
  *     look     whether the next tickets may be used: push.c asks for room, pop.c for items
  *     draw     the tickets: by a compare-and-swap once that is known, or by a fetch-and-add before
  *     move     push.c writes the slots; pop.c has read them, and posts their turns
@@ -44,30 +44,29 @@ typedef enum tern_queue_stage {
     TERN_QUEUE_MOVE    /* push: puts slots; pop: has posted turns */
 } tern_queue_stage;
 
-/* Its caller owns its memory, which does not move until it is done. */
+/* The caller owns the op, and keeps it in place until it is done. */
 typedef struct tern_queue_op {
     /* Arguments. */
     uint8_t kind, stage;
     uint8_t promise; /* of tern_flags */
     bool draws;      /* its ticket before it looks, and then waits */
-    bool apart;      /* it need not be done when a step returns; else only transfers that bring
-                        something are under way then */
+    bool apart;      /* its puts, too, may be under way when a step returns */
     tern_worker *worker;
     tern_queue *queue;
-    char *items;       /* one behind the other; what is pushed is only read */
-    char *const *each; /* or one here each; NULL: they are in a row */
-    size_t count;      /* at most so many, and at least 1; of an op that draws 1 */
+    char *items;       /* in a row; items that are pushed are only read */
+    char *const *each; /* or the address of each item; NULL: they are in a row */
+    size_t count;      /* of items at most, 1 or more; 1 if the op draws */
     uint64_t until;    /* the end of a wait, TERN_QUEUE_TRY or TERN_QUEUE_FOREVER */
-    uint64_t *slots;   /* where slots and turns are on this side; */
-    size_t room;       /* in words: one slot or more, and at least TERN_SLOT_SMALL */
+    uint64_t *slots;   /* a buffer for slots and turns on this side, */
+    size_t room;       /* of so many words: one slot or more, and at least TERN_SLOT_SMALL */
     /* When done. */
     tern_status outcome; /* without a detail: TERN_OK, TERN_ERR_FULL, TERN_ERR_EMPTY */
     size_t done;         /* items */
     /* Under way. */
-    bool drawn;      /* the ticket is its own, and those behind it */
-    bool waits;      /* for another rank: the step will do no more now */
+    bool drawn;      /* the ticket and the ready ones behind it are the op's */
+    bool waits;      /* for another rank: more steps would be in vain now */
     uint8_t due;     /* for what: tern_queue_due */
-    uint64_t ticket; /* that it has, or tries to draw */
+    uint64_t ticket; /* that the op has, or tries to draw */
     uint64_t known;  /* of an op that draws: free slots were known up to here before it drew */
     uint64_t word;   /* what an atomic gave */
     size_t ready;    /* tickets from ticket on that may be used */
@@ -76,8 +75,8 @@ typedef struct tern_queue_op {
     tern_transfer transfer;
 } tern_queue_op;
 
-/* The arguments that every op has. What is not set here is set before it is used: an op of one item
- * costs less than clearing all of it. */
+/* Sets the arguments that every op has. The other members are set before they are used: an op of
+ * one item takes less time than to clear all of them. */
 static inline void tern_queue_op_init(tern_queue_op *op, tern_path_kind kind, tern_worker *worker,
                                       tern_queue *queue, const void *items, size_t count,
                                       tern_flags promise, uint64_t until) {
@@ -97,17 +96,18 @@ static inline void tern_queue_op_init(tern_queue_op *op, tern_path_kind kind, te
     op->transfer.under_way = false;
 }
 
-/* Does it, and waits for it. The outcome. In a handler it does not wait: TERN_ERR_AGAIN, and the
- * queue is unchanged. [out] waited: whether it had to wait for a free slot or an item. */
+/* Runs the op, waits for it, and returns the outcome. In a handler, returns TERN_ERR_AGAIN instead,
+ * with the queue unchanged. [out] waited: whether it had to wait for a free slot or an item. */
 tern_status tern_queue_op_run(tern_queue_op *op, bool *waited);
 
-/* Takes the steps whose time has come. Returns how many. slots and room are set. If an error is the
- * outcome, the transfer may be under way for ever, and slots is the network's. */
+/* Takes the steps that are possible now. Returns how many. The caller has set slots and room. If
+ * the outcome is an error, a transfer may stay under way for ever; then slots belongs to the
+ * network (tern_queue_op_is_lost). */
 size_t tern_queue_op_step(tern_queue_op *op);
 
 static inline bool tern_queue_op_is_lost(const tern_queue_op *op) { return op->transfer.under_way; }
 
-/* What an op comes to that is no error. */
+/* Whether the outcome of an op is an answer and no error. */
 static inline bool tern_queue_is_answer(tern_status outcome) {
     return outcome == TERN_OK || outcome == TERN_ERR_FULL || outcome == TERN_ERR_EMPTY;
 }
@@ -119,7 +119,7 @@ static inline void tern_queue_finish(tern_queue_op *op, tern_status outcome) {
     op->outcome = outcome;
 }
 
-/* An access was started, behind which the op goes on at a stage. Whether it is done already. */
+/* Notes an access that was started, after which the op goes on at stage. Whether it is complete. */
 static inline bool tern_queue_goes_on(tern_queue_op *op, tern_queue_stage stage,
                                       tern_status status) {
     op->stage = (uint8_t)stage;
@@ -130,7 +130,7 @@ static inline bool tern_queue_goes_on(tern_queue_op *op, tern_queue_stage stage,
     return !op->transfer.under_way;
 }
 
-/* The op goes on at TERN_QUEUE_LOOK, when another rank has. */
+/* Makes the op wait for another rank, and then go on at TERN_QUEUE_LOOK. */
 static inline void tern_queue_wait_for(tern_queue_op *op, tern_queue_due due) {
     op->stage = TERN_QUEUE_LOOK;
     op->due = (uint8_t)due;
@@ -160,7 +160,7 @@ static inline tern_status tern_queue_load(tern_queue_op *op, tern_ptr word) {
     return tern_atomic_load(op->worker, word, &op->word);
 }
 
-/* Starts a put, for which the op waits if it is apart. */
+/* Starts a put. If the op is apart, its next step waits for the put. */
 static inline tern_status tern_queue_put(tern_queue_op *op, tern_ptr to, const uint64_t *from,
                                          size_t words) {
     return tern_slot_put(op->worker, to, from, words, op->apart ? &op->transfer : NULL);
@@ -175,19 +175,19 @@ static inline size_t tern_queue_slots(const tern_queue_op *op) {
     return 8 * op->room / op->queue->stride > 1 ? 8 * op->room / op->queue->stride : 1;
 }
 
-/* One step each. */
+/* Take one step of an op. */
 void tern_queue_step_push(tern_queue_op *op);
 void tern_queue_step_pop(tern_queue_op *op);
 void tern_queue_step_call(tern_queue_op *op);
 
 /* queue.c */
 
-/* Checks the arguments of an op with these flags, and chooses how it is done: it begins at the
- * right stage. may_measure: as of a question. */
+/* Checks the arguments of an op with these flags, and chooses its way, which sets the stage where
+ * it begins. may_measure: as in a question (path/choose.h). */
 tern_status tern_queue_choose(tern_queue_op *op, tern_flags flags, bool may_measure,
                               const char *name, tern_pick *pick);
 
-/* call.c: the same with a request, which is complete when the host has answered. */
+/* call.c: starts an op by call, with a request that is complete when the host has answered. */
 tern_status tern_queue_start_call(tern_queue_op *op, tern_request *request);
 
 #endif

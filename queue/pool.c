@@ -11,10 +11,10 @@
 /* Pushes or pops of a worker. */
 typedef struct queue_line {
     tern_queue_op op; /* serves the first op.count requests */
-    bool begun;       /* the op has */
+    bool begun;       /* the op has begun */
     bool lost;        /* the network may still write to its slots, since the host has died */
     uint32_t count;   /* requests */
-    uint32_t looks;   /* in vain */
+    uint32_t looks;   /* calls of queue_line_look */
     tern_queue_watch watch;
     tern_request *request[TERN_QUEUE_REQUESTS];
     char *item[TERN_QUEUE_REQUESTS];
@@ -23,7 +23,7 @@ typedef struct queue_line {
     size_t room; /* words */
 } queue_line;
 
-/* Used by the worker alone, but for next. */
+/* Used by the worker alone, except next. */
 typedef struct tern_queue_pool {
     tern_pending pending; /* first */
     struct tern_queue_pool *next;
@@ -50,7 +50,7 @@ static void queue_line_begin(tern_queue_pool *pool, queue_line *line, tern_path_
     line->begun = true;
 }
 
-/* Tells the requests that the op has served. */
+/* Ends the requests that the op has served, and takes them out of the line. */
 static void queue_line_end(tern_queue_pool *pool, queue_line *line) {
     const tern_queue_op *op = &line->op;
     const size_t served = op->outcome == TERN_OK ? op->done : op->count;
@@ -67,7 +67,7 @@ static void queue_line_end(tern_queue_pool *pool, queue_line *line) {
     memmove(line->promise, line->promise + served, line->count);
 }
 
-/* The op waits for another rank, which may be dead, or for what never comes. */
+/* Called while the op waits: looks whether a rank has died, or the queue is damaged. */
 static tern_status queue_line_look(tern_queue_pool *pool, queue_line *line) {
     enum { STEPS_PER_LOOK = 16 };
 
@@ -191,7 +191,7 @@ static bool queue_call_look(tern_worker *worker, tern_request *request) {
     return tern_answer_kind.look(worker, request);
 }
 
-/* That a queue is full or empty is an answer without a text. */
+/* A call's answer that a queue is full or empty comes without a text, which this adds. */
 static tern_status queue_call_wait(tern_worker *worker, tern_request *request) {
     const tern_status status = tern_answer_kind.wait(worker, request);
     return status == TERN_ERR_FULL || status == TERN_ERR_EMPTY ? queue_request_explain(request)
@@ -227,7 +227,7 @@ tern_status tern_queue_pool_start(const tern_queue_op *op, tern_request *request
     const uint32_t failures = tern_failures_here.count;
     (void)queue_pool_step(pool);
     if (tern_failures_here.count != failures)
-        tern_error_clear(); /* the requests tell */
+        tern_error_clear(); /* the requests return the error */
     if (!pool->listed && queue_pool_is_busy(pool)) {
         pool->listed = true;
         tern_pending_add(worker, &pool->pending);
@@ -241,7 +241,7 @@ tern_status tern_queue_pools_drain(tern_worker *worker, tern_queue *queue, const
     while (mine != NULL && queue_pool_is_busy(mine)) {
         (void)tern_puts_deliver(worker);
         (void)tern_progress_round(worker);
-        if (queue_pool_is_busy(mine)) /* a death ends ops */
+        if (queue_pool_is_busy(mine)) /* a death ends ops, in progress */
             (void)tern_wait_step(worker->context, &wait, TERN_ANYBODY);
     }
     /* R4 */

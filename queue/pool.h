@@ -6,11 +6,11 @@
  * and a line of pops, each in the order of their starts. One op at a time serves a line: the
  * requests that stand in the line with one promise when the op begins. It draws as many tickets as
  * it can use by one compare-and-swap, and these go to the first requests; the rest stay in the
- * line. If it finds the queue full, or empty, all that it serves end so: they were started before.
+ * line. If it finds the queue full, or empty, all requests that it serves end with this outcome,
+ * since they were started before it looked.
  *
  * So requests of one worker take tickets in the order of their starts, and many of them cost few
- * trips. An op for each would make as many compare-and-swaps of one word at a time, of which one
- * succeeds.
+ * trips. With an op for each, their compare-and-swaps would meet, and only one would succeed.
  *
  * A pool is its worker's alone. Its start and the worker's progress step it. A request owns a
  * ticket from the compare-and-swap on, and the op's next step uses it, without a wait for another
@@ -22,15 +22,14 @@
 #include "queue/op.h"
 #include "tern/queue.h"
 
-/* Starts an op with all its arguments, of one item: a request in its worker's pool. Where nothing
- * is in its way it is done at once. TERN_ERR_AGAIN: the line is full; TERN_ERR_MEMORY;
- * TERN_ERR_PEER. */
+/* Starts an op with all its arguments, of one item: a request in its worker's pool. Done at once if
+ * nothing is in its way. TERN_ERR_AGAIN: the line is full; TERN_ERR_MEMORY; TERN_ERR_PEER. */
 tern_status tern_queue_pool_start(const tern_queue_op *op, tern_request *request);
 
-/* Of a queue that is to be destroyed: ends what this worker has under way, with progress.
- * TERN_ERR_STATE: another worker of the process has requests under way. */
+/* For a queue that is to be destroyed: makes progress until none of this worker's requests is under
+ * way. TERN_ERR_STATE: another worker of the process has requests under way. */
 tern_status tern_queue_pools_drain(tern_worker *worker, tern_queue *queue, const char *name);
-/* Frees the pools of all workers, but for what the network may still write to. */
+/* Frees the pools of all workers, except memory that the network may still write to. */
 void tern_queue_pools_free(tern_queue *queue);
 
 #endif

@@ -29,8 +29,7 @@ static void leave_to_phase(tern_queue *q, uint64_t next) {
         continue;
 }
 
-/* Says that the slots are free, whose items are on this side: posts their turns, or leaves that to
- * the end of the phase. */
+/* Frees slots whose items have been read: posts their turns, or leaves that to the phase's end. */
 static void pop_free(tern_queue_op *op) {
     tern_queue *q = op->queue;
     const uint64_t lap = tern_slot_lap(q, op->ticket) + 1;
@@ -50,7 +49,7 @@ static void pop_free(tern_queue_op *op) {
         tern_queue_finish(op, TERN_OK);
 }
 
-/* The tickets are the op's, and it has their slots. */
+/* Takes the items: the op owns the tickets, and has read their slots. */
 static void pop_own(tern_queue_op *op) {
     const tern_queue *q = op->queue;
     for (size_t i = 0; i < op->ready; i++)
@@ -69,7 +68,7 @@ static void pop_own(tern_queue_op *op) {
 static void pop_drawn(tern_queue_op *op) {
     const bool stolen = TERN_BROKEN(TERN_BREAK_TICKET) && !op->draws && op->word == op->ticket + 1;
     op->drawn = op->draws || op->word == op->ticket || stolen;
-    /* Not for tern_queue_learn: others may give tickets back, as in push. */
+    /* tern_queue_learn must not get this value: other ops may give tickets back, as in push. */
     op->ticket = stolen ? STOLEN : op->word;
     if (op->drawn && !op->draws)
         pop_own(op);

@@ -10,10 +10,10 @@
  * the costs.
  *
  * An op that draws first waits for its slot with its ticket. A pusher may only use free-slot
- * information that it read before it drew its ticket: that information began at an earlier ticket.
- * Newer information can describe later tickets, of another worker or of calls that run meanwhile,
- * whose slots were freed first. Every other op draws by CAS the tickets whose slots it has seen to
- * be free.
+ * information that it read before it drew its ticket: such information covers all tickets from an
+ * earlier one on, so its own, too. Newer information can be about later tickets alone, of another
+ * worker or of calls that run meanwhile, whose slots were freed first. Every other op draws by CAS
+ * the tickets whose slots it has seen to be free.
  *
  * A ticket is given back only in a phase of pushes, when it has no free slot and no pop can free
  * one. By then every ticket with a free slot is drawn for good. So tail ends at the last of these
@@ -56,7 +56,7 @@ static void push_write(tern_queue_op *op) {
     tern_queue_finish(op, TERN_OK);
 }
 
-/* The tickets are the op's, and their slots are free. */
+/* Writes the items: the op owns the tickets, and their slots are free. */
 static void push_own(tern_queue_op *op) {
     tern_queue_learn(&op->queue->tail_seen, op->ticket + op->ready);
     push_write(op);
@@ -71,7 +71,7 @@ static void push_drawn(tern_queue_op *op) {
         push_own(op);
         return;
     }
-    /* Not for tern_queue_learn: in a phase, others may give tickets back. */
+    /* tern_queue_learn must not get this value: in a phase, other ops may give tickets back. */
     op->ticket = op->word;
     op->ready = 0;
     op->stage = TERN_QUEUE_LOOK;

@@ -110,7 +110,7 @@ tern_status tern_queue_try_pop(tern_worker *worker, tern_queue *queue, void *ite
     return queue_one(TERN_PATH_POP, worker, queue, item, TERN_QUEUE_TRY, flags, __func__);
 }
 
-/* With a deadline an op draws no ticket before it knows that it can use it. So one that gives up
+/* With a deadline an op draws no ticket before it knows that it can use it. So an op that gives up
  * leaves nothing behind. */
 
 tern_status tern_queue_deadline(double seconds, uint64_t *until, const char *name) {

@@ -34,14 +34,14 @@
 
 enum { TERN_QUEUE_LINE = 64, TERN_TURN_BYTES = 16, TERN_ITEM_MAX = 65536 };
 
-/* A ticket that is due: other ranks have begun what it waits for, and end it soon. */
+/* Watches a ticket that is due: others have begun what it waits for, and should end it soon. */
 typedef struct tern_queue_watch {
     uint64_t ticket;
     tern_rounds rounds;
     uint32_t passes; /* how often all workers have begun rounds since */
 } tern_queue_watch;
 
-/* What a wait is for. Once others have begun it, it is due. */
+/* What a wait is for. It is due once other ranks have begun it. */
 typedef enum tern_queue_due {
     TERN_DUE_ROOM, /* for the ticket to be pushed: due once a lap before it has been drawn */
     TERN_DUE_ITEM, /* of the ticket to be popped: due once the ticket has been drawn by a push */
@@ -72,10 +72,10 @@ struct tern_queue {
     /* What this process has seen of words that only grow: earlier values of them. */
     _Alignas(TERN_QUEUE_LINE) _Atomic uint64_t tail_seen;
     _Atomic uint64_t head_seen;
-    _Atomic uint64_t room; /* lower tickets that are drawn from now on may be pushed */
+    _Atomic uint64_t room; /* tickets below it that are drawn from now on may be pushed */
 
-    /* What handlers, which come back for it, wait for another rank to finish (queue/watch.c). */
-    atomic_flag watched; /* a worker looks at it */
+    /* For handlers that wait for another rank: they return and are run again (queue/watch.c). */
+    atomic_flag watched; /* a worker is looking at watch */
     tern_queue_watch watch[TERN_DUE_NEVER];
 
     /* Requests (queue/pool.h): one pool for each worker that has started some, and how many of them
@@ -92,12 +92,12 @@ struct tern_queue {
 #define TERN_QUEUE_TRY 0u
 #define TERN_QUEUE_FOREVER UINT64_MAX
 
-/* When a wait of so many seconds, 0 or more, ends. */
+/* [out] until: when a wait of seconds, 0 or more, ends that begins now. */
 tern_status tern_queue_deadline(double seconds, uint64_t *until, const char *name);
 
 enum { TERN_QUEUE_MESSAGE = 16 }; /* bytes of a call before the items that are pushed */
 
-/* What the chooser is asked about a push or a pop. */
+/* The question that a push or a pop asks the chooser of its way. */
 static inline tern_path_question tern_queue_question(tern_worker *worker, const tern_queue *queue,
                                                      tern_path_kind kind, tern_flags flags,
                                                      const char *name) {
@@ -117,7 +117,7 @@ static inline tern_path_question tern_queue_question(tern_worker *worker, const 
 }
 
 /* Collective. Creates one queue at options->host, or, everywhere, an array of one queue at each
- * rank. before: how the caller's own part has ended. */
+ * rank. before: the status of the caller's own preparations. */
 tern_status tern_queue_create_parts(tern_worker *worker, tern_status before,
                                     const tern_queue_options *options, bool everywhere,
                                     const char *name, tern_queue **parts);

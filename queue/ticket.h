@@ -38,13 +38,13 @@ typedef struct tern_queue_waiting {
 tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_queue_waiting *wait,
                             uint64_t until, tern_queue_due due, uint64_t ticket);
 
-/* Whether what is due for the ticket will never come. One look; it takes several. watch: of the
- * operation that waits; a handler uses the queue's. */
+/* One look at whether what is due for the ticket will never come; after several such looks it
+ * returns TERN_ERR_CORRUPT. watch: of the operation that waits; a handler uses the queue's. */
 tern_status tern_queue_look_for_damage(tern_worker *worker, tern_queue *q, tern_queue_watch *watch,
                                        tern_queue_due due, uint64_t ticket);
 
-/* What a handler answers that came to outcome and would be asked again for ever: TERN_ERR_CORRUPT
- * where a queue is full or empty by words that cannot be. */
+/* The status with which a handler answers after outcome. It is TERN_ERR_CORRUPT if the queue seems
+ * full or empty by a head and a tail that cannot be right: the caller would ask again for ever. */
 tern_status tern_queue_refuse(tern_worker *worker, const tern_queue *q, tern_status outcome);
 
 /* Posts what this process left undone in a phase. The barrier that ends the phase calls it, and so

@@ -23,7 +23,7 @@ static tern_status watch_damaged(const tern_queue *q, uint64_t head, uint64_t ta
                      q->host, (unsigned long long)head, (unsigned long long)tail, what, q->host);
 }
 
-/* Both as they were at one time. False: they change. */
+/* Reads head and tail as they were at one moment. False: they are being changed. */
 static bool read_words(tern_worker *worker, const tern_queue *q, uint64_t *head, uint64_t *tail) {
     uint64_t again = 0;
     return tern_atomic_load(worker, q->head, head) == TERN_OK &&
@@ -38,7 +38,7 @@ static bool watch_is_due(const tern_queue *q, tern_queue_due due, uint64_t ticke
     return (int64_t)(ticket - head) < (int64_t)q->capacity;
 }
 
-/* The same ticket is waited for as before, and the chain of operations before it has ended. */
+/* Whether the ticket is that of the last look, and the chain of operations before it has ended. */
 static bool is_overdue(const tern_context *context, tern_queue_watch *watch, uint64_t ticket,
                        bool now_due) {
     enum { ROUNDS = 4 };
@@ -51,7 +51,7 @@ static bool is_overdue(const tern_context *context, tern_queue_watch *watch, uin
     return ++watch->passes > chain;
 }
 
-/* What a dead rank has left half done is no damage. */
+/* TERN_ERR_CORRUPT; after a death TERN_ERR_PEER: what the dead left half done is no damage. */
 static tern_status watch_judge(tern_context *context, const tern_queue *q, uint64_t head,
                                uint64_t tail, const char *what) {
     tern_peers_look(&context->peers);
@@ -59,7 +59,8 @@ static tern_status watch_judge(tern_context *context, const tern_queue *q, uint6
     return dead != TERN_NOBODY ? tern_peer_fail(dead) : watch_damaged(q, head, tail, what);
 }
 
-/* Each worker may have drawn one ticket that waits. */
+/* Checks the distance of head and tail. Each worker may have drawn one ticket that waits, beyond
+ * the items and free slots that are there. */
 static tern_status watch_count(tern_context *context, const tern_queue *q, uint64_t head,
                                uint64_t tail) {
     const int64_t waiting = (int64_t)context->size * context->workers;
