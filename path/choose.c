@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "src/progress/wait.h"
 
-/* A batch of finds has values that no reply takes in a call of their own. */
+/* Whether a call takes message and result. A batch of finds gets larger values in another call. */
 static bool call_fits(const tern_path_question *q) {
     return q->message <= tern_call_room(q->worker->context) &&
            (q->result <= TERN_RESULT_MAX || tern_path_is_many(q->kind));

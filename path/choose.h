@@ -30,7 +30,7 @@ typedef struct tern_path_question {
     size_t message, result; /* bytes that a call would send and bring back */
 } tern_path_question;
 
-/* The largest arguments that a ring takes of a call with a result, whose address goes before them.
+/* The most bytes of arguments that a ring takes, behind the address of the result.
  */
 static inline size_t tern_call_room(const tern_context *context) {
     const size_t room = context->config.ring_size / 2 - 64 - sizeof(tern_return_address);
@@ -44,8 +44,9 @@ static inline bool tern_path_is_many(tern_path_kind kind) {
 /* Whether the program leaves the way to the chooser. */
 static inline bool tern_way_is_open(tern_flags flags) { return tern_flags_way(flags) == TERN_AUTO; }
 
-/* Whether a batch with these flags works on the memory of a rank itself, since that is of its node.
- * What is call_only may be changed by the processor's atomics alone. */
+/* Whether a batch with these flags works itself on the memory of a rank, since that rank is of its
+ * node. The memory of a call_only container may be changed by the processor's atomics alone, so
+ * there load and store have to reach it. */
 static inline bool tern_batch_stays(const tern_context *context, uint32_t rank, tern_flags flags,
                                     bool call_only, bool reached) {
     return tern_way_is_open(flags) && tern_same_node(context, rank) && (reached || !call_only);
@@ -59,17 +60,17 @@ static inline bool tern_is_direct(const tern_worker *worker, tern_flags flags,
     return (flags & TERN_BY_RMA) != 0 || tern_path_settled(worker, kind);
 }
 
-/* The decision. It measures nothing, makes no progress, and depends on the question and on what the
- * worker knows alone. TERN_ERR_UNSUPPORTED: there is no such way, and why. */
+/* The decision. It measures nothing, makes no progress, and depends only on the question and on
+ * what the worker knows. TERN_ERR_UNSUPPORTED: the named way is not possible, and why. */
 tern_status tern_choice_of(const tern_path_question *question, tern_pick *pick);
 
 /* Takes the decision, for which it measures if that is due and allowed. An operation by call on the
- * caller's own part is done in place, and makes progress first: the calls of others would starve
- * behind a loop of them. tern_pick_done ends it. */
+ * caller's own part is done in place, and makes progress first: the calls of other ranks would
+ * starve behind a loop of such operations. tern_pick_done ends it. */
 tern_status tern_choose_at_length(const tern_path_question *question, tern_pick *pick);
 
-/* The same for what most operations are: on direct memory, where no operation of the kind goes by
- * call. False: the whole question is to be asked. */
+/* The same, fast, for most operations: on memory that load and store reach, where no operation of
+ * the kind goes by call. False: the operation is not one of these; ask the whole question. */
 static inline bool tern_chosen_at_once(const tern_worker *worker, tern_flags flags,
                                        tern_path_kind kind, bool call_only, bool reached,
                                        tern_pick *pick) {
@@ -83,7 +84,7 @@ static inline bool tern_chosen_at_once(const tern_worker *worker, tern_flags fla
     return true;
 }
 
-/* Both, one after the other. */
+/* tern_chosen_at_once and, if that says false, tern_choose_at_length. */
 static inline tern_status tern_choose(const tern_path_question *q, tern_pick *pick) {
     return tern_chosen_at_once(q->worker, q->flags, q->kind, q->call_only, q->reached, pick)
                ? TERN_OK

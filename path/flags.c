@@ -27,7 +27,8 @@ tern_status tern_flags_check(tern_flags flags, tern_flags excluded, const char *
                          "%s: flags %#x hold both TERN_BY_RMA and TERN_BY_CALL; pass one or none",
                          name, flags);
     if (excluded != TERN_READ_WRITE && tern_flags_promise(flags) == excluded)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: the promise %s excludes the operation itself",
-                         name, promise_name(excluded));
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "%s: this operation breaks the promise %s; pass another one or none", name,
+                         promise_name(excluded));
     return TERN_OK;
 }

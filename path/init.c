@@ -5,8 +5,7 @@
 #include "rma/layer.h"
 #include "rpc/state.h"
 
-/* Creation of a context: the layers that it has, the topmost of which is here: the selectors of the
- * context's workers. */
+/* Creation of a context: lists its layers, and defines the topmost one, the workers' selectors. */
 
 static tern_status path_open(tern_context *context) {
     tern_selector *selectors = calloc(context->workers, sizeof *selectors);

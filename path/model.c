@@ -33,7 +33,7 @@ static const profiles table[TERN_MODEL_OPERATIONS] = {
     [TERN_MODEL_POP] = {{.get = 1, .hot = 1, .put = 1}, {.get = 1, .hot = 1}},
 };
 
-/* Where owners put, of operations on hash tables in any phase (hashtable/op/remote.c). */
+/* The same where owners serve put-ifs, on hash tables in any phase (hashtable/op/remote.c). */
 static const profile stored[] = {[TERN_MODEL_INSERT] = {.store = 1},
                                  [TERN_MODEL_UPDATE] = {.store = 2},
                                  [TERN_MODEL_FIND] = {.get = 1},
@@ -78,7 +78,7 @@ void tern_costs_guess(tern_transport transport, tern_costs *costs) {
                                    .hot = 4000,
                                    .call = 4500,
                                    .store = 4000};
-    /* Its atomics are applied by their owner. */
+    /* Atomics are applied by the owner of the memory. */
     static const tern_costs ofi = {.get = 2500,
                                    .put = 500,
                                    .flush = 2000,

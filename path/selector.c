@@ -122,8 +122,8 @@ double tern_selector_expects(const tern_worker *worker, tern_path_kind kind,
     return tern_path_sums(kind, &s->of[class].costs, &s->of[TERN_PATH_OWN].costs).call;
 }
 
-/* After a death there is nothing to measure. What is measured may fail, or wait and recover from
- * something: the operation's detail stays. */
+/* After a death there is nothing to measure. A measurement may fail, or wait and recover from an
+ * error, so the detail of the operation's own error is kept. */
 void tern_selector_record(tern_worker *worker, const tern_pick *pick, tern_status status) {
     if (status == TERN_ERR_PEER)
         return;

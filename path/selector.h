@@ -103,7 +103,7 @@ typedef enum tern_reason {
 /* How one operation is done, and why (path/choose.h). */
 typedef struct tern_pick {
     tern_flags via; /* TERN_BY_RMA or TERN_BY_CALL */
-    tern_way way;   /* how this process does it: a call to itself is none */
+    tern_way way;   /* how this process does it; it never calls itself */
     tern_reason reason;
     tern_path_class class;
     double expected; /* the predicted sum in ns if the operation is timed, else 0 */
@@ -169,13 +169,13 @@ tern_flags tern_selector_way(tern_worker *worker, tern_path_kind kind, tern_path
 void tern_selector_look(tern_worker *worker, tern_path_class class, const tern_path_target *target);
 /* The predicted sum of an operation by call, in ns. */
 double tern_selector_expects(const tern_worker *worker, tern_path_kind kind, tern_path_class class);
-/* A timed operation has ended with status. */
+/* Records that a timed operation has ended with status. */
 void tern_selector_record(tern_worker *worker, const tern_pick *pick, tern_status status);
 
 /*
- * flags.c: the two answers that the flags of a container's operation hold. Inside the library a
- * variable `promise` is one of TERN_READ_WRITE, TERN_WRITE_ONLY, TERN_READ_ONLY and TERN_LOCAL, and
- * a variable `via` is one of TERN_AUTO, TERN_BY_RMA and TERN_BY_CALL.
+ * flags.c: the flags of a container's operation have two parts, a promise and a way. Inside the
+ * library a variable `promise` is one of TERN_READ_WRITE, TERN_WRITE_ONLY, TERN_READ_ONLY and
+ * TERN_LOCAL, and a variable `via` is one of TERN_AUTO, TERN_BY_RMA and TERN_BY_CALL.
  */
 
 static inline tern_flags tern_flags_promise(tern_flags flags) { return flags & TERN_PROMISES; }
