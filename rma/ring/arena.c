@@ -25,8 +25,9 @@ typedef struct arena_part {
     uint32_t from, count;
 } arena_part;
 
-/* The part of the target worker's NUMA node, or one of those after it, in a circle. False: that is
- * all. Another rank could write to what these numbers are read from. */
+/* Finds the part of the arena on the target worker's NUMA node (index 0), or the index-th one after
+ * it, in a circle. False: there are no more. The numbers are read from shared memory that another
+ * rank could overwrite, so they are checked. */
 static bool arena_find_part(const tern_context *context, uint32_t target, uint32_t index,
                             arena_part *part) {
     const tern_rma *rma = tern_rma_of(context);
@@ -43,7 +44,8 @@ static bool arena_find_part(const tern_context *context, uint32_t target, uint32
     return true;
 }
 
-/* A pair's first ring: anywhere, beginning with the half that is kept for such. */
+/* Takes a pair's first ring: from the whole part, beginning with the half that growing rings never
+ * take. */
 static bool take_first(tern_context *context, uint32_t rank, uint32_t line, arena_part part,
                        uint32_t *ring) {
     uint32_t count = part.count, kept = count - count / 2, begin = count / 2 + line % kept;
@@ -82,8 +84,8 @@ tern_status tern_arena_claim(tern_context *context, uint32_t target, uint32_t li
     uint64_t bytes = (uint64_t)pieces * context->config.ring_size;
     tern_ring_header *header = tern_ring_header_at(context, rank, *ring);
     char *data = tern_ring_data_at(context, rank, *ring);
-    /* Where the first record will lie there must be no old one. Seen before it is looked at: the
-     * ring is made known by a release store. */
+    /* The word where the first record will lie must be zero and not hold an old header. The
+     * consumer sees the zero before it looks there, since a release store makes the ring known. */
     /* R9: tern_ring_peek, ring_announce; published with the ring, by its table or the MOVED record
      */
     atomic_store_explicit(tern_ring_word(data, bytes - 1, start), 0, memory_order_relaxed);
@@ -119,8 +121,9 @@ uint64_t tern_arena_ring_bytes(const tern_context *context, uint32_t ring) {
     const tern_layout *layout = &tern_rma_of(context)->layout;
     if (ring >= layout->ring_count)
         return 0;
-    /* Relaxed: asked for far rings, whose size this process has set itself under the MPI lock.
-     * Other ranks of the node could write there: what does not fit the arena is no size. */
+    /* Relaxed: this is asked only for remote rings, whose size this process has set itself under
+     * the MPI lock. Other ranks of the node could overwrite the word, so a size that does not fit
+     * the arena is refused. */
     /* R5: tern_arena_claim */
     uint64_t bytes = atomic_load_explicit(&tern_ring_header_at(context, context->rank, ring)->bytes,
                                           memory_order_relaxed);

@@ -10,7 +10,8 @@
 #include "rma/ring/ring.h"
 #include "rma/memory/state.h"
 
-/* Mixing position and lengths into the seed spares a second pass over the header. */
+/* The position and the lengths are mixed into the seed, which saves a second pass over the
+ * header. */
 static uint64_t ring_batch_checksum(const tern_context *context, uint32_t line, uint32_t target,
                                     const tern_batch *batch, const void *records) {
     uint64_t words[3] = {batch->position, (uint64_t)batch->skip << 32 | batch->bytes,
@@ -30,8 +31,8 @@ uint64_t tern_batch_seal(tern_worker *worker, tern_out *out) {
     return out->lane.write - out->batch;
 }
 
-/* Bytes before the end of the lap that the open batch, or the next one, begins in: 0 if the open
- * batch ends with the lap. */
+/* Bytes from the write position to the end of the lap in which the open batch, or the next one,
+ * begins. 0 if the open batch ends with the lap. */
 static uint64_t left_in_lap(const tern_out *out) {
     uint64_t begin = out->batch_open ? out->batch : out->lane.write;
     return out->lane.mask + 1 - (begin & out->lane.mask) - (out->lane.write - begin);
@@ -44,8 +45,8 @@ void tern_batch_open(tern_out *out) {
     out->lane.write += TERN_BATCH_BYTES;
 }
 
-/* Ends the lap: the open batch, or an empty one, tells the target to leave out the rest of the
- * ring. Where not even a batch header fits, both sides leave it out unasked. */
+/* Ends the lap: the open batch, or an empty one, tells the target to skip the rest of the ring.
+ * Where not even a batch header fits, both sides skip the rest without being told. */
 static tern_status ring_batch_wrap(tern_worker *worker, tern_out *out) {
     uint64_t left = left_in_lap(out);
     if (!out->batch_open && left < TERN_BATCH_BYTES) {
@@ -72,8 +73,9 @@ static tern_status ring_batch_wrap(tern_worker *worker, tern_out *out) {
     return TERN_OK;
 }
 
-/* Those puts may have been another worker's, whom the ring was lent to; MPI does not tell them
- * apart, only the books of what is dirty do. */
+/* The puts may be those of another worker, to which the ring was lent. MPI's flush covers them as
+ * well, but this worker's list of dirty ranks does not know of them, so the rank is marked
+ * first. */
 tern_status tern_batch_settle(tern_worker *worker, tern_out *out) {
     uint32_t rank = tern_rank_of(worker->context, out->target);
     tern_rma_worker *mine = tern_rma_worker_of(worker);
@@ -84,7 +86,7 @@ tern_status tern_batch_settle(tern_worker *worker, tern_out *out) {
     return status;
 }
 
-/* If the target is dead, the memory is not written again. */
+/* A failure means that the target is dead; then nobody writes the staging memory again. */
 void tern_batch_hand_over(tern_worker *worker, tern_out *out) {
     if (out->via->settles_own &&
         out->via->settle(worker, tern_rank_of(worker->context, out->target)) != TERN_OK)
@@ -101,9 +103,10 @@ tern_status tern_batch_reserve(tern_worker *worker, tern_out *out, uint64_t size
     uint64_t need = (out->batch_open ? 0 : TERN_BATCH_BYTES) + size;
     if (!tern_ring_has_room(worker, out, need + TERN_MOVE_ROOM))
         return TERN_ERR_AGAIN;
-    /* MPI's rule on origin buffers: the puts of the last lap must be complete before their staging
-     * memory is written again; and at the target too, or a late piece of them would spoil what this
-     * lap puts there. One flush a lap (Seriema 4.1, selective signaling). */
+    /* MPI's rule on origin buffers: the puts of the last lap must be complete before the origin
+     * writes their staging memory again. They must be complete at the target, too: a late piece of
+     * them would overwrite what this lap puts there. One flush a lap (Seriema 4.1, selective
+     * signaling). */
     uint64_t lap = out->lane.write / (out->lane.mask + 1);
     if (lap != out->lap) {
         tern_status status = tern_batch_settle(worker, out);
@@ -116,7 +119,7 @@ tern_status tern_batch_reserve(tern_worker *worker, tern_out *out, uint64_t size
     return TERN_OK;
 }
 
-/* With TERN_RMA_COMMIT=flush the origin put this after the batch had landed. */
+/* With TERN_RMA_COMMIT=flush the origin puts the published words after the batch has landed. */
 static bool is_published(const tern_in *in) {
     /* R1: tern_batch_seal; put by a far origin that has flushed */
     uint64_t position = atomic_load_explicit(&in->header->published[0], memory_order_acquire);

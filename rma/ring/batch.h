@@ -2,10 +2,11 @@
 #define TERN_RMA_RING_BATCH_H
 
 /*
- * Batches: runs of records that a far origin puts with MPI, which promises no order between or
- * inside puts. A batch says its ring position, its length and an XXH3 checksum of both and of the
- * content, seeded with the context's nonce, the pair and the ring; the target accepts it only when
- * all agree. Old content never passes, since its position was another one.
+ * Batches are runs of records that a remote origin puts with MPI, which promises no order between
+ * or inside puts. The header of a batch holds its ring position, its length and an XXH3 checksum of
+ * both and of the content, seeded with the context's nonce, the pair and the ring. The target
+ * accepts a batch only if all agree. Content of an earlier lap never passes, since its position was
+ * another one.
  */
 
 #include <stdint.h>
@@ -17,7 +18,7 @@ struct tern_out;
 typedef struct tern_batch {
     uint64_t position; /* of this header */
     uint32_t bytes;    /* of the records that follow */
-    uint32_t skip;     /* bytes to leave out after them: the end of the ring is too short */
+    uint32_t skip;     /* bytes to skip after them, when the end of the ring is too short */
     uint64_t check;
 } tern_batch;
 
@@ -26,18 +27,18 @@ typedef struct tern_batch {
 /* Begins a batch at the write position. */
 void tern_batch_open(struct tern_out *out);
 
-/* Makes room for a record of so many bytes, opening a batch or wrapping if need be. TERN_ERR_AGAIN:
- * no credit. */
+/* Makes room for a record of size bytes; opens a batch or wraps if need be. TERN_ERR_AGAIN: no
+ * credit. */
 tern_status tern_batch_reserve(tern_worker *worker, struct tern_out *out, uint64_t size);
 
-/* Waits until what was put of the ring so far is at its target. */
+/* Waits until everything put into the ring so far has arrived at the target. */
 tern_status tern_batch_settle(tern_worker *worker, struct tern_out *out);
-/* Before another worker goes on with the ring: what this one has put from its staging memory is
- * complete, where the other could not wait for it. */
+/* Called before another worker goes on with the ring. Where the other worker could not wait for the
+ * puts of this one, completes them first, so the staging memory is free. */
 void tern_batch_hand_over(tern_worker *worker, struct tern_out *out);
 
-/* Completes the header of the open batch and returns how many bytes from out->batch on are to be
- * put. */
+/* Completes the header of the open batch. Returns how many bytes, from position out->batch on, the
+ * caller has to put. */
 uint64_t tern_batch_seal(tern_worker *worker, struct tern_out *out);
 
 #endif

@@ -8,12 +8,13 @@
 #include "rma/ring/remote.h"
 #include "rma/memory/state.h"
 
-/* How many times a full ring is met before memory that was refused is asked for again. */
+/* After a request for a larger ring was refused, the origin finds the ring full so often before it
+ * asks again. */
 #define GROW_AGAIN 4096u
 
 static bool is_batched(const tern_out *out) { return out->via->reads_own_batches; }
 
-/* Of the ring that follows. */
+/* Size of the ring that replaces this one. */
 static uint64_t next_bytes(const tern_worker *worker, const tern_out *out) {
     return out->ring == TERN_RING_NONE ? worker->context->config.ring_size
                                        : (out->lane.mask + 1) * 2;
@@ -23,7 +24,7 @@ static bool is_to_near_rank(const tern_worker *worker, const tern_out *out) {
     return tern_is_near(worker->context, tern_rank_of(worker->context, out->target));
 }
 
-/* What the MOVED record takes. */
+/* Bytes that the MOVED record takes. */
 static uint64_t move_bytes(const tern_out *out) {
     return 8 + (is_batched(out) ? TERN_BATCH_BYTES : 0);
 }
@@ -41,7 +42,8 @@ static bool may_grow(tern_worker *worker, tern_out *out) {
     return tern_ring_has_room(worker, out, out->near ? 8 : TERN_MOVE_ROOM);
 }
 
-/* Asks for the larger ring, or takes it where the memory is mapped. TERN_ERR_AGAIN: not asked. */
+/* Takes the larger ring if the target's memory is mapped; otherwise asks the target for it.
+ * TERN_ERR_AGAIN: could not ask now. */
 static tern_status growth_ask(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
     const uint64_t bytes = next_bytes(worker, out), start = out->lane.write + move_bytes(out);
@@ -70,7 +72,8 @@ static void commit_move(tern_out *out) {
     out->lane.write += 8;
 }
 
-/* The target goes to the new ring once it has read all of the old one; here that is at once. */
+/* Makes the origin write into the new ring. The origin changes at once; the target only when it has
+ * read all of the old ring. */
 static tern_status growth_leave(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
     const uint64_t bytes = next_bytes(worker, out);
@@ -119,7 +122,7 @@ tern_status tern_ring_grow(tern_worker *worker, tern_out *out) {
         if (status == TERN_ERR_AGAIN)
             return status;
         if (status != TERN_OK) {
-            /* It stays as large as it is. */
+            /* The ring keeps its size. */
             tern_error_clear();
             free(out->next_data);
             out->next_data = NULL;
@@ -134,8 +137,8 @@ tern_status tern_ring_grow(tern_worker *worker, tern_out *out) {
     return out->lane.first_header == 0 ? growth_leave(worker, out) : TERN_ERR_AGAIN;
 }
 
-/* A network may put a batch again that it has lost, for as long as its origin has put none in the
- * larger ring. */
+/* Called only after the first batch in the larger ring: until the origin has put one there, the
+ * network may still repeat a lost put of a batch into the old ring. */
 void tern_ring_leave_old(tern_context *context, tern_in *in) {
     tern_arena_release(context, in->left, in->left_bytes);
     in->left_bytes = 0;

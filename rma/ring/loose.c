@@ -6,15 +6,15 @@
 #include "rma/ring/sleep.h"
 #include "rma/memory/state.h"
 
-enum { PATIENCE = 64 }; /* batches */
+enum { PATIENCE = 64 }; /* batches by message after which a pair asks for a ring */
 
 struct tern_loose {
     tern_ring_header header;
     _Atomic(char *) data; /* NULL: no record yet */
     uint64_t begin;
-    _Atomic bool begun; /* and not taken yet */
-    uint64_t nothing;   /* read where there is no record yet */
-    tern_loose *next;   /* of the process */
+    _Atomic bool begun; /* records come by messages, and the consumer has not taken the ring yet */
+    uint64_t nothing;   /* stands in for data until there is a record */
+    tern_loose *next;   /* in the list of the process */
 };
 
 void tern_loose_go(tern_worker *worker, tern_out *out) {
@@ -33,7 +33,7 @@ void tern_loose_go(tern_worker *worker, tern_out *out) {
 tern_status tern_loose_stage(tern_out *out) {
     out->lane.data = malloc(out->lane.mask + 1);
     if (out->lane.data == NULL)
-        return tern_fail(TERN_ERR_MEMORY, "no memory to stage a ring");
+        return tern_fail(TERN_ERR_MEMORY, "no memory for the staging copy of a ring");
     out->limit = out->lane.write + out->lane.mask + 1;
     return TERN_OK;
 }
@@ -117,8 +117,9 @@ void tern_loose_look(const tern_worker *worker, uint32_t line, tern_in *in) {
     /* R1: tern_loose_place */
     char *data = atomic_load_explicit(&loose->data, memory_order_acquire);
     if (data == NULL) {
-        /* The first message must ring, whatever doorbell has cleared the mark. If it found no mark,
-         * its memory is there by now. */
+        /* The first message must ring the doorbell, so the idle mark is set again, which an earlier
+         * doorbell has cleared. If that message found no mark, it has already allocated the memory,
+         * and the second look finds it. */
         /* R3: tern_ring_append */
         atomic_store_explicit(&loose->header.idle, 1, memory_order_seq_cst);
         atomic_thread_fence(memory_order_seq_cst);

@@ -14,15 +14,17 @@
 #include "src/progress/progress.h"
 
 /*
- * Consuming. An active ring is polled; one that was found empty idle_polls times in a row is marked
- * idle and left to its doorbell, unless so few are active that polling them is cheaper. A ring that
- * a network or MPI writes is left once its origin has agreed (rma/ring/sleep.h). The cost of a
- * round grows with active senders, not with ranks.
+ * How a worker consumes its rings. It polls its active rings. A ring that it found empty idle_polls
+ * times in a row is marked idle and left to its doorbell, unless so few rings are active that
+ * polling them is cheaper. A ring into which a network or MPI writes is left only after its origin
+ * has agreed (rma/ring/sleep.h). So the cost of a round grows with the number of active senders,
+ * not of ranks.
  */
 
-#define RECLAIM_ROUNDS 64u /* rings are asked for in one of these */
+#define RECLAIM_ROUNDS 64u /* in one round of so many the worker asks for a quiet ring */
 
-/* Far rings whose origin does not answer are looked at this rarely, unless there are few. */
+/* An empty remote ring whose origin has not agreed to a sleep is polled in one round of so many,
+ * unless few rings are active. */
 #define RARE_ROUNDS 64u
 
 static void poll_activate(tern_rma_worker *mine, tern_in *in) {
@@ -33,7 +35,8 @@ static void poll_activate(tern_rma_worker *mine, tern_in *in) {
     mine->active[in->channel].ring[mine->active[in->channel].count++] = in;
 }
 
-/* The ring from a line, that has begun at position 0. NULL: no memory; the doorbell rings again. */
+/* Makes the state of a ring from line that begins at position 0. NULL: no memory; the worker rings
+ * its own doorbell, so that a later round tries again. */
 static tern_in *make_in(tern_worker *worker, uint32_t line) {
     tern_context *context = worker->context;
     tern_rma *rma = tern_rma_of(context);
@@ -54,8 +57,8 @@ static tern_in *make_in(tern_worker *worker, uint32_t line) {
     return tern_rma_worker_of(worker)->in[line] = in;
 }
 
-/* Meets the ring that an origin has announced. The entry comes from shared memory: it is read once
- * and checked. */
+/* Accepts a ring that an origin has announced, in the worker's table or by messages. The table lies
+ * in shared memory: the entry is read once and checked. */
 static tern_in *accept_ring(tern_worker *worker, uint32_t line) {
     tern_context *context = worker->context;
     tern_rma *rma = tern_rma_of(context);
@@ -95,7 +98,8 @@ static void poll_report(tern_worker *worker, tern_in *in) {
         in->reported = in->position;
 }
 
-/* An origin that has waited for long rings, too, and wants to know (rma/reply/answer.h). */
+/* An origin that has waited for long rings the doorbell, too: it wants to know how far its ring is
+ * consumed (rma/reply/answer.h). */
 static void poll_tell(tern_worker *worker, tern_in *in) {
     if (in->via == tern_rma_of(worker->context)->near && in->position != in->reported &&
         !in->closed)
@@ -136,8 +140,9 @@ static void hear_doorbells(tern_worker *worker) {
     }
 }
 
-/* Marks the ring idle, then looks once more. The membarrier makes every running sender either have
- * its header visible to that look or see the mark; with fences the sender's own fence does. */
+/* Marks the ring idle, then looks once more. The membarrier ensures for every running sender that
+ * this look sees its header or that the sender sees the mark. If context->fences is set, the
+ * sender's own fence ensures it. */
 static bool may_sleep(tern_worker *worker, tern_in *in) {
     /* R3: tern_ring_publish_near, tern_lane_send, tern_ring_append */
     atomic_store_explicit(&in->header->idle, 1, memory_order_seq_cst);
@@ -162,7 +167,7 @@ bool tern_ring_rest(tern_worker *worker, tern_in *in, size_t active) {
         in->empty++;
         return false;
     }
-    /* An origin that is owed its credit may be waiting for it. */
+    /* A ring whose credit is due stays active: its origin may be waiting for the credit. */
     if (active <= worker->context->config.active_rings || is_credit_due(in) ||
         !(in->via->reads_own_batches ? tern_sleep_rest(worker, in) : may_sleep(worker, in)))
         return false;
@@ -192,22 +197,23 @@ static size_t poll_consume(tern_worker *worker, tern_in *in, uint64_t header) {
     if (tern_ring_pass(worker, in, header))
         return 1;
     if (kind >= TERN_RECORD_KINDS || rma->handler[kind] == NULL) {
-        tern_ring_refuse(worker, in, header, "of no known kind");
+        tern_ring_refuse(worker, in, header, "its kind is unknown");
         return 0;
     }
     size_t handled = rma->handler[kind](worker, in);
     worker->stats.records_received += handled;
     worker->stats.runs_received += handled > 0;
-    /* A record that has to stay may wait for room that its origin cannot make: little credit is
-     * better than none. */
+    /* The handler left the record in the ring, perhaps since it waits for room that the origin can
+     * only make with more credit. So the credit is told now, although it is less than half a
+     * ring. */
     if (handled == 0 && in->position != in->reported && !in->closed)
         poll_report(worker, in);
     tern_ring_report(worker, in);
     return handled;
 }
 
-/* Where no rank is far the only reasons are calls by message: as long as one is due, MPI is asked.
- */
+/* Asks MPI for messages. If all ranks share memory, only messages to inboxes are a reason to ask;
+ * as long as one is due, the worker stays warm. */
 static size_t ask_mpi(tern_worker *worker, const tern_transport_ops *far) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     size_t served = far != NULL ? far->poll(worker) : tern_message_poll(worker);
@@ -245,7 +251,8 @@ size_t tern_ring_poll(tern_worker *worker) {
                 tern_ring_warm(worker);
             events += poll_consume(worker, in, header);
         } else {
-            /* What the transport had no room for, or bytes that were only left out. */
+            /* Credit may still be due: a transport had no room for it, or only skipped bytes were
+             * consumed. */
             tern_ring_report(worker, in);
             (void)tern_ring_rest(worker, in, *count);
         }

@@ -11,7 +11,7 @@
 #include "rma/memory/state.h"
 #include "rma/ring/remote.h"
 
-#define LOOKS 64u /* at rings, for a quiet one, in one round */
+#define LOOKS 64u /* at most so many rings are examined in one round */
 
 void tern_reclaim_list(tern_worker *worker, tern_in *in) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
@@ -20,7 +20,7 @@ void tern_reclaim_list(tern_worker *worker, tern_in *in) {
     mine->ins = in;
 }
 
-/* Whether in has carried nothing while so many batches came by messages. */
+/* Whether in has carried nothing while TERN_RECLAIM_QUIET batches came by messages. */
 static bool is_quiet(const tern_worker *worker, tern_in *in, uint64_t batches) {
     if (in->ring == TERN_RING_NONE || in->closed || in->ending)
         return false;
@@ -32,7 +32,8 @@ static bool is_quiet(const tern_worker *worker, tern_in *in, uint64_t batches) {
            (!in->active || in->empty >= worker->context->config.idle_polls);
 }
 
-/* Looks at each ring in turn, at none twice. */
+/* Examines the worker's rings in turn, going on where the last call stopped, and no ring twice in a
+ * call. */
 static tern_in *find_quiet(tern_worker *worker, uint64_t batches) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     const tern_in *last = mine->looked_at;
@@ -40,7 +41,7 @@ static tern_in *find_quiet(tern_worker *worker, uint64_t batches) {
         tern_in *in = mine->looked_at == NULL ? NULL : mine->looked_at->next;
         in = mine->looked_at = in == NULL ? mine->ins : in;
         if (is_quiet(worker, in, batches)) {
-            in->seen_batches = batches; /* asked for again after as many */
+            in->seen_batches = batches; /* the worker asks for it again after as many batches */
             return in;
         }
         if (in == last)
@@ -49,7 +50,8 @@ static tern_in *find_quiet(tern_worker *worker, uint64_t batches) {
     return NULL;
 }
 
-/* One ring for all batches so far: more will come if it is not enough. */
+/* Asks for one ring on behalf of all loose batches so far. If one ring is not enough, more batches
+ * will come and cause another request. */
 void tern_reclaim_ask(tern_worker *worker) {
     tern_rma *rma = tern_rma_of(worker->context);
     /* R4 */
@@ -68,7 +70,7 @@ void tern_reclaim_ask(tern_worker *worker) {
                                   .target = in->origin,
                                   .operand = {in->channel, in->ring}};
     if (tern_inbox_notice(worker, &message, NULL, 0) != TERN_OK)
-        tern_error_clear(); /* another one is asked for */
+        tern_error_clear(); /* a later round asks for another ring */
 }
 
 bool tern_reclaim_serve_ask(tern_context *context, uint32_t source, const tern_message *message) {
@@ -93,17 +95,18 @@ bool tern_reclaim_serve_ask(tern_context *context, uint32_t source, const tern_m
     return true;
 }
 
-/* What waits for room elsewhere, as calls and notified operations may, goes on in the ring that
- * follows. */
+/* Whether out may be closed now. Calls and notified operations that wait elsewhere for room do not
+ * prevent it: they go on in the loose ring. */
 static bool may_close(const tern_out *out, uint32_t ring) {
-    /* First: the thread that a ring is lent to changes all the rest. */
+    /* lent is read first: while the ring is lent, another thread changes all other fields. */
     if (out->lent)
         return false;
     return out->ring == ring && ring != TERN_RING_NONE && !out->opening && !out->damaged &&
            out->growth == TERN_GROWTH_NONE && out->lane.first_header == 0;
 }
 
-/* What the target leaves out unasked before it looks for the next batch. */
+/* The position at which the ring ends: the write position, and behind it the bytes that the target
+ * skips by itself before it looks for the next batch. */
 static uint64_t end_position(const tern_out *out) {
     const uint64_t size = out->lane.mask + 1, left = size - (out->lane.write & out->lane.mask);
     return out->lane.write + (out->via->reads_own_batches && left < TERN_BATCH_BYTES ? left : 0);
@@ -175,7 +178,8 @@ void tern_reclaim_leave(tern_worker *worker, tern_in *in) {
     tern_context *context = worker->context;
     const uint32_t line = tern_line_of(context, in->channel, in->origin), ring = in->ring;
     const uint64_t bytes = in->mask + 1;
-    /* An answer that is under way names the ring, and a credit would overwrite a later one. */
+    /* The ring is kept while an answer about its sleep is under way, since that answer is for this
+     * ring, and while a credit is under way, since that could overwrite a later one. */
     if (!tern_sleep_answered(worker, in) ||
         (in->credit != NULL && !tern_far_credit_ended(worker, in)) ||
         !tern_loose_take(worker, line, in))

@@ -33,7 +33,7 @@ tern_status tern_far_open_ring(tern_worker *worker, tern_out *out) {
     if (out->lane.data == NULL) {
         char *staging = malloc(out->lane.mask + 1);
         if (staging == NULL)
-            return tern_fail(TERN_ERR_MEMORY, "no memory to stage a ring");
+            return tern_fail(TERN_ERR_MEMORY, "no memory for the staging copy of a ring");
         tern_status status = tern_far_ask_ring(worker, out, 1, 0);
         if (status != TERN_OK) {
             free(staging);
@@ -52,7 +52,8 @@ tern_status tern_far_open_ring(tern_worker *worker, tern_out *out) {
     return TERN_OK;
 }
 
-/* Pairs with serve_credit: what is told to be consumed has been read. */
+/* The acquire load pairs with the release store in serve_credit: the target has read everything
+ * that it reports as consumed, so the origin may overwrite it. */
 uint64_t tern_far_consumed(tern_worker *worker, const tern_out *out) {
     /* R1: serve_credit; what is told to be consumed has been read */
     return atomic_load_explicit(&tern_far_credit(worker, out)->told, memory_order_acquire);
@@ -73,7 +74,7 @@ bool tern_far_credit_ended(tern_worker *worker, tern_in *in) {
     if (in->credit != NULL && !tern_posting_landed(in->credit))
         return false;
     if (in->credit != NULL && tern_posting_end(worker, in->credit) != TERN_OK)
-        tern_error_clear(); /* the next one says more */
+        tern_error_clear(); /* the next credit replaces it */
     in->credit = NULL;
     return true;
 }

@@ -1,27 +1,28 @@
 #ifndef TERN_RMA_RING_REMOTE_H
 #define TERN_RMA_RING_REMOTE_H
 
-/* What transports between nodes have in common of rings: opening one with the help of its target,
- * and what the target tells of what it has consumed. */
+/* The parts of rings that all transports between nodes share: opening a ring with the help of its
+ * target, and the target's reports of how much it has consumed. */
 
 #include "rma/ring/ring.h"
 
 /* Asks the target for a ring of so many pieces that begins at position start. */
 tern_status tern_far_ask_ring(tern_worker *worker, tern_out *out, uint32_t pieces, uint64_t start);
-/* [out] ring: what it gave. TERN_ERR_AGAIN: no answer yet. TERN_ERR_MEMORY. */
+/* Looks for the target's answer. [out] ring: the ring that it granted. TERN_ERR_AGAIN: no answer
+ * yet. TERN_ERR_MEMORY: it has no ring left. */
 tern_status tern_far_ring_asked(tern_worker *worker, tern_out *out, uint32_t *ring);
 
-/* Opens a ring with the help of its target, for both. */
+/* Opens a ring with the help of its target: the open function of the transports between nodes. */
 tern_status tern_far_open_ring(tern_worker *worker, tern_out *out);
 
-/* Tells the origin by a message: MPI keeps no order between two puts to one place, and a report
- * that an older one has overwritten is never made again. */
+/* Tells the origin the consumed position by a message and not by a put: MPI keeps no order between
+ * two puts to one place, and a report that an older one has overwritten is never made again. */
 tern_status tern_far_report(tern_worker *worker, tern_in *in);
 
-/* Whether the credit that was put last into the origin's board is there. Over a network. */
+/* Over a network: whether the credit that was put last has arrived in the origin's board. */
 bool tern_far_credit_ended(tern_worker *worker, tern_in *in);
 
-/* What the target of a ring has told, in the origin's board. */
+/* The credit that the target of a ring has told; it lies in the origin's board. */
 static inline const tern_credit *tern_far_credit(const tern_worker *worker, const tern_out *out) {
     const tern_context *context = worker->context;
     const tern_credit *credits =
@@ -29,7 +30,7 @@ static inline const tern_credit *tern_far_credit(const tern_worker *worker, cons
     return &credits[tern_line_of(context, out->channel, out->target)];
 }
 
-/* What the target has told so far, by messages. */
+/* The consumed position that the target has told so far, by messages. */
 uint64_t tern_far_consumed(tern_worker *worker, const tern_out *out);
 
 #endif

@@ -18,8 +18,8 @@ size_t tern_ring_record_max(const tern_context *context) {
     return context->config.ring_size / 2 - 64;
 }
 
-/* Tells the target worker of a ring that was claimed: its table first, then its doorbell. The
- * release store pairs with the acquire load in accept. */
+/* Announces a claimed ring to the target worker: writes its table, then rings its doorbell. The
+ * release store pairs with the acquire load in accept_ring. */
 static void ring_announce(tern_context *context, uint32_t target, uint32_t line, uint32_t ring) {
     char *board = tern_board(context, target);
     _Atomic uint64_t *table = (void *)(board + tern_rma_of(context)->layout.table);
@@ -35,8 +35,8 @@ tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t or
     const uint32_t target = context->rank * context->workers + target_index;
     char *board = tern_board(context, target);
     _Atomic uint64_t *table = (void *)(board + tern_rma_of(context)->layout.table);
-    /* One that follows another is named by that. If it is asked for twice, which is rare
-     * (rma/port/question.h), it takes memory twice. */
+    /* A larger ring (start > 0) is named to the target by the MOVED record, not by the table. If
+     * the origin asks twice for one, which is rare (rma/port/question.h), it takes memory twice. */
     if (start > 0)
         return tern_arena_claim(context, target, line, pieces, start, ring);
     /* R4; the answer is a number */
@@ -92,8 +92,8 @@ tern_status tern_ring_opened(tern_worker *worker, tern_out *out) {
     return status;
 }
 
-/* It waits for a listener and a network, which wait for nothing themselves. A process that is
- * stopped costs some seconds at most. */
+/* The wait is only for a listener and a network, which wait for nothing themselves. If the target
+ * process is stopped, the wait ends after OPENING_NS, ten seconds. */
 tern_status tern_ring_await_opening(tern_worker *worker, tern_out *out) {
     const uint32_t rank = tern_rank_of(worker->context, out->target);
     const uint64_t end = tern_now() + OPENING_NS;
@@ -150,15 +150,16 @@ tern_status tern_ring_open_channel(tern_worker *worker, uint32_t channel, uint32
     return tern_ring_opened(worker, fresh);
 }
 
-/* Takes what the target has given back. */
+/* Reads how far the target has consumed the ring, and moves the limit accordingly. */
 static void refresh_limit(tern_worker *worker, tern_out *out) {
     uint64_t limit = out->via->consumed(worker, out) + out->lane.mask + 1;
-    /* An older or an impossible value is not taken: consumed never passes what was written. */
+    /* An old or impossible value is ignored: the consumed position can never pass the write
+     * position. */
     if (limit - out->limit <= out->lane.write - (out->limit - out->lane.mask - 1))
         out->limit = limit;
 }
 
-/* Where publishing needs a fence, nothing is sent the short way. */
+/* If publishing needs a fence (context->fences), the short way stays shut. */
 void tern_ring_open_lane(const tern_worker *worker, tern_out *out) {
     if (!out->near)
         return;
@@ -195,8 +196,9 @@ bool tern_ring_has_room(tern_worker *worker, tern_out *out, uint64_t bytes) {
     return out->lane.write + bytes <= out->limit;
 }
 
-/* The rest of the ring that is too short is skipped first, with a record of its own, so that the
- * target can consume it and the record needs at most half a ring of credit: that always comes. */
+/* Makes room for a record of size bytes. If the rest of the lap is too short for it, a SKIP record
+ * covers that rest, which the target can consume by itself. So a record needs at most half a ring
+ * of credit at once, and that much always comes. */
 static tern_status reserve_plain(tern_worker *worker, tern_out *out, uint64_t size) {
     uint64_t left = out->lane.mask + 1 - (out->lane.write & out->lane.mask);
     uint64_t spare = out->near ? 8 : TERN_MOVE_ROOM;
@@ -221,7 +223,8 @@ tern_status tern_ring_try(tern_worker *worker, tern_out *out, size_t bytes, void
     uint64_t size = tern_record_size(bytes);
     tern_status status = ring_reserve(worker, out, size);
     if (status == TERN_ERR_AGAIN) {
-        /* What is not published can never be consumed. A loose ring may get a ring by that. */
+        /* Publishes first, since the target can only consume, and so make room for, what is
+         * published. The publish may also replace a loose ring by a ring. */
         const uint32_t before = out->ring;
         tern_ring_publish(worker, out);
         status = out->ring != before ? TERN_OK : tern_ring_grow(worker, out);
@@ -236,9 +239,11 @@ tern_status tern_ring_try(tern_worker *worker, tern_out *out, size_t bytes, void
 
 tern_status tern_ring_reserve(tern_worker *worker, tern_out *out, size_t bytes, void **room) {
     if (bytes > tern_ring_record_max(worker->context))
-        return tern_fail(TERN_ERR_RANGE,
-                         "a record of %zu bytes; a ring of TERN_RING_SIZE, %zu, takes %zu", bytes,
-                         worker->context->config.ring_size, tern_ring_record_max(worker->context));
+        return tern_fail(
+            TERN_ERR_RANGE,
+            "a record of %zu bytes is too large: with TERN_RING_SIZE=%zu a record has at "
+            "most %zu bytes; raise TERN_RING_SIZE",
+            bytes, worker->context->config.ring_size, tern_ring_record_max(worker->context));
     tern_status status = tern_ring_try(worker, out, bytes, room);
     if (status == TERN_ERR_AGAIN)
         return tern_fail(status,
@@ -286,7 +291,7 @@ void tern_ring_publish(tern_worker *worker, tern_out *out) {
         tern_ring_published(worker, out);
         return;
     }
-    tern_error_clear(); /* progress tries again; of a death others tell */
+    tern_error_clear(); /* progress tries again; a death is reported elsewhere */
     if (!tern_peer_is_dead(&worker->context->peers, tern_rank_of(worker->context, out->target)))
         leave_to_progress(worker, out);
 }
@@ -342,7 +347,7 @@ void tern_ring_attend(tern_worker *worker, tern_out *out) {
         tern_ring_ring_doorbell(worker, out);
 }
 
-/* rank: of the target, or TERN_ANYBODY. */
+/* Whether out is a ring to rank; TERN_ANYBODY: to any rank. */
 static bool ring_leads_to(const tern_worker *worker, const tern_out *out, uint32_t rank) {
     return rank == TERN_ANYBODY || tern_rank_of(worker->context, out->target) == rank;
 }
@@ -355,8 +360,9 @@ uint32_t tern_ring_unpublished(const tern_worker *worker, uint32_t rank) {
     return TERN_NOBODY;
 }
 
-/* patient: what still grows is left alone. Records to which nothing was added between two rounds
- * are published, so a wait leaves nothing behind, and neither do handlers that never rest. */
+/* Publishes the pending rings to rank. patient: leaves a ring alone that has grown since the last
+ * round. A ring to which nothing was added between two rounds is published, so that neither a wait
+ * nor handlers that never pause keep records back for ever. */
 static void publish_pending(tern_worker *worker, bool patient, uint32_t rank) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     tern_out *out = mine->pending;
@@ -409,9 +415,9 @@ void tern_ring_append(tern_context *context, const tern_ring_place *place, uint6
     tern_ring_header *header = place->header;
     char *data = place->data;
     const uint64_t mask = place->bytes - 1;
-    /* published[0] is where the batch under way begins, published[1] its withheld first header: the
-     * words are this thread's own here, since only rma uses them otherwise. A word that another
-     * rank has written over still names a word of the ring. */
+    /* published[0] holds the position where the batch under way begins, published[1] its withheld
+     * first header. This thread may use the two words, since only rma uses them otherwise. If
+     * another rank has overwritten published[0], it still leads to some word inside the ring. */
     /* R9: tern_mpi_lock */
     uint64_t first =
         atomic_load_explicit(&header->published[0], memory_order_relaxed) & ~(uint64_t)7;
@@ -444,7 +450,8 @@ void tern_ring_append(tern_context *context, const tern_ring_place *place, uint6
     atomic_store_explicit(&header->published[1], first_header, memory_order_relaxed);
 }
 
-/* What MPI was given to write an answer into must not be freed before. */
+/* Waits for the answers, since MPI writes them into the rings' states, which must not be freed
+ * before. */
 tern_status tern_ring_settle(tern_worker *worker) {
     tern_context *context = worker->context;
     for (tern_out *out = tern_rma_worker_of(worker)->outs; out != NULL; out = out->next) {

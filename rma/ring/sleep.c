@@ -9,12 +9,12 @@
 #include "src/mpi/mpi.h"
 #include "src/progress/wait.h"
 
-#define ASKS_MAX 64u /* of a worker at once */
+#define ASKS_MAX 64u /* questions of a worker under way at once */
 
 typedef struct tern_sleep_ask {
     struct tern_sleep_ask *next;
     tern_in *in;
-    bool woken; /* before the answer has come */
+    bool woken; /* a WAKE came before the answer */
     uint64_t answer[2];
     MPI_Request request;
 } tern_sleep_ask;
@@ -25,11 +25,11 @@ static tern_message message_for(const tern_worker *worker, tern_message_kind kin
         .kind = kind, .origin = worker->id, .target = other, .operand = {channel, 0}};
 }
 
-/* False: not now. */
+/* Asks the origin whether in may sleep. False: not now. */
 static bool ask(tern_worker *worker, tern_in *in) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
-    /* Nobody would wait for an answer any more once tern_context_destroy has settled what was
-     * asked. */
+    /* Once tern_context_destroy has waited for all answers (tern_sleep_settle), nobody would wait
+     * for a new one. */
     if (mine->asking == ASKS_MAX || worker->context->closing)
         return false;
     tern_sleep_ask *a = malloc(sizeof *a);
@@ -39,7 +39,7 @@ static bool ask(tern_worker *worker, tern_in *in) {
     const tern_message message = message_for(worker, TERN_MESSAGE_SLEEP, in->channel, in->origin);
     if (tern_message_ask(worker, in->origin_id.rank, &message, a->answer, sizeof a->answer,
                          &a->request) != TERN_OK) {
-        tern_error_clear(); /* the ring is polled on */
+        tern_error_clear(); /* the worker goes on polling the ring */
         free(a);
         return false;
     }
@@ -54,7 +54,7 @@ static void take_answer(tern_rma_worker *mine, tern_in *in) {
     in->sleep = allowed ? TERN_SLEEP_ALLOWED : TERN_SLEEP_AWAKE;
     in->sleep_at = a->answer[1];
     if (!allowed)
-        in->empty = 0; /* asks again after as many empty polls */
+        in->empty = 0; /* asks again after idle_polls more empty polls */
     while (*link != a)
         link = &(*link)->next;
     *link = a->next;
@@ -63,7 +63,7 @@ static void take_answer(tern_rma_worker *mine, tern_in *in) {
     free(a);
 }
 
-/* Whether the answer has come; then it is taken. */
+/* Tests whether the answer has come, and takes it if so. */
 static bool look_for_answer(tern_worker *worker, tern_in *in) {
     int done = 0;
     if (TERN_MPI(PMPI_Test(&in->ask->request, &done, MPI_STATUS_IGNORE)) != TERN_OK)
