@@ -5,10 +5,11 @@
 #include "rma/notify/reduce.h"
 #include "src/collective/collective.h"
 
-/* Who sends what to whom in collectives over notifications (rma/notify/collectives.h). A rank opens
- * its rings before it sends any part, since it may lack the memory (rma/notify/conflict.c). */
+/* The algorithms of collectives over notifications (rma/notify/collectives.h): which rank sends
+ * which part to which rank. A rank opens its rings before it sends any part, since it may lack
+ * memory for them (rma/notify/conflict.c). */
 
-/* Rounds of streams. Barriers and vectors that double begin at 0. */
+/* Numbers of the rounds of streams. Barriers and recursive doubling begin at 0. */
 enum { ROUND_DOWN = 0, ROUND_BACKWARD = 32, ROUND_EXTRA = 64, ROUND_RESULT = 65, ROUND_AHEAD = 96 };
 
 /* Opens the ring to rank, before the first part is sent to anyone. */
@@ -23,7 +24,7 @@ static tern_status open_ring(tern_worker *worker, uint32_t rank) {
     return status;
 }
 
-/* Whether the caller may begin one. */
+/* Whether the caller may begin a collective. */
 static tern_status notified_check(const tern_worker *worker, const char *name) {
     tern_status status = tern_worker_may_wait(worker, name);
     return status == TERN_OK ? tern_collective_may_begin(worker->context) : status;
@@ -37,7 +38,8 @@ static void notified_begin(tern_worker *worker, uint32_t kind, size_t bytes) {
     worker->in_notified = true;
 }
 
-/* Whatever became of it, every rank has counted it once. */
+/* Ends the collective: counts it, whether or not it failed, so that all ranks have the same
+ * number. */
 static tern_status notified_end(tern_worker *worker, tern_status status) {
     tern_notify *n = tern_notify_of(worker);
     worker->in_notified = false;
@@ -48,8 +50,8 @@ static tern_status notified_end(tern_worker *worker, tern_status status) {
     return status;
 }
 
-/* Dissemination: after round k each rank has heard, of itself or through others, of the 2^(k+1)
- * ranks up to its own. */
+/* Dissemination barrier: after round k each rank knows, directly or through others, that the
+ * 2^(k+1) ranks up to its own have come. */
 static tern_status notified_barrier(tern_worker *worker, uint32_t round) {
     uint32_t rank = worker->context->rank, size = worker->context->size;
     tern_status status = TERN_OK;
@@ -91,7 +93,7 @@ static tree_place tree_place_of(const tern_context *context, uint32_t root) {
     return place;
 }
 
-/* Each part goes on to the children as soon as it has come. */
+/* Passes each part on to the children as soon as it has come from the parent. */
 static tern_status broadcast_pass_down(tern_worker *worker, const tree_place *place, char *data,
                                        size_t bytes) {
     const size_t parts = tern_stream_parts(tern_notify_of(worker), bytes);
@@ -133,18 +135,20 @@ tern_status tern_notify_broadcast(tern_worker *worker, uint32_t root, void *data
     const uint32_t size = worker->context->size;
     if (root >= size)
         return tern_fail(TERN_ERR_ARGUMENT,
-                         "tern_notify_broadcast: root is %u and there are %u ranks", root, size);
+                         "tern_notify_broadcast: root is %u, but there are only %u ranks", root,
+                         size);
     if (data == NULL && bytes > 0)
-        return tern_fail(TERN_ERR_ARGUMENT,
-                         "tern_notify_broadcast: data is NULL and bytes is %zu; give memory of so "
-                         "many bytes, or 0",
-                         bytes);
+        return tern_fail(
+            TERN_ERR_ARGUMENT,
+            "tern_notify_broadcast: data is NULL and bytes is %zu; pass memory of that "
+            "many bytes, or 0",
+            bytes);
     notified_begin(worker, TERN_NOTIFY_BROADCAST, bytes);
     return notified_end(worker, notified_broadcast(worker, root, data, bytes));
 }
 
-/* An all-reduce. The first 2^k ranks work; a rank beyond hands its numbers in before and gets the
- * result after. */
+/* An all-reduce. The first 2^k ranks work. Each rank beyond them first sends its numbers to one of
+ * these and gets the result from it at the end. */
 typedef struct reduction {
     tern_worker *worker;
     tern_number type;
@@ -154,13 +158,13 @@ typedef struct reduction {
     uint32_t rank, most; /* 2^k */
 } reduction;
 
-/* A run of the numbers. */
+/* A range of the numbers. */
 typedef struct share {
     size_t first, count;
 } share;
 
-/* The numbers that a rank works on when they have been halved for each bit of its number, from the
- * highest one down to `bit`. */
+/* The numbers that a rank works on after they were halved for each bit of the rank's number, from
+ * the highest bit down to `bit`. */
 static share share_of(const reduction *r, uint32_t rank, uint32_t bit) {
     share s = {0, r->count};
     for (uint32_t b = r->most / 2; b >= bit; b /= 2) {
@@ -190,7 +194,8 @@ static tern_status share_exchange(const reduction *r, uint32_t rank, uint32_t ro
                                 out.count * 8, &stream);
 }
 
-/* Recursive doubling: both of a pair reduce all numbers, each time with a partner twice as far. */
+/* Recursive doubling: both ranks of a pair reduce all numbers, each round with a partner twice as
+ * far away. */
 static tern_status reduce_whole(const reduction *r) {
     const share all = {0, r->count};
     tern_status status = TERN_OK;
@@ -203,8 +208,9 @@ static tern_status reduce_whole(const reduction *r) {
     return status;
 }
 
-/* Recursive halving: of a pair each reduces one half, so that each rank has 1 / 2^k of the result
- * at last. Then the same the other way round. */
+/* Recursive halving: each rank of a pair reduces one half of the numbers, so that in the end each
+ * rank has 1 / 2^k of the result. Then the ranks collect the whole result by the same rounds in
+ * reverse. */
 static tern_status reduce_halves(const reduction *r) {
     tern_status status = TERN_OK;
     uint32_t round = 0;
@@ -260,12 +266,13 @@ tern_status tern_notify_allreduce(tern_worker *worker, tern_number type, tern_re
         return status;
     if ((unsigned)type > TERN_DOUBLE || (unsigned)op > TERN_REDUCE_MAX)
         return tern_fail(TERN_ERR_ARGUMENT,
-                         "tern_notify_allreduce: type is %d and operation %d; %d and %d are the "
-                         "largest",
+                         "tern_notify_allreduce: type is %d and op is %d; the largest that are "
+                         "allowed are %d and %d",
                          (int)type, (int)op, (int)TERN_DOUBLE, (int)TERN_REDUCE_MAX);
     if ((values == NULL && count > 0) || count > PTRDIFF_MAX / 8)
         return tern_fail(TERN_ERR_ARGUMENT,
-                         "tern_notify_allreduce: %zu numbers at %p; give memory of 8 bytes each",
+                         "tern_notify_allreduce: count is %zu and values is %p; pass memory of 8 "
+                         "bytes for each number",
                          count, values);
     const size_t bytes = count * 8;
     const bool is_small = bytes <= TERN_NOTIFIED_SMALL;

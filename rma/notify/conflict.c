@@ -6,26 +6,27 @@
 #include "src/collective/collective.h"
 
 /*
- * Ranks may be in different collectives. Then all come to a meeting (src/collective/collective.h),
- * where each learns what the others are in, and all count the collective over notifications as
- * ended. All-reduces of other numbers or by another operation are other kinds. A rank that meets a
- * part of another kind, or of a vector of another length, calls the others there. No rank waits for
- * ever: a rank that has waited for a while sends its kind of collective to the rank for which it
- * waits. A rank
- * answers that it waits in a meeting to which the other has not come, or until it may come to one.
- * So does a rank on which that collective has failed: it was in a meeting with other workers of
- * some ranks. What tells of meetings is a message (rma/message/inbox.h), which needs no memory.
+ * Ranks may be in different collectives by mistake. Then all ranks come to a meeting
+ * (src/collective/collective.h), where each learns which collective the others are in, and all
+ * count the collective over notifications as ended. All-reduces of other numbers or by another
+ * operation count as other kinds. A rank that receives a part of another kind, or of a vector of
+ * another length, calls all ranks to the meeting. No rank waits for ever: a rank that has waited
+ * for a while sends a hail with its kind of collective to the rank for which it waits. That rank
+ * answers if it waits in a meeting to which the other has not come; it keeps the hail until it can
+ * answer. A rank on which that collective has failed answers, too: other workers of some ranks were
+ * in the meeting where it failed. Meetings are told by messages (rma/message/inbox.h), which need
+ * no memory.
  *
- * Suppose that nobody meets another kind, and nobody waits in a meeting. Then all ranks that wait
- * for each other in a chain are in the same kind, and the first of them to stop waits for a rank
- * that has not come yet or that has been through; and a rank that has been through has sent the
- * part.
+ * Why this is enough: suppose that no rank receives a part of another kind, and no rank waits in a
+ * meeting. Then all ranks that wait for each other in a chain are in the same kind. The last rank
+ * of the chain waits for a rank that either has not come yet or has ended the collective; and a
+ * rank that has ended it has sent the part.
  *
- * Ranks with vectors of different length may send along different ways. A broadcast has one tree
- * for all lengths, so the parts of the root's come to every rank, or to one above it that refuses
- * them. In an all-reduce a rank sends to each partner before it waits for it, and no rank is
- * through before all have sent it numbers of its own length. So some rank meets a part of another
- * length.
+ * Ranks with vectors of different length may send parts to different partners. Still some rank
+ * receives a part of another length. A broadcast has one tree for all lengths, so the root's parts
+ * reach every rank, or one above it that refuses them. In an all-reduce a rank sends to each
+ * partner before it waits for it, and no rank ends before all partners have sent it numbers of its
+ * own length.
  *
  * A rank that lacks memory for its rings calls the others to a meeting and fails there. It opens
  * them before it sends any part, so no rank has been through a barrier or an all-reduce by then.
@@ -33,7 +34,8 @@
 
 enum { REASON_MAX = 256 };
 
-/* Without an answer it is told again: the answer is lost where memory lacks. */
+/* A hail without an answer is repeated after this time: the other rank drops a hail if it has no
+ * memory for it. */
 #define HAIL_AGAIN_NS 1000000000u
 
 const char *const tern_notified_names[TERN_NOTIFY_KINDS] = {
@@ -98,9 +100,9 @@ static bool is_missed(const tern_worker *worker) {
     return is_ahead(worker, &tern_notify_of(worker)->met_by);
 }
 
-/* TERN_OK: this collective goes on. */
+/* Comes to a meeting with this rank's status. TERN_OK: this collective goes on. */
 static tern_status notified_meet(tern_worker *worker, tern_status status) {
-    tern_notify_of(worker)->hailed = 0; /* the other may wait elsewhere again */
+    tern_notify_of(worker)->hailed = 0; /* the other rank may wait somewhere else again */
     return tern_collective_agree(worker->context, worker, status,
                                  tern_notified_names[tern_notify_of(worker)->kind]);
 }
@@ -122,11 +124,11 @@ static tern_status call_all(tern_worker *worker) {
     return status;
 }
 
-/* Comes to a meeting that another rank has called, or waits in: unless this rank has been there by
- * another worker, meanwhile. */
+/* Comes to a meeting that another rank has called or waits in, unless another worker of this rank
+ * has been there meanwhile. */
 static tern_status come_to_meeting(tern_worker *worker) {
     tern_status status = tern_collective_claim(worker);
-    tern_notify_of(worker)->hailed = 0; /* an answer to it may be used up */
+    tern_notify_of(worker)->hailed = 0; /* this may use up the answer to the last hail */
     if (status == TERN_OK && is_called(worker)) {
         status = notified_meet(worker, TERN_OK);
     } else if (status == TERN_OK && is_missed(worker)) {
@@ -177,8 +179,8 @@ static tern_status refuse_failed(tern_worker *worker, uint32_t rank) {
     return notified_refuse(worker, TERN_ERR_MISMATCH, reason);
 }
 
-/* A failure of this rank's own, which the detail tells. TERN_OK: the others are in a collective
- * before this one, which ends. */
+/* Fails with an error of this rank, described by the error detail. TERN_OK: the meeting ended a
+ * collective before this one, in which the other ranks still were. */
 static tern_status refuse_failure(tern_worker *worker, tern_status why) {
     char reason[REASON_MAX];
     snprintf(reason, sizeof reason, "%s", tern_error_detail());

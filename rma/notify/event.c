@@ -7,21 +7,21 @@
 #include "src/progress/wait.h"
 
 /*
- * Probing. Hot path: the queue of local events, then one look at each active ring, and a record's
- * own lines; no system call, lock or allocation, and no progress where an event is found. Guarded
- * by `tern-bench notify`.
+ * Probing for events. Hot path: looks at the queue of local events, then once at each active ring,
+ * and touches a record's own lines. It makes no system call, takes no lock, allocates nothing, and
+ * makes no progress if it finds an event. Guarded by `tern-bench notify`.
  */
 
 enum {
-    BURST = 64,   /* events in a row from one ring before others are looked at */
-    STREAK = 64,  /* events that make a stream */
-    QUIET = 4,    /* probes in vain in a row that end one */
-    PAUSES = 64u, /* after a stream, see below; doubled each time that it goes on, at most */
+    BURST = 64,   /* events in a row from one ring before the others have their turn */
+    STREAK = 64,  /* events in a row that count as a stream */
+    QUIET = 4,    /* vain probes in a row that end a stream */
+    PAUSES = 64u, /* after a stream, see follow_stream; doubled each time the stream goes on, */
     STREAMS_MOST = 3u,
-    ROUNDS = 32u, /* probes in vain for one round of progress where it has nothing urgent */
+    ROUNDS = 32u, /* vain probes for one round of progress if nothing is urgent */
 };
 
-/* What a record says, each number read once and checked. */
+/* The content of a record; each number was read once and checked. */
 typedef struct notice {
     const char *cid, *data;
     size_t cid_bytes;
@@ -64,7 +64,8 @@ static inline void copy_small(void *to, const void *from, size_t bytes) {
         tern_internal_copy(to, from, bytes);
 }
 
-/* TERN_ERR_RANGE: the region has ended since the put was asked for. */
+/* Copies packed data into a region. TERN_ERR_RANGE: the region was deregistered after the put
+ * began. */
 static tern_status fill_region(const tern_worker *worker, const notice *r) {
     tern_hold hold;
     const tern_context *context = worker->context;
@@ -76,13 +77,14 @@ static tern_status fill_region(const tern_worker *worker, const notice *r) {
     return TERN_OK;
 }
 
-/* Brings the record's data to its place and fills event, cid aside. NULL: refused. The record stays
- * where it is. */
+/* Copies the record's data to its place and fills event, except for the cid, to which it returns a
+ * pointer. NULL: the record is malformed and the ring closed. The record stays in the ring. */
 static inline const char *event_meet(tern_worker *worker, const tern_notify *n, tern_in *in,
                                      uint64_t header, tern_event *event) {
     notice r;
     if (__builtin_expect(!event_parse(n, in, header, &r), 0)) {
-        tern_ring_refuse(worker, in, header, "no notification, or one out of the segment");
+        tern_ring_refuse(worker, in, header,
+                         "it is no valid notification, or its data lies outside the segment");
         return NULL;
     }
     event->kind = TERN_EVENT_REMOTE;
@@ -118,8 +120,8 @@ static void drop_ring(tern_notify *n, tern_worker *worker, uint32_t i) {
     n->ring[i] = n->ring[--mine->active[TERN_CHANNEL_NOTIFY].count];
 }
 
-/* A ring with a record of its own at its head, looking from where the last one was found, or NULL.
- * [out] header. */
+/* Finds a ring with a notification at its head, beginning with the ring where the last one was
+ * found; or NULL. [out] header. */
 static inline tern_in *event_find(tern_worker *worker, tern_notify *n, uint64_t *header) {
     uint32_t count = (uint32_t)*n->rings;
     for (uint32_t looked = 0; looked < count;) {
@@ -137,7 +139,7 @@ static inline tern_in *event_find(tern_worker *worker, tern_notify *n, uint64_t 
         }
         n->burst = 0;
         n->at++;
-        looked += head == 0; /* one that was left for a turn is looked at again */
+        looked += head == 0; /* a ring with more events that lost its turn is looked at again */
     }
     return NULL;
 }
@@ -179,7 +181,8 @@ static inline bool next_remote(tern_worker *worker, tern_notify *n, tern_event *
     return true;
 }
 
-/* Rings that were found empty. */
+/* Looks after all rings of notifications: tells credit that is due, and stops polling rings that
+ * have long been empty. */
 static void tend_rings(tern_worker *worker, tern_notify *n) {
     for (uint32_t i = 0; i < *n->rings; i++) {
         tern_in *in = n->ring[i];
@@ -187,17 +190,19 @@ static void tend_rings(tern_worker *worker, tern_notify *n) {
             in->empty = 0;
             continue;
         }
-        /* What the transport had no room for, or bytes that were only left out. */
+        /* Credit may still be due: a transport had no room for it, or only skipped bytes were
+         * consumed. */
         tern_ring_report(worker, in);
         if (tern_ring_rest(worker, in, *n->rings))
             drop_ring(n, worker, i--);
     }
 }
 
-/* After a probe in vain. A consumer at the producer's heels makes every cache line travel once a
- * record: after a stream it leaves the rings alone for a moment, longer each time that the stream
- * goes on. One that has caught up finds a record or two between two misses; that is a stream too,
- * the slowest kind. An answer to something takes longer than QUIET misses. */
+/* Called after a vain probe. A consumer close behind the producer makes every cache line travel
+ * once for each record. So after a stream of events the consumer leaves the rings alone for a
+ * moment, longer each time the stream goes on. A consumer that has caught up finds a record or two
+ * between two vain probes; that is a stream, too, the slowest kind. The answer to a question takes
+ * longer than QUIET vain probes, so it is not taken for a stream. */
 static void follow_stream(tern_notify *n) {
     if (n->streak >= (uint32_t)STREAK) {
         n->streak = n->streak_seen = 0;
@@ -214,9 +219,9 @@ static void follow_stream(tern_notify *n) {
     }
 }
 
-/* Nothing was found: time for progress. While no doorbell has rung and nothing waits here, not at
- * every probe: a round costs more than a look. But where records come through MPI, it has to be
- * asked. */
+/* Called when a probe found nothing: makes progress. A round costs more than a look, so while no
+ * doorbell has rung and no request waits, only one vain probe in ROUNDS makes one. But if records
+ * come from other nodes, each vain probe polls that transport. */
 static void event_stir(tern_worker *worker, tern_notify *n) {
     if (n->streak != n->streak_seen)
         worker->vain = 0;
@@ -240,7 +245,8 @@ static void event_stir(tern_worker *worker, tern_notify *n) {
 static tern_status event_check(const tern_worker *worker, unsigned which, const void *pointer) {
     if (worker == NULL || pointer == NULL || which == 0 || which > TERN_PROBE_ANY)
         return tern_fail(TERN_ERR_ARGUMENT,
-                         "a probe for %#x: NULL argument, or not TERN_PROBE_LOCAL, _REMOTE or _ANY",
+                         "a probe for events %#x: an argument is NULL, or the events are not "
+                         "TERN_PROBE_LOCAL, TERN_PROBE_REMOTE or TERN_PROBE_ANY",
                          which);
     if (tern_is_destroyed(worker->context))
         return tern_destroyed_fail("a probe");
@@ -291,7 +297,7 @@ tern_status tern_event_wait(tern_worker *worker, unsigned which, tern_event *eve
     return status;
 }
 
-/* From one ring, until it is empty or its turn is over. */
+/* Hands events of one ring to the handler, until the ring is empty or limit is reached. */
 static size_t hand_out(tern_worker *worker, tern_notify *n, tern_in *in, uint64_t header,
                        tern_event_handler handler, void *argument, size_t limit) {
     tern_event event;
@@ -331,7 +337,7 @@ static size_t hand_out_all(tern_worker *worker, unsigned which, tern_event_handl
            (in = event_find(worker, n, &header)) != NULL) {
         size_t most = *n->rings == 1 || limit - count < BURST ? limit - count : BURST;
         count += hand_out(worker, n, in, header, handler, argument, most);
-        n->burst = BURST; /* another ring's turn */
+        n->burst = BURST; /* the next ring has its turn */
     }
     return count;
 }
@@ -343,7 +349,8 @@ tern_status tern_probe_each(tern_worker *worker, unsigned which, tern_event_hand
         return status;
     tern_notify *n = tern_notify_of(worker);
     for (int look = 0; look < 2; look++) {
-        /* Waits are refused in the handler, and its calls queued where they would wait. */
+        /* Inside the handler, functions that wait are refused, and calls that would wait are
+         * queued. */
         bool in_handler = worker->in_handler, in_progress = worker->in_progress;
         worker->thread = tern_thread_self();
         n->in_handler = worker->in_handler = worker->in_progress = true;

@@ -10,7 +10,7 @@
 #include "src/log.h"
 #include "src/progress/wait.h"
 
-/* Handshakes: the records of rendezvous, and what is kept for them. */
+/* Handshakes: sends, keeps and consumes the records of rendezvous. */
 
 enum { SLOTS = 16 };
 
@@ -45,7 +45,7 @@ tern_slot *tern_slot_find(const tern_rendezvous *v, uint64_t id) {
     return s->generation == id >> 32 && s->next_free == 0 ? s : NULL;
 }
 
-/* Doubles the table of posts and chains what is new. */
+/* Doubles the table of posts, if no slot is free, and chains the new slots into the free list. */
 static tern_status make_slots(tern_rendezvous *v) {
     if (v->free != 0)
         return TERN_OK;
@@ -83,9 +83,10 @@ void tern_slot_give(tern_rendezvous *v, tern_slot *s) {
     v->free = (uint32_t)(s - v->slots) + 1;
 }
 
-/* What was put to a rank must be there before the end is. Near, the release store that publishes
- * the record orders it; where posts are in order, what the transport has taken is; else a flush,
- * which waits, so not inside a handler. */
+/* Ensures that the puts to a rank arrive before the end of the rendezvous does. In shared memory
+ * the release store that publishes the record orders them. If the transport keeps posts in order,
+ * they are ordered once it has accepted them. Otherwise this function flushes; a flush waits, so
+ * inside a handler it returns TERN_ERR_AGAIN. */
 static tern_status handshake_settle_puts(tern_worker *worker, uint32_t rank) {
     const tern_transport_ops *via = tern_way_to(worker->context, rank);
     if (via == &tern_transport_shm)
@@ -97,7 +98,7 @@ static tern_status handshake_settle_puts(tern_worker *worker, uint32_t rank) {
     return worker->in_handler ? TERN_ERR_AGAIN : via->flush(worker, rank);
 }
 
-/* TERN_ERR_AGAIN: its way is not free. */
+/* Sends a handshake. TERN_ERR_AGAIN: cannot be sent now. */
 static tern_status handshake_send(tern_worker *worker, const tern_parcel *p) {
     size_t bytes = payload_bytes(p->type);
     tern_out *out = NULL;
@@ -145,8 +146,9 @@ uint32_t tern_rendezvous_unsent(const tern_worker *worker, uint32_t rank) {
     return TERN_NOBODY;
 }
 
-/* A parcel that can never be sent: its poster is told by the post, a poster elsewhere by the log
- * alone. A wait for the target tells of its death. */
+/* Gives up a parcel that can never be sent. If it is an offer, the post of this worker fails. If it
+ * is an end, the post is another rank's, which can only learn of it from the log. A death is not
+ * logged: waits for the target report it. */
 static void handshake_lose(tern_rendezvous *v, const tern_parcel *p, tern_status status) {
     tern_slot *s = p->type == TERN_END ? NULL : tern_slot_find(v, p->payload.offer.id);
     if (s != NULL)
@@ -173,7 +175,7 @@ size_t tern_rendezvous_advance(tern_worker *worker) {
                 status = handshake_send(worker, p);
         }
         if (status == TERN_ERR_AGAIN) {
-            with->blocked = v->pass; /* those behind it keep their order */
+            with->blocked = v->pass; /* parcels to the same target behind it keep their order */
             link = &p->next;
             continue;
         }
@@ -188,7 +190,8 @@ size_t tern_rendezvous_advance(tern_worker *worker) {
     return sent;
 }
 
-/* TERN_ERR_MEMORY: later. TERN_ERR_RANGE: no good offer. */
+/* Keeps an offer that has arrived. TERN_ERR_MEMORY: try again later. TERN_ERR_RANGE: the offer is
+ * invalid. */
 static tern_status keep_offer(tern_worker *worker, const tern_in *in, uint32_t type) {
     tern_offer o;
     uint64_t offset;
@@ -241,7 +244,7 @@ size_t tern_rendezvous_consume(tern_worker *worker, tern_in *in) {
     else
         status = keep_offer(worker, in, type);
     if (status == TERN_ERR_RANGE)
-        tern_ring_refuse(worker, in, header, "no part of a rendezvous");
+        tern_ring_refuse(worker, in, header, "it is no valid record of a rendezvous");
     if (status != TERN_OK)
         return 0;
     tern_ring_advance(in, header);

@@ -6,12 +6,13 @@
 #include "rma/notify/request.h"
 #include "src/context.h"
 
-/* The life of notifications in a context. */
+/* Opens, drains and closes notifications with their context. */
 
-/* What a destroyed worker has: its probes are refused (rma/notify/event.c). */
+/* The state of a worker whose context is destroyed: it makes probes fail (rma/notify/event.c). */
 static tern_notify closed_notify = {.in_handler = true};
 
-/* What fits a record beside its place and the largest cid, of a ring that holds some. */
+/* The largest packed data: as wanted, but at most so much that a record with it, its place and the
+ * largest cid takes a quarter of a ring, so that a ring holds several. */
 static uint64_t packed_max(const tern_context *context, size_t wanted) {
     size_t most = context->config.ring_size / 4 - 8 - TERN_CID_MAX;
     return wanted < most ? wanted : most;
@@ -67,7 +68,8 @@ static tern_status notify_open_layer(tern_context *context) {
     return TERN_OK;
 }
 
-/* Events that nobody probed for are forgotten; memory that MPI still writes is not. */
+/* Waits for the gets into whose memory MPI still writes, then drops the requests and the events
+ * that the program has not probed for. */
 static tern_status notify_drain(tern_context *context, tern_worker *worker) {
     (void)worker;
     tern_status status = TERN_OK;

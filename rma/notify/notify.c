@@ -10,10 +10,10 @@
 #include "src/progress/wait.h"
 
 /*
- * Asking for notified operations. Hot path, a packed put over shm: bounds checks, room for the
- * local event, the pair's ring, the cid and the data straight into the target's memory, two header
- * words; no system call, lock or allocation, and no line of the target's but those of the record.
- * Guarded by `tern-bench notify`.
+ * Begins notified operations. The hot path is a packed put over shm: it checks bounds and room for
+ * the local event, finds the pair's ring, writes cid and data straight into the target's memory,
+ * and two header words. It makes no system call, takes no lock, allocates nothing, and touches no
+ * cache line of the target but those of the record. Guarded by `tern-bench notify`.
  */
 
 enum { PAUSES = 1000 };
@@ -44,14 +44,16 @@ static tern_status make_done_room(tern_worker *worker) {
     return TERN_OK;
 }
 
-/* What needs no room in any ring: the data is moved, and its record, if any, was committed. */
+/* Queues the local event of an operation whose data is moved and whose record, if any, is
+ * committed. */
 static void notify_conclude(tern_worker *worker, const tern_operation *o) {
     if (o->local)
         tern_done_push(tern_notify_of(worker), o->target, o->local_cid, o->bytes,
                        o->type == TERN_NOTICE_GET, TERN_OK);
 }
 
-/* At once, if nothing has to be waited for. TERN_ERR_AGAIN: something has; nothing was done. */
+/* Completes the operation at once, if it has to wait for nothing. TERN_ERR_AGAIN: it has to wait;
+ * nothing was done. */
 static tern_status post_now(tern_worker *worker, tern_out *out, const tern_operation *o) {
     const bool shares = tern_target_is_near(worker, out);
     if (!shares && tern_operation_moves(o))
@@ -64,7 +66,8 @@ static tern_status post_now(tern_worker *worker, tern_out *out, const tern_opera
         if (status != TERN_OK)
             return status;
     }
-    /* Before the record is published: its release store is what tells that the data is there. */
+    /* The data moves before the record is published: the record's release store tells the target
+     * that the data is there. */
     if (shares)
         status = tern_operation_move_near(worker, o);
     if (status != TERN_OK)
@@ -78,9 +81,10 @@ static tern_status post_now(tern_worker *worker, tern_out *out, const tern_opera
     return TERN_OK;
 }
 
-/* A ring that is full because its target is a little slower is cheaper to wait for than to queue
- * behind: some microseconds, the time in which a target consumes half a ring of small records. Only
- * the first operation that finds it full does so; later ones find the queue. */
+/* Waits for room in a full near ring for some microseconds, the time in which a target consumes
+ * half a ring of small records. If the target is only a little slower, this is cheaper than the
+ * queue. Only the first operation that finds the ring full waits; later ones find a queue and join
+ * it. */
 static bool wait_a_moment(tern_worker *worker, tern_out *out, const tern_operation *o) {
     if (!out->near || worker->in_progress || o->target == worker->id || tern_requests_wait(out))
         return false;
@@ -106,7 +110,8 @@ static tern_status notify_post(tern_worker *worker, const tern_operation *o) {
     status = tern_ring_open_channel(worker, TERN_CHANNEL_NOTIFY, o->target, &out);
     if (status == TERN_ERR_AGAIN) {
         out = n->out[o->target];
-        /* What leaves with its record leaves now, if the target need not help. */
+        /* An operation whose data travels in the record waits for the opening and is sent now, if
+         * the target need not help to open the ring. */
         if (out != NULL && !tern_operation_moves(o))
             status = tern_ring_await_opening(worker, out);
     }
@@ -132,7 +137,7 @@ static tern_status notify_post(tern_worker *worker, const tern_operation *o) {
     return TERN_OK;
 }
 
-/* What both operations are asked with. */
+/* The arguments of tern_put_notify and tern_get_notify. */
 typedef struct notify_question {
     const char *function;
     tern_worker_id other;
@@ -149,7 +154,9 @@ typedef struct notify_question {
 static tern_status notify_check(tern_worker *worker, const notify_question *q) {
     if (worker == NULL || (q->cid == NULL && q->cid_bytes > 0) ||
         (q->memory == NULL && q->bytes > 0))
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", q->function);
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "%s: worker is NULL, or memory or cid is NULL although its size is not 0",
+                         q->function);
     const tern_context *context = worker->context;
     if (tern_is_destroyed(context))
         return tern_destroyed_fail(q->function);
@@ -157,16 +164,19 @@ static tern_status notify_check(tern_worker *worker, const notify_question *q) {
         return tern_fail(TERN_ERR_ARGUMENT, "%s: there is no worker %u of rank %u", q->function,
                          q->other.index, q->other.rank);
     if (q->cid_bytes > TERN_CID_MAX)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: a cid of %zu bytes; %u are the limit", q->function,
-                         q->cid_bytes, TERN_CID_MAX);
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: the cid has %zu bytes; at most %u are allowed",
+                         q->function, q->cid_bytes, TERN_CID_MAX);
     if ((q->flags & ~(TERN_NOTIFY_NO_LOCAL | TERN_NOTIFY_NO_REMOTE)) != 0)
-        return tern_fail(TERN_ERR_ARGUMENT,
-                         "%s: flags %#x; there are TERN_NOTIFY_NO_LOCAL and TERN_NOTIFY_NO_REMOTE",
-                         q->function, q->flags);
+        return tern_fail(
+            TERN_ERR_ARGUMENT,
+            "%s: flags is %#x; only TERN_NOTIFY_NO_LOCAL and TERN_NOTIFY_NO_REMOTE are "
+            "allowed",
+            q->function, q->flags);
     if (q->bytes == 0)
         return TERN_OK;
     if (q->place.rank != q->other.rank)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: memory of rank %u, but the worker is one of %u",
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "%s: the address is memory of rank %u, but the worker is one of rank %u",
                          q->function, q->place.rank, q->other.rank);
     uint64_t offset = 0;
     tern_status status = tern_segment_check(context, q->place, q->bytes, &offset);
@@ -191,7 +201,7 @@ static tern_status notify_ask_plainly(tern_worker *worker, const notify_question
                         .cid_bytes = q->cid_bytes};
     uint64_t most = tern_is_near(worker->context, q->other.rank) ? n->packed_near : n->packed_far;
     if (q->bytes > 0 && q->place.segment != 0)
-        (void)tern_region_place(q->place, &o.place); /* has been checked */
+        (void)tern_region_place(q->place, &o.place); /* notify_check has checked it */
     else if (q->bytes > 0)
         o.place = q->place.offset - TERN_PTR_ORIGIN;
     else if (!q->is_get)
@@ -219,8 +229,8 @@ static inline __attribute__((always_inline)) void copy_words(char *to, const voi
         memcpy(to, from, bytes);
 }
 
-/* The short way of ledger mode over shm: the data straight to its place, then the record. false: it
- * is shut, or something is to be refused; nothing was done. */
+/* The short way of ledger mode over shm: copies the data straight to its place, then writes the
+ * record. False: the short way is shut or an argument is invalid, and nothing was done. */
 static bool move_and_tell(tern_worker *worker, const notify_question *q) {
     tern_notify *n = worker != NULL ? tern_notify_of(worker) : NULL;
     if (n == NULL || q->bytes == 0 || q->memory == NULL || q->cid_bytes > TERN_CID_MAX ||
@@ -249,7 +259,7 @@ static bool move_and_tell(tern_worker *worker, const notify_question *q) {
     copy_words(record + 16, q->cid, q->cid_bytes);
     uint64_t header = tern_notice_header(q->is_get ? TERN_NOTICE_GET : TERN_NOTICE_PUT,
                                          q->cid_bytes, 0, size - 8);
-    /* Its release store is what tells that the data is there, or has been read. */
+    /* The release store of the record tells the target that the data is there, or has been read. */
     if (__builtin_expect(tern_lane_send(&out->lane, record, size, header), 0))
         tern_ring_ring_doorbell(worker, out);
     if (local)

@@ -2,9 +2,9 @@
 #define TERN_RMA_NOTIFY_NOTIFY_H
 
 /*
- * Notifications from inside (tern/notify.h). Each pair of workers has a ring of its own for them
- * (TERN_CHANNEL_NOTIFY), whose records only probes consume, so an event that nobody probes for
- * holds back nothing but the events behind it, and needs no memory but the ring.
+ * The inside of notifications (tern/notify.h). Each pair of workers has a ring of its own for them
+ * (TERN_CHANNEL_NOTIFY), whose records only probes consume. So an event that the program does not
+ * probe for delays only the events behind it, and takes no memory besides the ring.
  *
  * A record, in words of 8 bytes; its header's id is {cid bytes:9, padding of the data:3, type:12}:
  *
@@ -31,54 +31,55 @@ enum {
     TERN_NOTIFY_KINDS = TERN_NOTIFY_ALLREDUCE + (TERN_DOUBLE + 1) * TERN_REDUCTIONS
 };
 
-/* A local event; a worker's events of all peers wait in one queue. */
+/* A local event. The local events of a worker, for all peers, wait in one queue. */
 typedef struct tern_done {
     uint64_t cid, bytes;
     uint32_t target; /* worker number */
     uint16_t status, is_get;
 } tern_done;
 
-/* What the layer hangs on a worker; written by its thread only. */
+/* The layer's state of a worker; only the worker's thread writes it. */
 typedef struct tern_notify {
-    /* What a packed put over shm reads. */
+    /* The fields that a packed put over shm reads. */
     tern_out **out; /* by worker number */
     const tern_reach *reach;
     uint32_t size, workers;
     uint32_t short_ranks; /* size; or 0: the short ways are shut (src/profile/profile.h) */
     uint64_t packed_near, packed_far; /* the largest packed data */
-    /* Local events [head, tail), positions that only grow; promised ones are of requests that wait.
-     * used + promised < room before anything is accepted; room is at most TERN_NOTIFY_EVENTS. */
+    /* The queue of local events holds positions [head, tail), which only grow. done_promised counts
+     * the events of requests that still wait. An operation is accepted only while used + promised <
+     * room; room is at most TERN_NOTIFY_EVENTS. */
     uint64_t done_head, done_tail, done_promised, done_room, done_mask;
     tern_done *done;
     /* Probing. */
-    tern_in **ring; /* active ones */
+    tern_in **ring; /* the active rings of notifications */
     const size_t *rings;
-    uint32_t at, burst; /* the ring to look at first, and how many events in a row came from it */
-    uint32_t streak;    /* events since the last stream was left alone or ended */
-    uint32_t streak_seen, quiet; /* streak at the last probe in vain; such in a row */
-    uint32_t streams;            /* left alone one after the other, with no end between */
+    uint32_t at, burst;          /* the ring to look at first; events in a row from it */
+    uint32_t streak;             /* events since the last stream was left alone or ended */
+    uint32_t streak_seen, quiet; /* streak at the last vain probe; such probes in a row */
+    uint32_t streams;            /* pauses since a stream last ended */
     uint32_t misses;
-    bool in_handler; /* of tern_probe_each */
+    bool in_handler; /* true inside a handler of tern_probe_each */
     bool relaxed;
     bool profiled; /* the worker has a profile */
     char *heap;    /* this rank's */
     uint64_t heap_bytes;
     /* Collectives (rma/notify/collectives.h). */
-    uint64_t sequence; /* of the one that it is in */
-    uint32_t kind;     /* TERN_NOTIFY_*, of the one that it is in */
+    uint64_t sequence; /* number of the collective that the worker is in */
+    uint32_t kind;     /* TERN_NOTIFY_*, of the collective that the worker is in */
     size_t bytes;      /* of its vector */
     size_t part_max;   /* the most bytes of a part */
-    uint64_t hailed;   /* ns: when it has told the rank that it waits for; 0: not yet */
-    /* A rank has called all to a meeting, or waits in one: its number + 1. They only grow, and are
-     * written with the MPI lock held. */
+    uint64_t hailed;   /* ns: when the worker last sent a hail in this wait; 0: not yet */
+    /* 1 + the number of the latest meeting to which a rank has called all, and of the latest in
+     * which a rank waits. They only grow, and are written with the MPI lock held. */
     _Atomic uint64_t called_to, met_by;
-    char *spare;                      /* for parts of this collective, where there is no memory */
-    uint32_t spare_used;              /* a bit for each */
-    uint64_t failures;                /* bit n: the last but n has failed */
-    struct tern_notified_part *parts; /* kept */
-    struct tern_notified_stream *awaited; /* waited for */
-    tern_out *waiting;                  /* targets with requests that wait (rma/notify/request.h) */
-    struct tern_rendezvous *rendezvous; /* NULL: none yet (rma/notify/rendezvous.c) */
+    char *spare;         /* memory for parts of this collective, for when malloc fails */
+    uint32_t spare_used; /* a bit for each piece of spare */
+    uint64_t failures;   /* bit n: of the ended collectives, the last but n has failed */
+    struct tern_notified_part *parts;     /* parts that came before they were waited for */
+    struct tern_notified_stream *awaited; /* streams that the worker waits for */
+    tern_out *waiting;                    /* rings with requests that wait (rma/notify/request.h) */
+    struct tern_rendezvous *rendezvous;   /* NULL: none yet (rma/notify/rendezvous.c) */
 } tern_notify;
 
 /* layer.c */
@@ -93,11 +94,12 @@ size_t tern_collectives_consume(tern_worker *worker, tern_in *in);
 void tern_collectives_open(tern_worker *worker);
 void tern_collectives_discard(tern_worker *worker);
 
-/* Serves a message that tells of a meeting; the MPI lock is held. False: it is malformed. */
+/* Serves a message that tells of a meeting; the MPI lock is held. False: the message is
+ * malformed. */
 bool tern_collectives_told(tern_context *context, const tern_message *message);
 
-/* Tells ranks that wait for the worker in one of these collectives if it waits in a meeting
- * instead, or has failed there. Returns to how many. */
+/* Answers the hails of ranks that wait for this worker in a collective, if the worker waits in a
+ * meeting instead or the collective has failed on it. Returns how many ranks it told. */
 size_t tern_collectives_answer(tern_worker *worker);
 
 static inline size_t tern_words(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
@@ -108,7 +110,7 @@ static inline uint64_t tern_notice_header(unsigned type, size_t cid_bytes, size_
     return tern_record_header(TERN_RECORD_NOTIFY, id, record_bytes);
 }
 
-/* Room for one was reserved. */
+/* Adds a local event. The caller has checked or reserved room for it. */
 static inline void tern_done_push(tern_notify *n, uint32_t target, uint64_t cid, uint64_t bytes,
                                   bool is_get, tern_status status) {
     n->done[n->done_tail++ & n->done_mask] =

@@ -5,23 +5,25 @@
 #include "rma/memory/state.h"
 
 /*
- * Parts of collectives. A part that a stream waits for goes to its place; another one is kept until
- * it is waited for.
+ * Parts of collectives. A part that a stream waits for is copied to its place; any other part is
+ * kept until a stream waits for it.
  *
- * The small parts of one collective find room in spare memory. Others stay in their rings while
- * there is no memory for them. Parts from one rank come in the order in which they are waited for,
- * so the one at the head of a ring is taken once the worker is as far. Hails are dropped and come
- * again.
+ * If malloc fails, small parts of the present collective go to spare memory, and other parts stay
+ * in their rings. Parts from one rank come in the order in which this rank waits for them, so the
+ * part at the head of a ring is taken once the worker waits for it. Hails are dropped; their sender
+ * repeats them.
  */
 
-/* No more parts of one collective come to a rank that counts in 20 bits, if vectors are short. */
+/* Rank numbers have 20 bits, so with short vectors no more than SPARES parts of one collective come
+ * to a rank. */
 enum { SPARES = 24, SPARE_BYTES = sizeof(tern_notified_part) + TERN_NOTIFIED_SMALL };
 _Static_assert(SPARES *SPARE_BYTES <= TERN_TABLE_SPARE, "a worker's tables have room for them");
 
 void tern_collectives_open(tern_worker *worker) {
     const tern_rma *rma = tern_rma_of(worker->context);
     tern_notify *n = tern_notify_of(worker);
-    /* A quarter of a ring: one part is written while another is read. */
+    /* At most a quarter of a ring, so that the sender can write a part while the receiver reads
+     * another. */
     n->part_max = (worker->context->config.ring_size / 4 - 64) & ~(size_t)7;
     n->spare =
         tern_tables_of_worker(&rma->tables, rma->table_base, worker->index) + rma->tables.spare;
@@ -43,7 +45,7 @@ void tern_notified_part_free(tern_notify *n, tern_notified_part *part) {
         free(part);
 }
 
-/* part is what the record says; its data is still in the ring. */
+/* Keeps a part. part was read from the record; data is still in the ring. False: no memory. */
 static bool keep_part(tern_notify *n, const tern_notified_part *part, const char *data,
                       bool wanted) {
     tern_notified_part *kept = malloc(sizeof *kept + part->bytes);
@@ -70,7 +72,7 @@ tern_notified_part **tern_notified_part_find(tern_worker *worker, uint32_t rank,
     return link;
 }
 
-/* Whether a stream has waited for the part, and now has its data. */
+/* If a stream waits for the part, gives it the data and returns true. */
 static bool part_hand_over(tern_worker *worker, const tern_notified_part *part, const char *data) {
     tern_notify *n = tern_notify_of(worker);
     if (part->type != TERN_PART_DATA || part->sequence != worker->notified ||
@@ -89,13 +91,13 @@ static bool part_hand_over(tern_worker *worker, const tern_notified_part *part, 
     return false;
 }
 
-/* Whether it is one of the last collectives, and has failed here. */
+/* Whether collective number sequence is one of the last 64 and has failed on this rank. */
 static bool notified_has_failed(const tern_worker *worker, uint64_t sequence) {
     const uint64_t age = worker->notified - sequence;
     return age >= 1 && age <= 64 && (tern_notify_of(worker)->failures >> (age - 1) & 1) != 0;
 }
 
-/* Reads what the record at the head of in says. False: it is malformed. */
+/* Reads the record at the head of in. False: the record is malformed. */
 static bool part_parse(const tern_worker *worker, const tern_in *in, uint64_t header,
                        tern_notified_part *part) {
     const size_t record = tern_record_bytes(header);
@@ -126,14 +128,14 @@ size_t tern_collectives_consume(tern_worker *worker, tern_in *in) {
     const bool over = good && (int64_t)(part.sequence - here) < 0 &&
                       !(hail && notified_has_failed(worker, part.sequence));
     if (!good || (!over && (int64_t)(part.sequence - here) > 2 * TERN_NOTIFIED_AHEAD_MAX)) {
-        tern_ring_refuse(worker, in, header, "no part of a collective");
+        tern_ring_refuse(worker, in, header, "it is no valid part of a collective");
         return 0;
     }
     const char *data = tern_ring_payload(in) + 16;
     const bool wanted = !hail && part.sequence == here;
     if (!over && !part_hand_over(worker, &part, data) && !keep_part(n, &part, data, wanted) &&
         !hail)
-        return 0; /* later */
+        return 0; /* stays in the ring until there is memory */
     tern_ring_advance(in, header);
     return 1;
 }
@@ -191,7 +193,7 @@ size_t tern_collectives_answer(tern_worker *worker) {
                                               part->sequence, 0, NULL, 0)
                     : tern_notified_tell(worker, part->origin, TERN_MEETING_MEETS, meeting)) !=
                 TERN_OK) {
-            link = &part->next; /* an answer that could not be sent is, later */
+            link = &part->next; /* the hail stays; it may be answered later */
             continue;
         }
         *link = part->next;

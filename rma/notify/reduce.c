@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* Each pair is read before its result is written, since `to` may be one of the two. memcpy: the
- * numbers may lie at any address. */
+/* Each pair of numbers is read before its result is written, since `to` may be `first` or `second`.
+ * memcpy is used because the numbers may lie at any address. */
 #define EACH(type, result)                                                                         \
     for (size_t i = 0; i < count; i++) {                                                           \
         type a, b;                                                                                 \

@@ -8,8 +8,9 @@
 
 #include "tern/collective.h"
 
-/* All are count numbers of the type, by their bits, at any address. first is of the lower rank, so
- * both sides get the same bits. to is first, second, or apart from both. */
+/* Reduces count numbers of first with those of second, one by one, into to. The numbers may lie at
+ * any address. first must be the vector of the lower rank, so that both ranks compute the same
+ * bits. to may be first or second, or must not overlap them. */
 void tern_numbers_reduce(tern_number type, tern_reduction op, void *to, const void *first,
                          const void *second, size_t count);
 

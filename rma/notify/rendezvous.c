@@ -17,19 +17,21 @@ static bool is_worker(const tern_context *context, tern_worker_id id) {
     return id.rank < context->size && id.index < context->workers;
 }
 
-/* Ends the request of a post that is over. TERN_ERR_AGAIN: it is open. */
+/* Ends the request of a post, if the post is over. TERN_ERR_AGAIN: the post is still open. */
 static tern_status post_look(tern_worker *worker, tern_request *request) {
     tern_rendezvous *v = tern_notify_of(worker)->rendezvous;
     tern_slot *s = tern_slot_find(v, request->own[0]);
     if (s == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "a post of another worker");
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "the request is of a post of another worker; pass the worker that posted");
     tern_status status = s->status;
     if (status != TERN_OK && tern_peer_is_dead(&worker->context->peers, request->rank))
         status = tern_peer_fail(request->rank);
     else if (status != TERN_ERR_AGAIN && status != TERN_OK)
-        status = tern_fail(status, "a post of %llu bytes to rank %u was ended with %llu: %s",
-                           (unsigned long long)s->posted, request->rank,
-                           (unsigned long long)s->moved, tern_strerror(status));
+        status =
+            tern_fail(status, "the post of %llu bytes to rank %u was finished with %llu bytes: %s",
+                      (unsigned long long)s->posted, request->rank, (unsigned long long)s->moved,
+                      tern_strerror(status));
     if (status == TERN_ERR_AGAIN)
         return status;
     const uint64_t moved = s->moved;
@@ -50,7 +52,7 @@ static tern_status post_request_wait(tern_worker *worker, tern_request *request)
     while ((status = post_look(worker, request)) == TERN_ERR_AGAIN)
         if (tern_wait_round(worker->context, &wait, tern_progress_round(worker), TERN_ANYBODY) !=
             TERN_OK)
-            tern_error_clear(); /* the look tells, if it was this post's rank that died */
+            tern_error_clear(); /* post_look reports the death of the post's rank */
     return status;
 }
 
@@ -70,8 +72,8 @@ static tern_status post_buffer(tern_worker *worker, tern_worker_id peer, uint32_
     uint64_t offset = 0;
     tern_hold hold = {NULL, NULL};
     if (status == TERN_OK && offered->bytes > 0 && offered->place.rank != context->rank)
-        status = tern_fail(TERN_ERR_ARGUMENT, "%s: memory of rank %u; offer your own", function,
-                           offered->place.rank);
+        status = tern_fail(TERN_ERR_ARGUMENT, "%s: the buffer is memory of rank %u; offer your own",
+                           function, offered->place.rank);
     else if (status == TERN_OK && offered->bytes > 0)
         status = tern_segment_check(context, offered->place, offered->bytes, &offset);
     if (status == TERN_OK)
@@ -98,7 +100,7 @@ static tern_status post_buffer(tern_worker *worker, tern_worker_id peer, uint32_
     tern_slot_find(v, id)->hold = hold;
     tern_parcel p = {.target = target, .type = type, .payload.offer = *offered};
     p.payload.offer.id = id;
-    if (offered->bytes == 0) /* one that takes transfers of nothing */
+    if (offered->bytes == 0) /* a post of no bytes, which only takes transfers of no bytes */
         p.payload.offer.place = (tern_ptr){context->rank, 0, 0, TERN_PTR_ORIGIN};
     status = tern_parcel_send(worker, v, &p);
     if (status != TERN_OK) {
@@ -122,12 +124,12 @@ tern_status tern_post_send(tern_worker *worker, tern_worker_id peer, uint64_t ta
     return post_buffer(worker, peer, TERN_OFFER_SEND, &o, request);
 }
 
-/* Progress for what was not there, and a look after rank. */
+/* Called when no descriptor was there: makes progress, and checks whether rank is alive. */
 static void rendezvous_stir(tern_worker *worker, uint32_t rank) {
     tern_progress_round(worker);
     tern_look_vainly(worker);
     if (rank < worker->context->size && tern_glance(worker, rank) != TERN_OK)
-        tern_error_clear(); /* the look that follows tells of a death */
+        tern_error_clear(); /* the caller reports a death after its next look */
 }
 
 static bool is_anybody(tern_worker_id id) {
@@ -138,7 +140,8 @@ static tern_status check_source(const tern_worker *worker, const char *function,
                                 tern_worker_id source, unsigned which, const void *descriptor) {
     if (worker == NULL || descriptor == NULL || which == 0 || which > TERN_POSTED_ANY)
         return tern_fail(TERN_ERR_ARGUMENT,
-                         "%s for %#x: NULL argument, or not TERN_POSTED_RECEIVE, _SEND or _ANY",
+                         "%s: an argument is NULL, or which is %#x and not TERN_POSTED_RECEIVE, "
+                         "TERN_POSTED_SEND or TERN_POSTED_ANY",
                          function, which);
     if (tern_is_destroyed(worker->context))
         return tern_destroyed_fail(function);
@@ -147,7 +150,7 @@ static tern_status check_source(const tern_worker *worker, const char *function,
                : no_such_worker(function, source);
 }
 
-/* Whether there was one. */
+/* Takes the oldest descriptor that matches. Whether there was one. */
 static bool rendezvous_take(tern_worker *worker, tern_worker_id source, unsigned which,
                             uint64_t tag, tern_descriptor *descriptor) {
     tern_rendezvous *v = tern_notify_of(worker)->rendezvous;
@@ -203,11 +206,13 @@ tern_status tern_rendezvous_finish(tern_worker *worker, tern_descriptor *descrip
     if (worker == NULL || descriptor == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", function);
     if (descriptor->id == 0)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: no descriptor, or a finished one", function);
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: the descriptor is empty or already finished",
+                         function);
     if (!is_worker(worker->context, descriptor->peer))
         return no_such_worker(function, descriptor->peer);
     if (bytes > descriptor->bytes)
-        return tern_fail(TERN_ERR_RANGE, "%s: %llu bytes; the buffer of rank %u has %llu", function,
+        return tern_fail(TERN_ERR_RANGE,
+                         "%s: bytes is %llu, but the buffer of rank %u has only %llu", function,
                          (unsigned long long)bytes, descriptor->peer.rank,
                          (unsigned long long)descriptor->bytes);
     tern_status status = tern_glance(worker, descriptor->peer.rank);

@@ -11,7 +11,7 @@
 #include "src/profile/trace.h"
 #include "src/progress/wait.h"
 
-#define GET_PIECE ((uint64_t)1 << 30) /* MPI counts in int */
+#define GET_PIECE ((uint64_t)1 << 30) /* an int holds the count for MPI */
 
 size_t tern_operation_record(const tern_operation *operation) {
     size_t cid = tern_words(operation->cid_bytes);
@@ -65,14 +65,16 @@ static uint64_t offset_of(const tern_worker *worker, const tern_operation *opera
     return tern_rma_of(worker->context)->layout.heap + operation->place;
 }
 
-/* What moves has a request of its own, or waits for a flush. */
+/* Whether the transfer of w can be tested by itself; otherwise only a flush tells that it is
+ * complete. */
 static bool tells_itself(const tern_waiting *w) { return w->transfer.under_way; }
 
 static const tern_transport_ops *way_of(const tern_worker *worker, const tern_out *out) {
     return tern_way_to(worker->context, tern_rank_of(worker->context, out->target));
 }
 
-/* Messages are served in order: the answer to a get of nothing tells that the put is there. */
+/* Asks when a put by messages has arrived: messages are served in order, so the answer to a get of
+ * no bytes comes after the put. */
 static tern_status ask_after_put(tern_worker *worker, tern_waiting *w) {
     const tern_operation *o = &w->operation;
     tern_status status = tern_transport_p2p.get(worker, tern_rank_of(worker->context, o->target),
@@ -114,7 +116,7 @@ static tern_status request_start_get(tern_worker *worker, const tern_out *out, t
     return TERN_OK;
 }
 
-/* TERN_ERR_AGAIN: later. */
+/* Starts to move the request's data, if it has any. TERN_ERR_AGAIN: no room; try again later. */
 static tern_status request_start(tern_worker *worker, const tern_out *out, tern_waiting *w) {
     const tern_operation *o = &w->operation;
     if (tern_operation_moves(o) && !tern_target_is_near(worker, out))
@@ -124,7 +126,8 @@ static tern_status request_start(tern_worker *worker, const tern_out *out, tern_
     return tern_operation_move_near(worker, o);
 }
 
-/* Later operations must not overtake those that wait. */
+/* Appends w to the target's queue. If w is the first, holds the ring, since later operations must
+ * not overtake queued ones. */
 static void request_append(tern_worker *worker, tern_out *out, tern_waiting *w) {
     tern_notify *n = tern_notify_of(worker);
     tern_requests *requests = out->requests;
@@ -173,7 +176,7 @@ tern_status tern_request_queue(tern_worker *worker, tern_out *out,
     w->operation = *operation;
     w->header = tern_operation_compose(operation, w->payload);
     w->operation.cid = NULL;
-    /* Behind one that the transport had no room for, nothing is tried. */
+    /* The transfer starts now, unless the request before it found no room in the transport. */
     tern_status status = TERN_OK;
     if (!tern_target_is_near(worker, out) && tern_operation_moves(operation) &&
         tern_place_is_region(operation->place))
@@ -207,7 +210,7 @@ static void request_finish(tern_worker *worker, tern_requests *requests, tern_wa
     request_drop(worker, w);
 }
 
-/* One look at a get under way. */
+/* Tests once whether a transfer under way is complete. */
 static tern_status request_look(tern_worker *worker, const tern_out *out, tern_waiting *w) {
     int done = 0;
     tern_status status = way_of(worker, out)->test(worker, &w->transfer, &done);
@@ -218,8 +221,8 @@ static tern_status request_look(tern_worker *worker, const tern_out *out, tern_w
     return TERN_OK;
 }
 
-/* Starts what waits and looks at what moves; a flush, if one is needed, is for all puts that move.
- * An error is the whole queue's: nothing may overtake what failed. */
+/* Starts waiting transfers, tests moving ones, and makes one flush for all moving puts that need
+ * one. An error fails the whole queue, since no operation may overtake one that failed. */
 static tern_status request_land(tern_worker *worker, tern_out *out) {
     tern_requests *requests = out->requests;
     bool flush = false, blocked = false;
@@ -246,7 +249,8 @@ static tern_status request_land(tern_worker *worker, tern_out *out) {
     return status;
 }
 
-/* Commits the record, which is published with others. TERN_ERR_AGAIN: no room. */
+/* Commits the request's record; the caller publishes it together with others. TERN_ERR_AGAIN: no
+ * room. */
 static tern_status request_post(tern_worker *worker, tern_out *out, const tern_waiting *w) {
     size_t bytes = tern_record_bytes(w->header);
     if (!w->operation.remote)
@@ -288,7 +292,7 @@ static size_t post_landed(tern_worker *worker, tern_out *out) {
     return posted;
 }
 
-/* All of a target's requests end with this status. */
+/* Ends all requests of a target with this status. */
 static size_t fail_all(tern_worker *worker, tern_out *out, tern_status status) {
     tern_requests *requests = out->requests;
     size_t count = requests->count;
@@ -314,7 +318,7 @@ static size_t request_advance(tern_worker *worker, tern_out *out) {
     }
     if (status == TERN_OK && requests->unlanded > 0)
         status = request_land(worker, out);
-    if (status == TERN_ERR_AGAIN) /* the ring is not there yet */
+    if (status == TERN_ERR_AGAIN) /* the ring is still being opened */
         return 0;
     return status == TERN_OK ? post_landed(worker, out) : fail_all(worker, out, status);
 }
@@ -336,7 +340,8 @@ size_t tern_requests_advance(tern_worker *worker) {
     return finished;
 }
 
-/* Whether a flush would cover all puts of the queue. */
+/* Whether a flush would cover all puts of the queue: all have started, and none goes by
+ * messages. */
 static bool are_moving(const tern_requests *requests) {
     for (const tern_waiting *w = requests->first; w != NULL; w = w->next)
         if (w->operation.type == TERN_NOTICE_PUT &&
@@ -371,7 +376,7 @@ uint32_t tern_requests_unsent(const tern_worker *worker, uint32_t rank) {
     return TERN_NOBODY;
 }
 
-/* What has not begun to move never will. */
+/* Whether no get is under way any more. Gets that have not started are not started any more. */
 static bool gets_are_over(tern_worker *worker) {
     for (tern_out *out = tern_notify_of(worker)->waiting; out != NULL; out = out->requests->next)
         for (tern_waiting *w = out->requests->first; w != NULL; w = w->next)

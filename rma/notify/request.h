@@ -2,58 +2,59 @@
 #define TERN_RMA_NOTIFY_REQUEST_H
 
 /*
- * Requests: notified operations that could not be finished when they were asked for, because their
- * record found no room or because their data is still on its way. They wait in a queue for each
- * target, in order (paper 001, III C and D), and hold the ring, so that no later operation
- * overtakes them unless TERN_ORDER=relaxed. Bounded by TERN_NOTIFY_QUEUE.
+ * Requests are notified operations that could not be finished at once, because their record found
+ * no room or because their data is still on its way. They wait in a queue for each target, in order
+ * (paper 001, III C and D), and hold the ring, so that no later operation overtakes them unless
+ * TERN_ORDER=relaxed. TERN_NOTIFY_QUEUE bounds the queue.
  *
- * A request's data is first moved, then its record is posted, then its local event is due:
+ * tern first moves a request's data, then posts its record, then queues its local event:
  *
  *     waiting    the transport had no room to move the data, or not all of it
  *     moving     over rma until a flush (puts) or MPI's own completion (gets)
- *     landed     or there was nothing to move: the record may be posted
+ *     landed     the data has moved, or there was none: the record may be posted
  */
 
 #include "rma/region/rkey.h"
 #include "rma/notify/notify.h"
 #include "rma/memory/state.h"
 
-/* An operation as it was asked for; checked. */
+/* An operation as the program asked for it, with checked arguments. */
 typedef struct tern_operation {
     uint32_t target; /* worker number */
-    unsigned type;   /* of its record */
+    unsigned type;   /* type of its record */
     bool remote, local;
-    uint64_t place; /* from the start of the target's heap, or in a region */
-    char *memory;   /* here */
+    uint64_t place; /* offset in the target's heap, or a place in a region */
+    char *memory;   /* local memory */
     uint64_t bytes;
     uint64_t local_cid;
     const void *cid;
     size_t cid_bytes;
 } tern_operation;
 
-/* Whether data moves by itself. */
+/* Whether the data moves apart from the record. */
 static inline bool tern_operation_moves(const tern_operation *operation) {
     return operation->bytes > 0 &&
            (operation->type == TERN_NOTICE_PUT || operation->type == TERN_NOTICE_GET);
 }
 
-/* Moves the data of an operation whose target's memory is mapped, if it moves by itself.
- * TERN_ERR_UNSUPPORTED, _RANGE: a region that cannot be reached. */
+/* For a target whose memory is mapped: moves the operation's data, if the data moves apart from the
+ * record. TERN_ERR_UNSUPPORTED, _RANGE: the data is in a region that cannot be reached. */
 tern_status tern_operation_move_near(tern_worker *worker, const tern_operation *operation);
 
 size_t tern_operation_record(const tern_operation *operation);
 /* Writes the payload of the record and returns its header. */
 uint64_t tern_operation_compose(const tern_operation *operation, void *payload);
-/* The record is about to be committed to the ring. */
+/* Called just before the record is committed to the ring: traces the sending, if the worker has a
+ * profile. */
 void tern_operation_trace_sent(tern_worker *worker, const tern_out *out);
 
 typedef struct tern_waiting {
     struct tern_waiting *next;
-    tern_operation operation; /* cid: not set any more */
+    tern_operation operation; /* cid is NULL: payload holds it */
     enum { TERN_WAITING, TERN_MOVING, TERN_LANDED } state;
     uint64_t moved;         /* bytes that the transport has accepted */
-    tern_transfer transfer; /* of a get that moves */
-    tern_rkey *key;         /* of a region far away, held; or NULL */
+    tern_transfer transfer; /* of a get whose data moves */
+    tern_rkey *key;         /* held key of a region of another node; or NULL */
     uint64_t header;
     uint64_t payload[];
 } tern_waiting;
@@ -62,10 +63,10 @@ typedef struct tern_requests {
     tern_waiting *first, *last;
     size_t count;
     size_t unlanded;
-    tern_out *next; /* targets with requests */
+    tern_out *next; /* next ring with requests */
 } tern_requests;
 
-/* Whether data goes to the target by load and store, whatever way its records take. */
+/* Whether data goes to the target by load and store, even if its records go by messages. */
 static inline bool tern_target_is_near(const tern_worker *worker, const tern_out *out) {
     return tern_is_near(worker->context, tern_rank_of(worker->context, out->target));
 }
@@ -74,24 +75,27 @@ static inline bool tern_requests_wait(const tern_out *out) {
     return out->requests != NULL && out->requests->first != NULL;
 }
 
-/* Queues the operation and starts moving its data; room for its local event is there. near: the
- * data has not been moved, and is now. TERN_ERR_AGAIN: the queue is full; TERN_ERR_PEER. */
+/* Queues the operation and starts moving its data; data in shared memory, which the caller has not
+ * moved, is moved at once. The caller has made room for the local event. TERN_ERR_AGAIN: the queue
+ * is full; TERN_ERR_PEER. */
 tern_status tern_request_queue(tern_worker *worker, tern_out *out, const tern_operation *operation);
 
-/* Moves requests on; how many were finished. The progress of the layer. */
+/* Advances the waiting requests; returns how many were finished. Part of the layer's progress. */
 size_t tern_requests_advance(tern_worker *worker);
 
-/* A rank of another node to which a flush would not cover all puts that were asked for, or
- * TERN_NOBODY. */
+/* A rank of another node to which some queued put has not started, so that a flush would not cover
+ * it; or TERN_NOBODY. */
 uint32_t tern_requests_unmoved(const tern_worker *worker);
-/* Whether a flush to rank would cover all puts that were asked for. */
+/* Whether a flush to rank would cover all queued puts to it. */
 bool tern_requests_moving(const tern_worker *worker, uint32_t rank);
 
-/* A rank to which requests wait: rank, or any for TERN_ANYBODY; TERN_NOBODY. Not those that only
- * this worker's own probes help. */
+/* A rank to which requests wait: rank itself, or any for TERN_ANYBODY. TERN_NOBODY if no request
+ * waits. Requests of this worker to itself are left out, since only its own probes make room for
+ * them. */
 uint32_t tern_requests_unsent(const tern_worker *worker, uint32_t rank);
 
-/* Waits for gets under way, so that their memory is the application's again. */
+/* Waits until the gets under way are complete, so that the application may use their memory
+ * again. */
 tern_status tern_requests_settle(tern_worker *worker);
 void tern_requests_discard(tern_worker *worker);
 

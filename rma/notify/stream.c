@@ -2,22 +2,22 @@
 #include "rma/notify/reduce.h"
 
 /*
- * Streams: a vector from one rank to another, in parts of n->part_max bytes and a rest; one of no
- * bytes is one empty part.
+ * A stream is a vector that goes from one rank to another, in parts of n->part_max bytes and a
+ * rest. A vector of no bytes is one empty part.
  *
- * Hot path: a part that is waited for is copied twice, into the ring and out of it; no allocation
- * and no lock. Guarded by `tern-bench collective`.
+ * Hot path: a part that the receiver waits for is copied twice, into the ring and out of it,
+ * without allocation or lock. Guarded by `tern-bench collective`.
  *
- * A receiver acknowledges half a window at a time. An acknowledgement that nobody waits for is not
- * sent, so a vector of up to a window takes no more messages than its parts. Where two ranks
- * exchange vectors, the parts of one are the acknowledgements of the other.
+ * A receiver acknowledges half a window at a time. It sends no acknowledgement for which the sender
+ * will not wait, so a vector of up to a window takes no more messages than its parts. When two
+ * ranks exchange vectors, the parts of one rank acknowledge those of the other.
  */
 
-/* Ranks that share a core hand it over once a window: with half as many parts a broadcast of 16 MiB
- * by 4 ranks on 2 busy cores took three times as long. */
+/* Ranks that share a core switch once a window, so the window must not be small: with half as many
+ * parts a broadcast of 16 MiB by 4 ranks on 2 busy cores took three times as long. */
 enum { STREAM_HALF = TERN_STREAM_WINDOW / 2 };
 
-/* An acknowledgement of a round's stream. */
+/* This bit of a round's number marks acknowledgements of its stream. */
 enum { ROUND_ACKNOWLEDGES = 128 };
 
 #define HAIL_NS 10000000u
@@ -59,7 +59,7 @@ void tern_stream_end(tern_worker *worker, const tern_notified_stream *stream) {
     *link = stream->next;
 }
 
-/* Takes what was kept before the stream was waited for. */
+/* Takes the parts that came before the worker waited for the stream. */
 static tern_status stream_take_kept(tern_worker *worker, tern_notified_stream *stream) {
     tern_notify *n = tern_notify_of(worker);
     const size_t parts = tern_stream_parts(n, stream->bytes);
@@ -79,7 +79,7 @@ static tern_status stream_take_kept(tern_worker *worker, tern_notified_stream *s
 }
 
 tern_status tern_stream_wait(tern_worker *worker, tern_notified_stream *stream, size_t parts) {
-    enum { ROUNDS_PER_LOOK = 64 }; /* at the clock */
+    enum { ROUNDS_PER_LOOK = 64 }; /* rounds of waiting for one look at the clock */
     tern_wait_state wait = TERN_WAIT_START;
     tern_notify_of(worker)->hailed = 0;
     for (uint32_t i = 1;; i++) {
@@ -96,7 +96,7 @@ tern_status tern_stream_wait(tern_worker *worker, tern_notified_stream *stream, 
     }
 }
 
-/* Sends a part, waiting for room. */
+/* Sends a part; waits for room in the ring. */
 static tern_status stream_put_part(tern_worker *worker, uint32_t rank, uint32_t round,
                                    const void *data, size_t bytes) {
     tern_wait_state wait = TERN_WAIT_START;
@@ -114,7 +114,7 @@ static tern_status stream_put_part(tern_worker *worker, uint32_t rank, uint32_t 
     }
 }
 
-/* Waits for the acknowledgement that allows to send the at-th part. */
+/* Waits for the acknowledgement without which the at-th part may not be sent yet. */
 static tern_status stream_wait_for_window(tern_worker *worker, uint32_t rank, uint32_t round,
                                           size_t at) {
     if (at < TERN_STREAM_WINDOW || at % STREAM_HALF != 0)
