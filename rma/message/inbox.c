@@ -10,7 +10,7 @@
 
 #define TELL (TERN_MESSAGE_WINDOW / 2)
 
-/* What a message takes of its window: as much as it takes of memory, or more. */
+/* What a message costs of its window: at least as much as it takes of memory. */
 static uint64_t inbox_cost(uint64_t bytes) { return 64 + bytes; }
 
 _Static_assert(sizeof(tern_inbox_message) <= 48, "and malloc adds 16");
@@ -21,8 +21,9 @@ static _Atomic uint64_t *window_to(const tern_context *context, uint32_t target,
     return &tern_rma_of(context)->inbox_windows[target * TERN_INBOX_LANES + lane];
 }
 
-/* A window only counts, and so do the messages of a board and what was delivered: relaxed. What is
- * in a message is handed over by MPI, or by push. */
+/* Takes room of a window. Windows, the messages of a board and the delivered ones are only
+ * counters, so their accesses are relaxed. MPI or inbox_push hands over the content of a
+ * message. */
 static bool take_window(_Atomic uint64_t *used, uint64_t by) {
     /* R4 */
     uint64_t now = atomic_load_explicit(used, memory_order_relaxed);
@@ -40,8 +41,8 @@ static void give_window(_Atomic uint64_t *used, uint64_t by) {
     atomic_fetch_sub_explicit(used, by, memory_order_relaxed);
 }
 
-/* For what others send, where there is no memory: it comes back when its worker has run the call.
- * Without it no message behind that one would be served. */
+/* Takes the reserve for a message of another rank, when malloc fails. The reserve comes back when
+ * the message's worker has run the call. Without it, no message behind this one could be served. */
 static tern_inbox_message *inbox_take_reserve(tern_rma *rma) {
     /* R6: inbox_give */
     return atomic_exchange_explicit(&rma->inbox_spare, NULL, memory_order_acquire);
@@ -66,8 +67,9 @@ tern_status tern_inbox_open(tern_context *context) {
 
 void tern_inbox_close(tern_context *context) { free(tern_rma_of(context)->inbox_reserve); }
 
-/* entry: but for the payload. The release pairs with the acquire in sort_arrived; that of an
- * earlier push goes on through this exchange, so the whole list is seen. */
+/* Pushes a copy of entry, which has no payload yet, with the payload. The release pairs with the
+ * acquire in sort_arrived. The releases of earlier pushes carry on through this exchange, so the
+ * taker sees the whole list. */
 static bool inbox_push(tern_worker *to, const tern_inbox_message *entry, const void *payload) {
     tern_inbox *inbox = &tern_rma_worker_of(to)->inbox;
     tern_inbox_message *copy = malloc(sizeof *copy + entry->bytes);
@@ -86,7 +88,8 @@ static bool inbox_push(tern_worker *to, const tern_inbox_message *entry, const v
     return true;
 }
 
-/* Where no rank is far nobody asks MPI unless he is told that sends are under way. */
+/* If all ranks share memory, workers do not ask MPI without a reason. This wakes the workers of
+ * this process, so that they ask MPI as long as sends are under way. */
 static void attend_sends(const tern_context *context) {
     if (tern_rma_of(context)->far != NULL || !tern_messages_under_way(context))
         return;
@@ -99,8 +102,9 @@ static tern_status send_message(tern_worker *worker, const tern_message *message
     const tern_context *context = worker->context;
     const uint32_t target = message->target, rank = tern_rank_of(context, target);
     bool near = tern_is_near(context, rank);
-    /* Counted first: a rank that dies in between leaves one too many, which costs its target polls,
-     * and not one too few, with which the target would not look for the messages of others. */
+    /* The message is counted before it is sent. If this rank dies in between, the count is one too
+     * high, which only costs the target polls. If it were one too low, the target would not look
+     * for messages of other ranks. */
     if (near)
         tern_doorbell_message(tern_board(context, target));
     tern_status status = tern_message_send(worker, rank, message, payload, bytes);
@@ -123,7 +127,8 @@ static tern_status inbox_send(tern_worker *worker, uint32_t target, const tern_i
     return send_message(worker, &message, payload, entry->bytes);
 }
 
-/* A message has no position in a ring that could number its arrow, so it carries a number. */
+/* Numbers the arrow of a message in the timeline: unlike a record, a message has no position in a
+ * ring that could serve as the number. */
 static uint32_t inbox_number(tern_worker *worker) {
     tern_trace *trace = worker->profile != NULL ? worker->profile->trace : NULL;
     return trace != NULL ? ++trace->messages : 0;
@@ -176,11 +181,12 @@ tern_status tern_inbox_send(tern_worker *worker, uint32_t target, uint32_t what,
     tern_status status = inbox_try_send(worker, target, &entry, payload);
     if (status != TERN_ERR_AGAIN)
         return status;
-    /* What gives room comes by message, and nobody else may be asking MPI. */
+    /* Room in the window comes back by message, and maybe no other thread asks MPI, so this one
+     * does. */
     tern_message_poll(worker);
     status = inbox_try_send(worker, target, &entry, payload);
     if (status == TERN_OK)
-        tern_error_clear_again(); /* it had found no room */
+        tern_error_clear_again(); /* the first attempt had found no room */
     return status;
 }
 
@@ -232,7 +238,8 @@ static void inbox_append(tern_inbox *inbox, tern_inbox_message *entry) {
     inbox->lane[lane].last = entry;
 }
 
-/* The latest came first. */
+/* Moves the arrived messages to their lanes. The list of arrivals has the latest first; the lanes
+ * have the earliest first. */
 static void sort_arrived(tern_inbox *inbox) {
     /* R8: push */
     tern_inbox_message *entry =
@@ -259,7 +266,7 @@ const tern_inbox_message *tern_inbox_take(tern_worker *worker, tern_inbox_lane l
     return inbox->lane[lane].first;
 }
 
-/* Tells a rank what this worker has taken of its. */
+/* Tells a rank the cost of its messages that this worker has taken. False: no buffer now. */
 static bool inbox_tell(tern_worker *worker, uint32_t rank, tern_inbox_lane lane) {
     tern_inbox *inbox = &tern_rma_worker_of(worker)->inbox;
     uint32_t *owed = &inbox->owed[rank * TERN_INBOX_LANES + lane];
@@ -270,7 +277,7 @@ static bool inbox_tell(tern_worker *worker, uint32_t rank, tern_inbox_lane lane)
         inbox->behind = true;
         return false;
     }
-    *owed = 0; /* the dead want no room */
+    *owed = 0; /* a dead rank needs no room */
     attend_sends(worker->context);
     return true;
 }
@@ -305,7 +312,8 @@ bool tern_inbox_told(tern_context *context, const tern_message *message) {
     if (lane >= TERN_INBOX_LANES)
         return false;
     _Atomic uint64_t *window = window_to(context, message->origin, (tern_inbox_lane)lane);
-    /* What others have sent is lessened here only, with the lock held. */
+    /* No race with the check: the cost of messages sent to other ranks is given back only here,
+     * with the MPI lock held. */
     /* R4 */
     if (taken > atomic_load_explicit(window, memory_order_relaxed))
         return false;

@@ -18,7 +18,7 @@
 
 typedef struct send_slot {
     MPI_Request mpi;
-    uint32_t rank; /* whom it was sent to */
+    uint32_t rank; /* rank to which the message was sent */
     char *buffer;  /* allocated at first use; the first slot's when the engine is opened */
 } send_slot;
 
@@ -32,16 +32,16 @@ struct tern_message_engine {
     MPI_Request receive[RECEIVES]; /* posted in order, so served in order */
     char *received;                /* RECEIVES buffers */
     uint32_t head;
-    uint32_t vacant;     /* one that has been served and is to be posted again, + 1; or 0 */
+    uint32_t vacant;     /* 1 + index of a served receive to post again; 0: none */
     bool kept;           /* the head has arrived and could not be served */
     MPI_Status info;     /* of the head */
     atomic_bool sending; /* some request may be under way; written under the lock */
     send_pool requests, answers;
     uint32_t answer_tag;
     uint64_t *sent;              /* requests by rank */
-    _Atomic uint64_t *served_of; /* and of each rank; written under the lock */
-    uint64_t served;             /* of all */
-    uint64_t *counts;            /* for the drain: requests to this rank, and sent by rank */
+    _Atomic uint64_t *served_of; /* messages served, by rank; written under the lock */
+    uint64_t served;             /* messages served of all ranks */
+    uint64_t *counts;            /* for the drain: requests to this rank, then those to each rank */
 };
 
 #define ROOM (sizeof(tern_message) + TERN_MESSAGE_MAX)
@@ -81,13 +81,14 @@ tern_status tern_messages_open(tern_context *context, tern_message_server serve,
     return TERN_OK;
 }
 
-/* Whether the slot's last send is done. The lock is held. */
+/* Whether the slot's last send is complete or given up. The lock is held. */
 static bool message_is_free(const tern_context *context, send_slot *slot) {
     int done = 1;
     if (slot->mpi == MPI_REQUEST_NULL)
         return true;
     bool failed = PMPI_Test(&slot->mpi, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS;
-    /* What cannot arrive any more is given up; MPI may still read its buffer. */
+    /* A message that cannot arrive any more is given up. MPI may still read its buffer, so the
+     * buffer is leaked. */
     if (failed || (!done && tern_peer_is_dead(&context->peers, slot->rank))) {
         *slot = (send_slot){MPI_REQUEST_NULL, 0, NULL};
         done = 1;
@@ -95,8 +96,8 @@ static bool message_is_free(const tern_context *context, send_slot *slot) {
     return done;
 }
 
-/* A free slot with a buffer, or NULL. Where there is no memory for more buffers, those that were
- * allocated before are used in turn. The lock is held. */
+/* A free slot with a buffer, or NULL. If there is no memory for more buffers, the allocated ones
+ * are used in turn. The lock is held. */
 static send_slot *free_slot(const tern_context *context, send_pool *pool) {
     for (uint32_t i = 0; i < SENDS; i++) {
         send_slot *slot = &pool->slot[(pool->next + i) % SENDS];
@@ -110,8 +111,9 @@ static send_slot *free_slot(const tern_context *context, send_pool *pool) {
     return NULL;
 }
 
-/* Why there is no free slot: all are under way, which ends, or none has a buffer: those were left
- * to MPI when their receivers died. */
+/* Says why no slot is free. TERN_ERR_AGAIN: all slots with buffers are under way, which will end.
+ * TERN_ERR_MEMORY: no slot has a buffer, since the buffers were left to MPI when their receivers
+ * died. */
 static tern_status no_slot_fail(const send_pool *pool, uint32_t rank) {
     for (uint32_t i = 0; i < SENDS; i++)
         if (pool->slot[i].buffer != NULL)
@@ -151,7 +153,8 @@ tern_status tern_message_send(tern_worker *worker, uint32_t rank, const tern_mes
     return status;
 }
 
-/* Relaxed: what is under way is told by MPI, with the lock; the mark only spares asking. */
+/* Relaxed: the mark only saves asking. Whether sends are under way is asked of MPI, with the lock
+ * held. */
 bool tern_messages_under_way(const tern_context *context) {
     tern_message_engine *engine = tern_rma_of(context)->messages;
     /* R4 */
@@ -213,7 +216,8 @@ tern_status tern_message_ask(tern_worker *worker, uint32_t rank, const tern_mess
     return tern_message_ask_with(worker, rank, message, NULL, 0, answer, bytes, request);
 }
 
-/* A round of a wait for a far rank: progress, or at least service for others. */
+/* One round of a wait for a remote rank: makes progress; a thread without a worker only serves
+ * messages. */
 static tern_status message_step(tern_worker *worker, tern_wait_state *wait, uint32_t rank) {
     size_t found = tern_is_nobody(worker) ? tern_message_poll(worker)
                                           : tern_progress_round(worker) +
@@ -297,7 +301,7 @@ size_t tern_message_poll(tern_worker *worker) {
     size_t served = 0;
     tern_worker_attend(worker);
     if (!tern_mpi_trylock())
-        return 0; /* another thread is there, which serves or soon will */
+        return 0; /* the thread that holds the lock serves messages, or another soon will */
     bool records = false;
     while (served < SERVED_PER_POLL && !records) {
         uint32_t i = engine->head;
@@ -308,7 +312,7 @@ size_t tern_message_poll(tern_worker *worker) {
         if (engine->vacant > 0 && post_receive(context, engine, engine->vacant - 1) != MPI_SUCCESS)
             tern_log(TERN_LOG_ERROR, "MPI refuses to receive; messages are no longer served");
         engine->vacant = 0;
-        /* Whatever is taken can be answered: a slot is free before the message is looked at. */
+        /* A message is taken only when a send slot for its answer is free. */
         if (!engine->kept &&
             (engine->receive[i] == MPI_REQUEST_NULL ||
              free_slot(context, &engine->answers) == NULL ||
@@ -363,7 +367,8 @@ uint64_t tern_messages_sent(const tern_context *context, uint32_t rank) {
     return tern_rma_of(context)->messages->sent[rank];
 }
 
-/* The acquire pairs with the release in tern_message_poll: what was served is in memory. */
+/* The acquire pairs with the release in tern_message_poll: the effects of served messages are in
+ * memory. */
 tern_status tern_messages_await(tern_worker *worker, uint32_t rank, uint64_t count) {
     tern_message_engine *engine = tern_rma_of(worker->context)->messages;
     tern_wait_state wait = TERN_WAIT_IN("a flush of what another node sent");
@@ -382,7 +387,8 @@ tern_status tern_messages_drain(tern_context *context) {
     int done = 0;
     uint64_t *expected = engine->counts, *sent = expected + 1;
     memcpy(sent, engine->sent, context->size * sizeof *sent);
-    /* Nobody sends any more: the counts are final, and say how much is still to come here. */
+    /* No rank sends any more, so the counts are final. Their sums tell each rank how many messages
+     * come to it in all. */
     tern_status status = TERN_MPI(
         PMPI_Ireduce_scatter_block(sent, expected, 1, MPI_UINT64_T, MPI_SUM, context->comm, &sum));
     tern_wait_state wait = TERN_WAIT_START;
@@ -393,7 +399,7 @@ tern_status tern_messages_drain(tern_context *context) {
         if (status == TERN_OK)
             status = tern_wait_step(context, &wait, TERN_ANYBODY);
     }
-    if (!done) /* left to MPI, like the room of collectives (src/collective/room.h) */
+    if (!done) /* the memory is left to MPI, as that of collectives is (src/collective/room.h) */
         engine->counts = NULL;
     return status;
 }

@@ -2,16 +2,16 @@
 #define TERN_RMA_MESSAGE_MESSAGE_H
 
 /*
- * Messages: two-sided MPI under the far transports, and under calls by message everywhere
- * (rma/message/inbox.h). p2p does everything with them; rma sets rings up with them and has
- * owners apply atomics where MPI's own cannot be used. Messages of one process to another are
- * served in the order in which they were sent. Serving never waits and never runs a handler, so two
- * processes that wait for each other's service get it. Threads without a worker pass that of
- * tern_context_nobody: all that is written of it is written with the MPI lock held.
+ * Messages use two-sided MPI. The transports between nodes and, everywhere, calls by message
+ * (rma/message/inbox.h) are built on them. p2p does everything by messages; rma uses them to set up
+ * rings, and to let owners apply atomics where MPI's own cannot be used. Messages of one process to
+ * another are served in the order in which they were sent. Serving never waits and never runs a
+ * handler, so two processes that wait for each other's service get it. Threads without a worker
+ * pass tern_context_nobody, which is written only with the MPI lock held.
  *
- * Requests arrive in a few buffers that are always posted; answers go straight into memory that the
- * asker posted before it asked, under a tag of their own. Answers have send buffers of their own: a
- * process whose requests are stuck can still answer.
+ * Requests arrive in a few receive buffers that are always posted. An answer goes straight into
+ * memory for which the asker posted a receive before it asked, with a tag of its own. Answers have
+ * their own send buffers, so that a process whose requests are stuck can still answer.
  */
 
 #include "src/context.h"
@@ -42,25 +42,27 @@ typedef enum tern_message_kind {
 /* What every message begins with. */
 typedef struct tern_message {
     uint32_t kind;
-    uint32_t tag;    /* where the answer goes; 0: none is wanted */
+    uint32_t tag;    /* MPI's tag of the answer; 0: no answer is wanted */
     uint32_t origin; /* worker number of the sender */
-    uint32_t target; /* worker number, by kind */
+    uint32_t target; /* worker number, for the kinds that have a target */
     uint64_t offset; /* in the segment, or a ring position */
     uint64_t bytes;
     uint64_t operand[2];
 } tern_message;
 
-/* The largest payload of one message is TERN_MESSAGE_MAX; under the eager limits of both MPIs' TCP
- * paths would be 8 KiB, but fewer and larger pieces measured faster for large puts. */
+/* The largest payload of one message is TERN_MESSAGE_MAX. 8 KiB would stay under the eager limits
+ * of both MPIs' TCP paths, but fewer and larger pieces were measured to be faster for large
+ * puts. */
 
 typedef struct tern_message_engine tern_message_engine;
 
-/* Serves one message. The MPI lock is held. False: not now, since there is no memory. */
+/* Serves one message. The MPI lock is held. False: there is no memory for it now; try again
+ * later. */
 typedef bool (*tern_message_server)(tern_worker *worker, uint32_t source,
                                     const tern_message *message, const char *payload, size_t bytes);
 
-/* Local; the communicator is the context's own. serve: of rma/serve.c, which knows who handles each
- * kind. */
+/* Local; uses the context's own communicator. serve: the function of rma/serve.c, which knows the
+ * handler of each kind. */
 tern_status tern_messages_open(tern_context *context, tern_message_server serve,
                                tern_message_engine **engine);
 /* Collective: every message that was sent anywhere has been served when it returns. */
@@ -68,48 +70,51 @@ tern_status tern_messages_drain(tern_context *context);
 /* Local. After a death, or when MPI is gone, MPI's objects are leaked. */
 void tern_messages_close(tern_context *context, tern_message_engine *engine);
 
-/* Sends; message and payload are copied. TERN_ERR_AGAIN: no send buffer is free before MPI has sent
- * another message. TERN_ERR_MEMORY: there is none, and no memory for one. */
+/* Sends a message without waiting; message and payload are copied. TERN_ERR_AGAIN: all send buffers
+ * are in use until MPI has sent another message. TERN_ERR_MEMORY: there is no send buffer, and no
+ * memory for one. */
 tern_status tern_message_send(tern_worker *worker, uint32_t rank, const tern_message *message,
                               const void *payload, size_t bytes);
-/* Sends and posts the answer's receive. [out] request. */
+/* Posts a receive for the answer, then sends. [out] request: that of the receive. */
 tern_status tern_message_ask(tern_worker *worker, uint32_t rank, const tern_message *message,
                              void *answer, size_t bytes, MPI_Request *request);
-/* The same, with a payload. */
+/* The same for a message with a payload. */
 tern_status tern_message_ask_with(tern_worker *worker, uint32_t rank, const tern_message *message,
                                   const void *payload, size_t payload_bytes, void *answer,
                                   size_t bytes, MPI_Request *request);
 /* Takes back the receive of an answer that is not wanted any more; local. The MPI lock is held. */
 void tern_message_forget(MPI_Request *request);
-/* As tern_message_send, waiting for a send buffer. */
+/* As tern_message_send, but waits for a free send buffer. */
 tern_status tern_message_send_all(tern_worker *worker, uint32_t rank, const tern_message *message,
                                   const void *payload, size_t bytes);
-/* Asks and waits for the answer, with progress. */
+/* Sends a message and waits for its answer; makes progress meanwhile. */
 tern_status tern_message_question(tern_worker *worker, uint32_t rank, const tern_message *message,
                                   void *answer, size_t bytes);
 
-/* Serves what has arrived; how many messages. */
+/* Serves messages that have arrived; returns how many. */
 size_t tern_message_poll(tern_worker *worker);
 
 /* Whether MPI still has to do something for messages that were sent. */
 bool tern_messages_under_way(const tern_context *context);
-/* The same of messages to rank, or to any for TERN_ANYBODY: one to which they are, or TERN_NOBODY.
- */
+/* The same for messages to rank, or to any rank for TERN_ANYBODY. Returns a rank to which one is
+ * under way, or TERN_NOBODY. */
 uint32_t tern_messages_unsent(const tern_context *context, uint32_t rank);
 
-/* Answers from inside a tern_message_server. Data that lies in the segment need not be copied. */
+/* Sends an answer; for use inside a tern_message_server. Data that lies in the segment need not be
+ * copied. */
 void tern_message_answer(tern_worker *worker, uint32_t rank, uint32_t tag, const void *data,
                          size_t bytes, bool in_segment);
 
-/* Waits, with progress, until MPI has sent all answers: what they were sent from is free. */
+/* Waits, with progress, until MPI has sent all answers, so that the memory from which they were
+ * sent may be reused. */
 tern_status tern_messages_settle_answers(tern_worker *worker);
 
-/* Messages, without answers, to a rank so far. The MPI lock is held. */
+/* How many messages, answers not counted, were sent to a rank so far. The MPI lock is held. */
 uint64_t tern_messages_sent(const tern_context *context, uint32_t rank);
 /* Waits, with progress, until so many messages of rank have been served here. TERN_ERR_PEER. */
 tern_status tern_messages_await(tern_worker *worker, uint32_t rank, uint64_t count);
 
-/* An atomic that the owner applies by its processor. */
+/* Asks the owner of a word to apply an atomic by its processor, and waits for the answer. */
 tern_status tern_message_atomic(tern_worker *worker, uint32_t rank, uint64_t offset,
                                 tern_atomic_op op, unsigned width, uint64_t operand,
                                 uint64_t expected, uint64_t *old);
