@@ -9,14 +9,14 @@
 #include "src/log.h"
 #include "src/progress/wait.h"
 
-/* Which transport serves pairs that share no memory. */
+/* Chooses the transport for pairs that share no memory. */
 
 /* A network that tern can use without MPI. */
 typedef struct native_kind {
     tern_transport_choice choice;
     const tern_transport_ops *way;
     const tern_network_ops *network; /* NULL: tern was built without it */
-    const char *package;             /* what has it */
+    const char *package;             /* the package that provides it */
 } native_kind;
 
 /* In the order in which they are tried. */
@@ -38,7 +38,7 @@ static const native_kind natives[] = {{TERN_TRANSPORT_VERBS, &tern_transport_ver
 
 static const char *name_of(const native_kind *kind) { return tern_transport_name(kind->way->name); }
 
-/* Different providers do not reach each other. */
+/* Ranks with different providers cannot reach each other, so all must have the same. */
 static tern_status compare_providers(tern_context *context, const tern_rma *rma) {
     return tern_collective_same_text(context, NULL, rma->native->network->name,
                                      "the provider of libfabric",
@@ -59,7 +59,7 @@ static tern_status choose_atomics(tern_context *context, tern_rma *rma) {
     return status;
 }
 
-/* Finds out what it is good for, too. TERN_ERR_UNSUPPORTED, on some rank: there is none. */
+/* Opens a network and tests what it can do. TERN_ERR_UNSUPPORTED: some rank has no such network. */
 static tern_status open_native(tern_context *context, tern_rma *rma, const native_kind *kind) {
     tern_status status = kind->network != NULL
                              ? tern_native_open(context, kind->network, &rma->native)
@@ -110,7 +110,8 @@ static tern_status force_native(tern_context *context, tern_rma *rma, const nati
     return status == TERN_OK ? take_native(context, rma, kind, "TERN_TRANSPORT says so") : status;
 }
 
-/* Whether it is there, needs no help and is about as fast as messages. */
+/* Takes a network if it is there, needs no help of the target and is about as fast as messages.
+ * [out] taken. */
 static tern_status try_native(tern_context *context, tern_rma *rma, const native_kind *kind,
                               bool *taken) {
     tern_network_findings f = {false, false, 0, 0};
@@ -148,7 +149,7 @@ static tern_status no_network_atomics(const tern_context *context) {
                            "use auto, or TERN_TRANSPORT=ofi or verbs");
 }
 
-/* rma, or p2p. */
+/* Chooses between rma and p2p. */
 static tern_status choose_mpi(tern_context *context, tern_rma *rma) {
     tern_transport_choice choice = context->config.transport;
     tern_window_findings probe;

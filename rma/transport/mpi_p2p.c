@@ -11,14 +11,15 @@
 #include "src/mpi/mpi.h"
 
 /*
- * p2p: ranks of different nodes where MPI's one-sided operations are emulated. Every operation is a
- * message that the target's progress serves; messages of a pair are served in order, so a fence is
- * nothing and a flush is a question.
+ * p2p serves ranks of different nodes where MPI's one-sided operations are emulated. Every
+ * operation is a message that the target's progress serves. Messages of a pair are served in order,
+ * so a fence needs no action, and a flush is a question whose answer comes after all earlier
+ * messages.
  */
 
 #define PIECE ((size_t)1 << 30)
 
-/* One message, by a function that waits for a free buffer or one that does not. */
+/* Puts as much as one message holds. wait: waits for a free send buffer. */
 static tern_status put_piece(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                              uint64_t bytes, uint64_t *posted, bool wait) {
     size_t piece = bytes < TERN_MESSAGE_MAX ? bytes : TERN_MESSAGE_MAX;
@@ -34,7 +35,7 @@ static tern_status put_piece(tern_worker *worker, uint32_t rank, uint64_t offset
     return TERN_OK;
 }
 
-/* The source is copied: the transfer is complete at once. */
+/* The messages copy the source, so the transfer is complete at once. */
 static tern_status p2p_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                            size_t bytes, tern_transfer *transfer) {
     (void)transfer;
@@ -60,7 +61,7 @@ static tern_status p2p_post(tern_worker *worker, uint32_t rank, uint64_t offset,
     return status;
 }
 
-/* MPI counts in int: all but the last gigabyte is waited for. */
+/* MPI counts in int, so a get is made in pieces of 1 GiB. This waits for all but the last. */
 static tern_status p2p_get(tern_worker *worker, uint32_t rank, uint64_t offset, void *to,
                            size_t bytes, tern_transfer *transfer) {
     tern_message message = {
@@ -98,7 +99,7 @@ static tern_status p2p_flush(tern_worker *worker, uint32_t rank) {
 }
 
 static tern_status p2p_publish(tern_worker *worker, tern_out *out) {
-    /* One message a batch, unless it is larger than a message or wraps. */
+    /* A run of records takes one message, unless it is larger than a message or wraps. */
     while (out->lane.first != out->lane.write) {
         uint64_t at = out->lane.first & out->lane.mask, bytes = out->lane.write - out->lane.first;
         if (bytes > out->lane.mask + 1 - at)

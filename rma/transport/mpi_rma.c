@@ -19,17 +19,19 @@
 #include "src/progress/wait.h"
 
 /*
- * rma: ranks of different nodes through MPI's one-sided operations, on one window over the
- * segments. Gets, puts and fetching atomics are request-based and tested, the MPI lock held per
- * test. CAS and flush have no such form in MPI-3: MPI_Win_flush and MPI_Win_flush_local hold the
- * lock until they are done. They nearly are when they begin, since a request behind them has been
- * waited for (rma_atomic, echo), but for a CAS and a settle where MPI needs no help of its target,
- * and a flush behind puts alone: these hang, with the lock, if the target dies meanwhile.
+ * rma serves ranks of different nodes by MPI's one-sided operations, on one window over the
+ * segments. Gets, puts and fetching atomics return requests, which are tested; the MPI lock is held
+ * only during each test. CAS and flush have no such form in MPI-3: MPI_Win_flush and
+ * MPI_Win_flush_local hold the lock until they are done. Usually they take no time: before such a
+ * call, tern has waited for a request behind the operations (rma_atomic, window_echo), so hardly
+ * anything is left to flush. Three cases have no such request: a CAS and a settle where MPI needs
+ * no help of its target, and a flush behind puts alone. These hang, with the lock held, if the
+ * target dies meanwhile.
  */
 
 #define PIECE ((size_t)1 << 30)
 
-/* TERN_MPI of a call that may never end if rank dies meanwhile. */
+/* TERN_MPI for a call that may never end if rank dies meanwhile. */
 #define TERN_MPI_TOWARDS(worker, rank, call)                                                       \
     __extension__({                                                                                \
         tern_mpi_lock();                                                                           \
@@ -44,7 +46,7 @@ static MPI_Win win_of(const tern_worker *worker) {
     return tern_rma_of(worker->context)->window->win;
 }
 
-/* What MPI calls a place: a window and a displacement in it. */
+/* How MPI names a place: a window and a displacement in it. */
 typedef struct spot {
     MPI_Win win;
     MPI_Aint at;
@@ -62,7 +64,7 @@ bool tern_window_by_messages(const tern_worker *worker, uint64_t place) {
     return tern_place_is_region(place) && window != NULL && !tern_window_has_regions(window);
 }
 
-/* A flush of the window says nothing of messages, so the put waits until it is there. */
+/* A flush of the window does not cover messages, so this put waits until its data has arrived. */
 static tern_status put_by_messages(tern_worker *worker, uint32_t rank, uint64_t place,
                                    const void *from, size_t bytes) {
     tern_status status = tern_transport_p2p.put(worker, rank, place, from, bytes, NULL);
@@ -71,7 +73,7 @@ static tern_status put_by_messages(tern_worker *worker, uint32_t rank, uint64_t 
     return status == TERN_OK ? tern_message_question(worker, rank, &message, &nothing, 0) : status;
 }
 
-/* Waits for a request of ours, serving others. */
+/* Waits for a request of this worker; makes progress and serves messages meanwhile. */
 static tern_status window_complete(tern_worker *worker, uint32_t rank, MPI_Request *request) {
     tern_wait_state wait = TERN_WAIT_IN("a transfer by MPI");
     for (;;) {
@@ -87,14 +89,16 @@ static tern_status window_complete(tern_worker *worker, uint32_t rank, MPI_Reque
     }
 }
 
-/* What an atomic of MPI reads and writes: operand, expected, the word before, and the word behind a
- * CAS. Not on a stack: after a death MPI may still write there. */
+/* The memory that an atomic of MPI reads and writes: operand, expected word, old word, and the word
+ * that the load behind a CAS returns. It is not on a stack, since after a death MPI may still write
+ * there. */
 typedef struct words {
     uint64_t wide[4];
     uint32_t narrow[4];
 } words;
 
-/* A worker has one to spare: while it waits for an atomic, it may begin another. */
+/* Takes the worker's spare words, or allocates some: while a worker waits for an atomic, its
+ * progress may begin another one. */
 static words *take_words(const tern_worker *worker) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     words *w = mine->words;
@@ -110,7 +114,7 @@ static void give_words(const tern_worker *worker, words *w) {
         free(w);
 }
 
-/* Nothing is begun with a rank that is known to be dead: Open MPI's osc/rdma tries for ever to
+/* Refuses operations on a rank that is known to be dead: Open MPI's osc/rdma tries for ever to
  * reach a process that is gone, and MPICH's flush never returns. */
 static tern_status may_reach(const tern_worker *worker, uint32_t rank) {
     return tern_peer_is_dead(&worker->context->peers, rank) ? tern_peer_fail(rank) : TERN_OK;
@@ -130,7 +134,8 @@ static tern_status window_start(tern_worker *worker, bool put, uint32_t rank, ui
                                             (int)bytes, MPI_BYTE, s.win, request));
 }
 
-/* MPI counts in int: all but the last gigabyte is waited for. */
+/* MPI counts in int, so a transfer is made in pieces of 1 GiB. This waits for all but the last, and
+ * for that, too, if transfer is NULL. */
 static tern_status window_transfer(tern_worker *worker, bool put, uint32_t rank, uint64_t offset,
                                    char *local, size_t bytes, tern_transfer *transfer) {
     MPI_Request mpi;
@@ -151,7 +156,7 @@ static tern_status window_transfer(tern_worker *worker, bool put, uint32_t rank,
     return TERN_OK;
 }
 
-/* Whether a test keeps the put back until a flush. */
+/* Whether the hook of a test takes the put, to keep it back until a flush. */
 static bool is_held(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                     size_t bytes, tern_transfer *transfer) {
     const tern_put_hook *hook = tern_rma_of(worker->context)->window->hook;
@@ -196,8 +201,9 @@ static tern_status rma_get(tern_worker *worker, uint32_t rank, uint64_t offset, 
     return status;
 }
 
-/* A CAS cannot be tested. But MPI keeps atomics on one word in order, so a load behind it is waited
- * for instead; once that is back, there is hardly anything left to flush. */
+/* A CAS returns no request that could be tested. But MPI keeps atomics on one word in order, so
+ * where MPI is emulated this waits for a load behind the CAS instead; once that is back, hardly
+ * anything is left to flush. */
 static tern_status rma_atomic(tern_worker *worker, uint32_t rank, uint64_t offset,
                               tern_atomic_op op, unsigned width, uint64_t operand,
                               uint64_t expected, uint64_t *old) {
@@ -238,7 +244,7 @@ static tern_status rma_atomic(tern_worker *worker, uint32_t rank, uint64_t offse
     if (status == TERN_OK)
         *old = is_wide ? w->wide[2] : w->narrow[2];
     if (status == TERN_OK || !begun)
-        give_words(worker, w); /* else MPI may still write there */
+        give_words(worker, w); /* else MPI may still write to them */
     return status;
 }
 
@@ -258,7 +264,7 @@ static int put_bytes(tern_worker *worker, uint32_t rank, uint64_t offset, const 
     return tern_window_put(worker, rank, offset, from, bytes);
 }
 
-/* The lock is held, as for the others. */
+/* Flushes the window, and that of regions if needed. The lock is held. */
 static int flush_win(tern_worker *worker, uint32_t rank) {
     const tern_put_hook *hook = tern_rma_of(worker->context)->window->hook;
     if (hook != NULL)
@@ -272,10 +278,11 @@ static int flush_win(tern_worker *worker, uint32_t rank) {
     return code;
 }
 
-/* MPI's flush to a rank that dies may never end, and MPICH's does not give up the processor that
- * the target may need. So what can be waited for is waited for before, by a get behind the puts:
- * once it is back there is hardly anything left to flush. It serves nobody, as flushes do not.
- * Not behind puts alone: to one put it would add half its time (MPICH) or all of it (Open MPI). */
+/* Waits for a get behind the operations that a flush will cover; once it is back, hardly anything
+ * is left to flush. Without it, MPI's flush to a rank that dies may never end, and MPICH's flush
+ * does not give up the processor, which the target may need. Like a flush, this serves no messages.
+ * It is not used behind puts alone: to one put it would add half its time (MPICH) or all of it
+ * (Open MPI). */
 static tern_status window_echo(tern_worker *worker, uint32_t rank) {
     words *w = take_words(worker);
     if (w == NULL)
@@ -320,7 +327,7 @@ static int settle_win(tern_worker *worker, uint32_t rank) {
     return PMPI_Win_flush_local((int)rank, win_of(worker));
 }
 
-/* Of posts to segments; those to regions are waited for by flushes alone. */
+/* Settles posts to segments. For posts to regions only flushes wait. */
 static tern_status rma_settle(tern_worker *worker, uint32_t rank) {
     tern_status status = may_reach(worker, rank);
     if (status != TERN_OK)
@@ -335,7 +342,7 @@ static tern_status rma_settle(tern_worker *worker, uint32_t rank) {
     return status;
 }
 
-/* All that a count of MPI takes. */
+/* Posts as much as one operation of MPI takes: 1 GiB. */
 static tern_status rma_post(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                             uint64_t bytes, uint64_t *posted) {
     if (tern_window_by_messages(worker, offset))
@@ -363,7 +370,8 @@ static tern_status flush_behind(tern_worker *worker, uint32_t rank) {
     return status == TERN_OK ? TERN_MPI_TOWARDS(worker, rank, flush_win(worker, rank)) : status;
 }
 
-/* For TERN_RMA_COMMIT=flush: tells the target what has landed. */
+/* For TERN_RMA_COMMIT=flush: flushes the batch, then tells the target up to which position it has
+ * landed. */
 static tern_status put_published(tern_worker *worker, tern_out *out, uint32_t rank) {
     uint64_t cell = tern_rma_of(worker->context)->layout.rings +
                     out->ring * sizeof(tern_ring_header) + offsetof(tern_ring_header, published);
@@ -377,7 +385,7 @@ static tern_status put_published(tern_worker *worker, tern_out *out, uint32_t ra
     return status == TERN_OK ? flush_behind(worker, rank) : status;
 }
 
-/* One put a batch. With TERN_RMA_COMMIT=flush more steps make it visible. */
+/* Puts the open batch by one put. With TERN_RMA_COMMIT=flush further steps make it visible. */
 static tern_status rma_publish(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
     tern_rma *rma = tern_rma_of(context);
@@ -400,7 +408,7 @@ static tern_status rma_publish(tern_worker *worker, tern_out *out) {
     return TERN_OK;
 }
 
-/* A stage whose last put has left, or NULL. The lock is held. */
+/* A staging buffer whose last put has left it, or NULL. The lock is held. */
 static tern_window_stage *free_stage(tern_window *window) {
     for (uint32_t i = 0; i < TERN_WINDOW_STAGES; i++) {
         int done = 1;

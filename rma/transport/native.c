@@ -13,9 +13,9 @@
 #include "src/progress/wait.h"
 
 /*
- * native: ranks of different nodes through a network of RDMA, without MPI. Each worker posts at its
- * own port. What is complete has landed in the target's memory: a flush waits until nothing is
- * under way.
+ * native serves ranks of different nodes by an RDMA network, without MPI. Each worker posts
+ * operations at its own port. A completed operation has landed in the target's memory, so a flush
+ * waits until no operation is under way.
  */
 
 static tern_status may_reach(const tern_worker *worker, uint32_t rank) {
@@ -26,7 +26,7 @@ static size_t native_poll(tern_worker *worker) {
     return tern_port_poll(worker) + tern_message_poll(worker);
 }
 
-/* Starts what is left of a move, waiting for room if need be. */
+/* Starts the rest of a move; waits for room if need be. */
 static tern_status start_all(tern_worker *worker, const tern_move *move, uint64_t *moved,
                              tern_posting **whole) {
     tern_wait_state wait = TERN_WAIT_IN("a transfer over the network");
@@ -45,7 +45,8 @@ static tern_status start_all(tern_worker *worker, const tern_move *move, uint64_
     return status;
 }
 
-/* The same from the beginning. [out] whole, where the move is kept. */
+/* Starts a move from its beginning; waits for room if need be. [out] whole: the posting, if
+ * move->kept. */
 static tern_status start(tern_worker *worker, tern_move *move, tern_posting **whole) {
     uint64_t moved = 0;
     *whole = NULL;
@@ -53,8 +54,9 @@ static tern_status start(tern_worker *worker, tern_move *move, tern_posting **wh
     return status == TERN_OK ? start_all(worker, move, &moved, whole) : status;
 }
 
-/* The same without a wait for room, of memory in the segment. What has begun is finished: a part
- * that was put again could overtake a later one. TERN_ERR_AGAIN: nothing has begun. */
+/* Starts a move to the segment without waiting for room for its first part. Once a part has begun,
+ * the rest follows, with waits if need be: a caller that tried again would put that part twice, and
+ * the second put could overtake a later one. TERN_ERR_AGAIN: nothing has begun. */
 static tern_status start_now(tern_worker *worker, const tern_move *move, tern_posting **whole) {
     uint64_t moved = 0;
     *whole = NULL;
@@ -79,7 +81,7 @@ static tern_status wait_for(tern_worker *worker, uint32_t rank, tern_posting *wh
     return tern_posting_end(worker, whole);
 }
 
-/* A small put is copied: it returns once it has been posted. */
+/* A small put is copied, so this returns once it has been posted. */
 static tern_status native_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                               size_t bytes, tern_transfer *transfer) {
     const bool copied = bytes <= TERN_POSTING_COPY;
@@ -115,7 +117,8 @@ static tern_status native_get(tern_worker *worker, uint32_t rank, uint64_t offse
     return status;
 }
 
-/* An atomic is a message to its owner. */
+/* Tests a transfer. An atomic may be a message to its owner; such transfers are tested as those of
+ * MPI. */
 static tern_status native_test(tern_worker *worker, tern_transfer *transfer, int *done) {
     if (!transfer->flies)
         return tern_far_test(worker, transfer, done);
@@ -139,7 +142,7 @@ static tern_status native_act(tern_worker *worker, uint32_t rank, uint64_t offse
     return status == TERN_OK ? wait_for(worker, rank, whole) : status;
 }
 
-/* What a word becomes. */
+/* The new value of a word. */
 static uint64_t atomic_result(tern_atomic_op op, uint64_t before, uint64_t operand) {
     switch (op) {
     case TERN_ATOMIC_AND:
@@ -153,7 +156,7 @@ static uint64_t atomic_result(tern_atomic_op op, uint64_t before, uint64_t opera
     }
 }
 
-/* A network adds and compares; the others are made of that. */
+/* A network has only fetch-and-add and compare-and-swap; other atomics are loops of these. */
 static tern_status native_atomic(tern_worker *worker, uint32_t rank, uint64_t offset,
                                  tern_atomic_op op, unsigned width, uint64_t operand,
                                  uint64_t expected, uint64_t *old) {
@@ -184,7 +187,7 @@ static tern_status native_atomic(tern_worker *worker, uint32_t rank, uint64_t of
     return status;
 }
 
-/* As much as one operation of the network takes. */
+/* Posts as much as one operation of the network takes. */
 static tern_status native_post(tern_worker *worker, uint32_t rank, uint64_t offset,
                                const void *from, uint64_t bytes, uint64_t *posted) {
     tern_move move = {.act = TERN_NETWORK_WRITE,
@@ -215,7 +218,7 @@ static tern_status native_post(tern_worker *worker, uint32_t rank, uint64_t offs
     return TERN_OK;
 }
 
-/* Waits until nothing is under way to rank. It serves nobody, as flushes do not. */
+/* Waits until no operation is under way to rank. Like all flushes, this serves no messages. */
 static tern_status land_all(tern_worker *worker, uint32_t rank) {
     tern_wait_state wait = TERN_WAIT_IN("a flush of the network");
     tern_status status = may_reach(worker, rank);
@@ -242,7 +245,8 @@ static tern_status native_flush(tern_worker *worker, uint32_t rank) {
     return status == TERN_OK ? tern_port_failed(worker, rank) : status;
 }
 
-/* With the ring comes the way to it. Loose ones need none. */
+/* Opens a ring, and with it the connection to the rank and to the ring's memory. A loose ring needs
+ * no access to memory. */
 static tern_status native_open_ring(tern_worker *worker, tern_out *out) {
     const tern_layout *layout = &tern_rma_of(worker->context)->layout;
     const uint32_t rank = tern_rank_of(worker->context, out->target);
@@ -259,12 +263,13 @@ static bool native_opens_alone(const tern_worker *worker, const tern_out *out) {
            !tern_question_goes_by_message(&out->open_question);
 }
 
-/* One put a batch; its staging memory stays as it is until the lap is settled. */
+/* Puts the open batch by one put. Its staging memory is not written again until the lap is
+ * settled. */
 static tern_status native_publish(tern_worker *worker, tern_out *out) {
     const tern_layout *layout = &tern_rma_of(worker->context)->layout;
     const uint64_t at = out->batch & out->lane.mask;
     const tern_move move = {.act = TERN_NETWORK_WRITE,
-                            .again = true, /* it carries its position */
+                            .again = true, /* may be repeated, since a batch carries its position */
                             .rank = tern_rank_of(worker->context, out->target),
                             .place = layout->arena + out->ring * layout->ring_bytes + at,
                             .here = out->lane.data + at,
@@ -279,7 +284,7 @@ static tern_status native_publish(tern_worker *worker, tern_out *out) {
     return TERN_OK;
 }
 
-/* One credit of a ring is under way at a time: an older one never comes behind a newer. */
+/* Only one credit of a ring is under way at a time, so an older one never arrives after a newer. */
 static tern_status native_report(tern_worker *worker, tern_in *in) {
     const tern_context *context = worker->context;
     if (!tern_far_credit_ended(worker, in))
@@ -308,7 +313,7 @@ static uint64_t native_consumed(tern_worker *worker, const tern_out *out) {
     /* R1: native_report; put by the network, and what is told to be consumed has been read */
     const uint64_t position = atomic_load_explicit(&credit->position, memory_order_acquire);
     const uint64_t complement = atomic_load_explicit(&credit->complement, memory_order_acquire);
-    return position == ~complement ? position : 0; /* which is older than any, so not taken */
+    return position == ~complement ? position : 0; /* 0 is ignored as an old position */
 }
 
 static tern_status native_reply(tern_worker *worker, uint32_t target,
@@ -337,7 +342,7 @@ static tern_status native_reply(tern_worker *worker, uint32_t target,
     return start_all(worker, &move, &moved, &whole);
 }
 
-/* What networks have in common, which is all but the name. */
+/* The functions of both networks; only the name differs. */
 #define NATIVE_OPS                                                                                 \
     .reads_own_batches = true, .puts_outlive = true, .settles_own = true, .put = native_put,       \
     .post = native_post, .get = native_get, .atomic = native_atomic, .flush = native_flush,        \

@@ -16,12 +16,12 @@ tern_status tern_posts_settle(tern_worker *worker, uint32_t rank) {
         status = tern_way_to(worker->context, rank)->settle(worker, rank);
     if (status != TERN_ERR_PEER)
         return status;
-    tern_posts_flushed(posts); /* what a dead rank is sent matters to nobody */
+    tern_posts_flushed(posts); /* puts to a dead rank do not matter any more */
     tern_error_clear();
     return TERN_OK;
 }
 
-/* Two ranks at a time are rare: then it is all. */
+/* Two wanted ranks at a time are rare; then progress settles all ranks. */
 void tern_posts_want(tern_worker *worker, uint32_t rank) {
     uint64_t *wanted = &tern_rma_worker_of(worker)->settle_wanted;
     *wanted = *wanted == 0 || *wanted == rank + 1ull ? rank + 1ull : ALL;

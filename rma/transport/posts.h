@@ -2,9 +2,9 @@
 #define TERN_RMA_TRANSPORT_POSTS_H
 
 /*
- * Completion numbers (paper 000, 4.1). A put that was posted and is not waited for carries the
+ * Completion numbers (paper 000, 4.1). A posted put, for which its caller does not wait, has the
  * number of the flush that will cover it: one more than the worker's flushes to that rank so far.
- * So any flush frees the sources of all puts before it at once.
+ * So a flush frees the sources of all earlier puts at once.
  */
 
 #include <stdbool.h>
@@ -26,14 +26,15 @@ static inline void tern_posts_flushed(tern_posts *posts) {
     posts->open = 0;
 }
 
-/* Waits until the sources of all posts to rank may be reused: once for all of them, and not at all
- * if a flush came since. The puts need not have arrived; but where MPI's one-sided operations are
- * emulated it waits until the target has served them. TERN_ERR_MPI. */
+/* Waits until the sources of all posts to rank may be reused. One wait covers all posts, and no
+ * wait is needed if a flush came since. The puts need not have arrived; but where MPI's one-sided
+ * operations are emulated, this waits until the target has served them. TERN_ERR_MPI. */
 tern_status tern_posts_settle(tern_worker *worker, uint32_t rank);
 
 /* Asks progress to settle the posts to rank. For callers that may not wait, such as handlers. */
 void tern_posts_want(tern_worker *worker, uint32_t rank);
-/* What is wanted; how many ranks. The progress of the layer. */
+/* Settles the posts that were asked for; returns to how many ranks. Part of the layer's
+ * progress. */
 size_t tern_posts_advance(tern_worker *worker);
 
 #endif

@@ -1,13 +1,14 @@
 #ifndef TERN_RMA_TRANSPORT_REMOTE_H
 #define TERN_RMA_TRANSPORT_REMOTE_H
 
-/* What the two far transports share. */
+/* What the transports between nodes share. */
 
 #include "rma/region/rkey.h"
 #include "rma/ring/ring.h"
 #include "rma/memory/state.h"
 
-/* The key of a place in a region, held; NULL for one in the segment. */
+/* Gets and holds the key of a place in a region. *key stays as it is (NULL) for a place in the
+ * segment. */
 static inline tern_status tern_far_hold(tern_worker *worker, uint32_t rank, uint64_t offset,
                                         uint64_t bytes, tern_rkey **key) {
     return tern_place_is_region(offset) ? tern_rkey_hold(worker, rank, offset, bytes, key)
