@@ -2,7 +2,7 @@
 
 #include "rma/memory/state.h"
 
-/* How the processor reads and writes memory that others reach, too. */
+/* Loads, stores and atomics by the processor on memory that other ranks reach, too. */
 
 /* Aligned words are copied whole (single-copy atomicity, transfer.h); the rest by the C library. */
 void tern_internal_copy(void *to, const void *from, size_t bytes) {
@@ -23,7 +23,8 @@ void tern_internal_copy(void *to, const void *from, size_t bytes) {
         memcpy(to, from, bytes);
 }
 
-/* One family of atomics per word: the width is the caller's, the order sequentially consistent. */
+/* One function for each width; the caller chooses the width. All orders are sequentially
+ * consistent. */
 #define APPLY(type)                                                                                \
     static uint64_t apply_##type(type *word, tern_atomic_op op, type operand, type expected) {     \
         switch (op) {                                                                              \

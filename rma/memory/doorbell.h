@@ -2,18 +2,18 @@
 #define TERN_RMA_MEMORY_DOORBELL_H
 
 /*
- * Bells: how a sender wakes a target that has stopped polling its ring. A bit per origin in the
- * target's board, a count of messages, and one word that says that any has changed, so that
- * listening costs one cache line.
+ * Doorbells: how a sender wakes a target that has stopped polling its ring. The target's board
+ * holds a bit for each origin, a count of messages, and one word that says that any of these has
+ * changed, so that listening costs one cache line.
  */
 
 #include "rma/memory/segment.h"
 
-/* The first line of a board. A rank that rings changes the word that it rings for, then any. */
+/* The first line of a board. A rank that rings first changes the bit or count, then sets any. */
 typedef struct tern_doorbell {
-    _Atomic uint64_t any;      /* something has rung */
+    _Atomic uint64_t any;      /* 1 after a rank has rung */
     _Atomic uint64_t messages; /* messages that ranks of the node have sent to this worker */
-    _Atomic uint32_t rounds;   /* of progress that the worker has begun (rma/memory/rounds.h) */
+    _Atomic uint32_t rounds;   /* rounds of progress begun by the worker (rma/memory/rounds.h) */
     /* Where the worker's thread runs: an index among the NUMA nodes of its rank
      * (rma/memory/placement.h). */
     _Atomic uint32_t numa;
@@ -28,7 +28,8 @@ static inline void tern_doorbell_wake(char *board) {
     atomic_exchange_explicit(&tern_doorbell_of(board)->any, 1, memory_order_release);
 }
 
-/* The bit first, then the word: a listener that takes the word sees the bit (release, acquire). */
+/* Sets the bit, then the word, so that a listener that takes the word sees the bit (release,
+ * acquire). */
 static inline void tern_doorbell_ring(char *board, size_t doorbells, uint32_t origin) {
     _Atomic uint64_t *bits = (_Atomic uint64_t *)(void *)(board + doorbells);
     /* R8: hear_doorbells */
@@ -37,14 +38,14 @@ static inline void tern_doorbell_ring(char *board, size_t doorbells, uint32_t or
     tern_doorbell_wake(board);
 }
 
-/* A message is being sent that MPI will hand out when it is asked. */
+/* Counts a message that is about to be sent, which the target gets by asking MPI. */
 static inline void tern_doorbell_message(char *board) {
     /* R4 */
     atomic_fetch_add_explicit(&tern_doorbell_of(board)->messages, 1, memory_order_release);
     tern_doorbell_wake(board);
 }
 
-/* One that was counted has not been sent. */
+/* Takes back the count of a message that could not be sent. */
 static inline void tern_doorbell_no_message(char *board) {
     /* R4 */
     atomic_fetch_sub_explicit(&tern_doorbell_of(board)->messages, 1, memory_order_relaxed);

@@ -7,14 +7,15 @@
 
 /*
  * Blocks tile the range and are linked in its order. Taken blocks are found by offset, free ones by
- * (size, offset), each in a balanced tree of the C library; every part has a tree of free ones. A
- * free block lies in one part: a taken one that lies in several comes back in pieces. tfind() knows
- * no "least element not below", but the path of a failed search visits it, so the comparison notes
- * it on the way.
+ * (size, offset), each in a balanced tree of the C library; every part has its own tree of free
+ * blocks. A free block lies in one part only: a taken block that lies in several parts is divided
+ * when it comes back. tfind() cannot search for the least element not below a key, but a failed
+ * search visits that element, so the comparison function notes it on the way.
  *
- * What is given back, unless it is large, rests as it is, found by the next who takes as much:
- * buffers come and go in few sizes. The block that rests longest is joined again when there are too
- * many, and all of them where there is no room.
+ * A block that is given back, unless it is large, rests: it stays as it is for the next caller that
+ * takes as many bytes, since buffers come and go in few sizes. When too many blocks rest, the one
+ * that has rested longest becomes free and is joined with its neighbours. All resting blocks become
+ * free when a part has no room.
  */
 
 enum { RESTING = 8, RESTING_BYTES = 1 << 20 };
@@ -22,19 +23,19 @@ enum { RESTING = 8, RESTING_BYTES = 1 << 20 };
 typedef struct block {
     uint64_t offset, bytes;
     struct block *before, *after; /* neighbours in the range */
-    bool taken, resting;          /* resting: given back, and still in the tree of those taken */
+    bool taken, resting;          /* resting: given back, but still in the tree of taken blocks */
 } block;
 
 typedef struct heap_part {
     uint64_t end;
-    void *spare; /* tree by (bytes, offset), of the blocks that begin in the part */
+    void *spare; /* tree by (bytes, offset) of the free blocks that begin in the part */
 } heap_part;
 
 struct tern_heap {
     uint64_t bytes, in_use;
     block *first;
     void *taken;             /* tree by offset */
-    block *resting[RESTING]; /* the longest first */
+    block *resting[RESTING]; /* the one that has rested longest first */
     size_t rests;
     size_t parts;
     heap_part part[];
@@ -82,7 +83,7 @@ static bool heap_part_holds(const heap_part *part, const block *b) {
     return b->offset + b->bytes <= part->end;
 }
 
-/* The smallest spare block of at least so many bytes. */
+/* The smallest spare (free) block of at least so many bytes. */
 static block *best_fit(heap_part *part, uint64_t bytes) {
     probe p = {{.bytes = bytes}, NULL};
     tfind(&p, &part->spare, note_fit);
@@ -101,8 +102,8 @@ static void heap_delete_spare(tern_heap *heap, block *b) {
     tdelete(b, &heap_part_of(heap, b)->spare, by_size);
 }
 
-/* Cuts b, which is in no tree, so that its first bytes stay in it; the rest becomes a block after
- * it, in no tree either. NULL: no memory for it. */
+/* Cuts b after its first bytes; the rest becomes a new block behind it. Neither is in a tree. NULL:
+ * no memory for the new block. */
 static block *heap_divide(block *b, uint64_t bytes) {
     block *rest = malloc(sizeof *rest);
     if (rest == NULL)
@@ -131,7 +132,7 @@ tern_status tern_heap_create(const uint64_t *cut, size_t parts, tern_heap **heap
     if (fresh == NULL || last == NULL) {
         free(fresh);
         free(last);
-        return tern_fail(TERN_ERR_MEMORY, "no memory for the books of a heap");
+        return tern_fail(TERN_ERR_MEMORY, "no memory for the records of a heap");
     }
     *last = (block){.offset = cut[0], .bytes = cut[parts] - cut[0]};
     *fresh = (tern_heap){.bytes = last->bytes, .first = last, .parts = parts};
@@ -145,7 +146,7 @@ tern_status tern_heap_create(const uint64_t *cut, size_t parts, tern_heap **heap
     }
     if (!good) {
         tern_heap_destroy(fresh);
-        return tern_fail(TERN_ERR_MEMORY, "no memory for the books of a heap");
+        return tern_fail(TERN_ERR_MEMORY, "no memory for the records of a heap");
     }
     *heap = fresh;
     return TERN_OK;
@@ -166,7 +167,7 @@ void tern_heap_destroy(tern_heap *heap) {
     free(heap);
 }
 
-/* Cuts b so that its first bytes stay in it; the rest becomes a spare block. */
+/* Cuts b after its first bytes; the rest becomes a spare block. False: no memory. */
 static bool heap_split(tern_heap *heap, block *b, uint64_t bytes) {
     block *rest = heap_divide(b, bytes);
     if (rest == NULL)
@@ -179,9 +180,9 @@ static bool heap_split(tern_heap *heap, block *b, uint64_t bytes) {
     return true;
 }
 
-/* Makes b spare, joined with its spare neighbours of the same part. b is in no tree. The insertion
- * cannot be undone sensibly; without memory for it the block is lost to the heap, but nothing else.
- */
+/* Makes b, which is in no tree, spare and joins it with its spare neighbours of the same part. If
+ * there is no memory to insert the result into the tree, the heap loses this block, but nothing
+ * else: the joins could not be undone sensibly. */
 static void heap_release_piece(tern_heap *heap, block *b) {
     heap_part *part = heap_part_of(heap, b);
     b->taken = false;
@@ -197,8 +198,8 @@ static void heap_release_piece(tern_heap *heap, block *b) {
     heap_insert_spare(heap, b);
 }
 
-/* The same, one piece in each of the parts that b lies in. Without memory for its pieces, b stays
- * whole and belongs to the part in which it begins. */
+/* The same for a block in several parts: makes one spare piece in each. If there is no memory for
+ * the pieces, b stays whole and belongs to the part in which it begins. */
 static void heap_release(tern_heap *heap, block *b) {
     const heap_part *part = heap_part_of(heap, b);
     block *rest;
@@ -210,7 +211,7 @@ static void heap_release(tern_heap *heap, block *b) {
     heap_release_piece(heap, b);
 }
 
-/* The first count blocks that rest come back into use. */
+/* Makes the first count resting blocks spare. */
 static void join_resting(tern_heap *heap, size_t count) {
     for (size_t i = 0; i < count; i++) {
         block *b = heap->resting[i];
@@ -222,7 +223,7 @@ static void join_resting(tern_heap *heap, size_t count) {
     memmove(heap->resting, heap->resting + count, heap->rests * sizeof heap->resting[0]);
 }
 
-/* A block of the part that rests and fits exactly, or NULL. */
+/* Takes a resting block of the part that fits exactly. NULL: no block does. */
 static block *heap_wake(tern_heap *heap, const heap_part *part, uint64_t bytes,
                         uint64_t alignment) {
     for (size_t i = heap->rests; i > 0; i--) {
@@ -239,7 +240,8 @@ static block *heap_wake(tern_heap *heap, const heap_part *part, uint64_t bytes,
     return NULL;
 }
 
-/* The best fit may happen to be aligned; else one that is large enough wherever it starts. */
+/* Finds a spare block for an aligned piece: the best fit, if the piece fits after alignment;
+ * otherwise a block so large that the piece fits wherever the block starts. */
 static block *heap_find(heap_part *part, uint64_t bytes, uint64_t alignment) {
     block *b = best_fit(part, bytes);
     if (b != NULL && align_up(b->offset, alignment) - b->offset > b->bytes - bytes)
@@ -247,13 +249,14 @@ static block *heap_find(heap_part *part, uint64_t bytes, uint64_t alignment) {
     return b;
 }
 
-/* Where a piece of b begins that does not begin before lowest. */
+/* The aligned offset at which a piece of b can begin, at least lowest. */
 static uint64_t piece_at(const block *b, uint64_t lowest, uint64_t alignment) {
     return align_up(b->offset > lowest ? b->offset : lowest, alignment);
 }
 
-/* The first spare block with room from lowest on, which may lie in several parts and be made of
- * spare blocks that touch; NULL: there is none. It looks at every block. */
+/* Finds the first room of so many bytes from lowest on, which may span several parts; joins the
+ * adjacent spare blocks of which it consists to one. NULL: no such room. It looks at every
+ * block. */
 static block *heap_find_across(tern_heap *heap, uint64_t lowest, uint64_t bytes,
                                uint64_t alignment) {
     for (block *b = heap->first; b != NULL; b = b->after) {
@@ -278,7 +281,7 @@ static block *heap_find_across(tern_heap *heap, uint64_t lowest, uint64_t bytes,
     return NULL;
 }
 
-/* Takes bytes of the spare block b, from the offset at on. False: no memory for the books. */
+/* Takes bytes from the spare block b, beginning at offset at. False: no memory for a new block. */
 static bool heap_cut(tern_heap *heap, block *b, uint64_t at, uint64_t bytes, block **taken) {
     uint64_t skip = at - b->offset;
     heap_delete_spare(heap, b);
@@ -310,10 +313,11 @@ static tern_status heap_full(const tern_heap *heap, uint64_t bytes) {
 }
 
 static tern_status heap_books(void) {
-    return tern_fail(TERN_ERR_MEMORY, "no memory for the books of the segment");
+    return tern_fail(TERN_ERR_MEMORY, "no memory for the records of the allocator");
 }
 
-/* From the first of so many parts that has room; if that may be any, also across them. */
+/* Takes a piece from the first part that has room, of so many parts from first on. If parts is more
+ * than 1, also a piece that spans parts. */
 static tern_status heap_take(tern_heap *heap, size_t first, size_t parts, uint64_t bytes,
                              uint64_t alignment, uint64_t *offset) {
     uint64_t wanted = align_up(bytes, TERN_HEAP_GRANULE);

@@ -61,11 +61,12 @@ tern_status tern_memory_give(tern_context *context, uint64_t offset) {
 tern_status tern_memory_check(const char *name, size_t bytes, size_t alignment,
                               tern_domain domain) {
     if (bytes == 0)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: 0 bytes; ask for 1 or more", name);
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: bytes is 0; ask for 1 or more", name);
     if ((alignment & (alignment - 1)) != 0 || alignment > TERN_ALIGNMENT_MAX)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: alignment %zu; use a power of two up to %zu", name,
-                         alignment, TERN_ALIGNMENT_MAX);
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: alignment is %zu; use a power of two up to %zu",
+                         name, alignment, TERN_ALIGNMENT_MAX);
     if ((unsigned)domain > TERN_DOMAIN_OWNER)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: there is no atomic domain %d", name, (int)domain);
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: domain is %d, which is no TERN_DOMAIN_ constant",
+                         name, (int)domain);
     return TERN_OK;
 }

@@ -6,12 +6,12 @@
 #include "rma/memory/segment.h"
 #include "tern/memory.h"
 
-/* Of a request. */
+/* The largest alignment that a request may have. */
 #define TERN_ALIGNMENT_MAX TERN_HUGE
 
 typedef struct tern_memory_request {
     uint64_t bytes, alignment;
-    int32_t numa;         /* or TERN_NUMA_ANY: near that worker */
+    int32_t numa;         /* a NUMA node; or TERN_NUMA_ANY: near near_worker */
     uint32_t near_worker; /* index */
 } tern_memory_request;
 
@@ -21,7 +21,7 @@ tern_status tern_memory_take(tern_context *context, const tern_memory_request *r
 tern_status tern_memory_take_from(tern_context *context, uint64_t lowest,
                                   const tern_memory_request *request, uint64_t *offset);
 tern_status tern_memory_give(tern_context *context, uint64_t offset);
-/* TERN_ERR_ARGUMENT if nobody can have such a piece. name: the public function. */
+/* TERN_ERR_ARGUMENT if no segment can give such a piece. name: the public function. */
 tern_status tern_memory_check(const char *name, size_t bytes, size_t alignment, tern_domain domain);
 
 #endif

@@ -17,7 +17,7 @@ static uint32_t lowest_of_node(const tern_context *context) {
     return rank;
 }
 
-/* A descriptor of the rank's own for the file that fd has open. */
+/* Duplicates fd, so that the rank gets a descriptor of its own for the same file. */
 static tern_status descriptor_copy(int fd, int *copy) {
     *copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (*copy >= 0)

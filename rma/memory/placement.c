@@ -7,7 +7,7 @@
 #include "rma/memory/state.h"
 #include "src/log.h"
 
-/* Where the calling thread runs, or -1. */
+/* The NUMA node on which the calling thread runs, or -1. */
 static int placement_here(const tern_placement *placement) {
     int numa = -1;
     hwloc_bitmap_t processors = hwloc_bitmap_alloc();
@@ -72,8 +72,8 @@ void tern_placement_bind(const tern_placement *placement, void *memory, size_t b
             numa, strerror(error));
 }
 
-/* Of a segment, from one offset to another. A page that both an end and a begin share belongs to
- * what begins. */
+/* Binds the range from one offset of a segment to another. A page in which one range ends and the
+ * next begins belongs to the next. */
 static void placement_bind_range(const tern_placement *placement, const tern_segment *segment,
                                  size_t from, size_t to, int numa) {
     from = from / segment->page * segment->page;

@@ -16,8 +16,8 @@
 typedef struct tern_placement {
     hwloc_topology_t topology; /* NULL: the machine has one NUMA node */
     size_t nodes;
-    int node[TERN_NUMA_MAX]; /* those that the process may run on, by hwloc's logical index */
-    size_t first;            /* index in node[]: where the thread runs that creates the context */
+    int node[TERN_NUMA_MAX]; /* nodes on which the process may run, by hwloc's logical index */
+    size_t first;            /* index in node[] of the thread that creates the context */
 } tern_placement;
 
 tern_status tern_placement_open(tern_placement *placement);
@@ -31,19 +31,21 @@ static inline size_t tern_placement_guess(const tern_placement *placement, size_
 /* Index in node[] of a NUMA node; placement->nodes: the process may not run there. */
 size_t tern_placement_find(const tern_placement *placement, int numa);
 
-/* Binds what this rank's segment has, before anybody touches it. Part i of the heap, of so many,
- * and part i of the arena lie on node[i]; with ordinary pages, the ring headers too, and each board
- * of these workers where its worker is expected. Pages of a NUMA node that has none left come from
- * another one. */
+/* Binds the memory of this rank's segment to NUMA nodes, before any process touches it. Part i of
+ * the heap (of heap_parts) and part i of the arena lie on node[i]. With ordinary pages the ring
+ * headers lie there, too, and the board of each of the workers lies where that worker is expected.
+ * If a NUMA node has no pages left, the system takes them from another one. */
 void tern_placement_bind_segment(const tern_placement *placement, const tern_layout *layout,
                                  const tern_segment *segment, size_t heap_parts, size_t workers);
 
-/* Binds memory, which is of whole pages, to a NUMA node; move: with what the pages hold. Pages that
- * another process has mapped do not move. A failure is a warning, which a process writes once. */
+/* Binds memory, which consists of whole pages, to a NUMA node. move: moves pages that are already
+ * in use, too; pages that another process has mapped do not move. A failure only causes a warning,
+ * which a process writes once. */
 void tern_placement_bind(const tern_placement *placement, void *memory, size_t bytes, int numa,
                          bool move);
 
-/* The calling thread has the worker: its memory follows to where the thread runs. */
+/* Called when a thread has adopted the worker: moves the worker's memory to the NUMA node on which
+ * the thread runs. */
 void tern_placement_follow(tern_worker *worker);
 
 #endif

@@ -2,20 +2,21 @@
 #define TERN_RMA_MEMORY_ROUNDS_H
 
 /*
- * Rounds: each worker counts its rounds of progress in its board. What a worker does to a container
- * by load and store it does in one go, with no round in between, unless it waits there for another
- * worker. So when every worker has begun several more rounds, each has ended what it was in the
- * middle of, or waits. A worker that computes, or that no thread has, begins no round until it
- * comes to a collective call, and nothing is concluded until then.
+ * Each worker counts its rounds of progress in its board. A worker makes no round in the middle of
+ * an operation on a container by load and store, unless the operation waits for another worker. So
+ * once every worker has begun several more rounds, each has ended the operation that it was in, or
+ * waits in it. A worker that computes, or that no thread uses, begins no round until it comes to a
+ * collective call, and tern_rounds_pass returns false until then.
  */
 
 #include "rma/memory/doorbell.h"
 #include "src/context.h"
 
-/* A wait for the rounds of all workers, one after the other. All zero: none has been looked at. */
+/* The state of a wait for the rounds of all workers, one after the other. All zero: at the
+ * start. */
 typedef struct tern_rounds {
-    uint32_t passed; /* workers, by number */
-    uint32_t from;   /* the count of the next one when it was first looked at */
+    uint32_t passed; /* workers, by number, that have passed */
+    uint32_t from;   /* the next worker's count when it was first read */
     bool began;
 } tern_rounds;
 
@@ -24,8 +25,8 @@ static inline void tern_rounds_count(char *board, uint32_t rounds) {
     atomic_store_explicit(&tern_doorbell_of(board)->rounds, rounds, memory_order_release);
 }
 
-/* One look. Whether each worker of the job has begun so many rounds since the first look. Never
- * where some rank does not share memory. */
+/* Looks once: whether each worker of the job has begun count rounds since the first look. Always
+ * false if some rank does not share memory. */
 bool tern_rounds_pass(const tern_context *context, tern_rounds *rounds, uint32_t count);
 
 #endif

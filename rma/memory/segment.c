@@ -26,7 +26,7 @@ void tern_layout_compute(const tern_config *config, uint32_t ranks, tern_layout 
     tern_layout l;
     memset(&l, 0, sizeof l);
     l.boards = TERN_PAGE;
-    l.doorbells = TERN_LINE; /* the first line says that any doorbell has rung */
+    l.doorbells = TERN_LINE; /* behind the first line, which says that a doorbell has rung */
     l.table = l.doorbells + segment_round_up((lines + 63) / 64 * 8, TERN_LINE);
     l.credits = l.table + segment_round_up(lines * 8, TERN_LINE);
     l.cells = l.credits + segment_round_up(lines * sizeof(tern_credit), TERN_LINE);
@@ -46,7 +46,8 @@ void tern_layout_compute(const tern_config *config, uint32_t ranks, tern_layout 
     *layout = l;
 }
 
-/* A sealed memfd of that size, or -1. Huge ones fail at mmap if the system has none to give. */
+/* Makes a sealed memfd of that size, or returns -1. If the system has no huge pages left, not this
+ * fails but mmap. */
 static int make_memfd(unsigned huge_flags, size_t bytes) {
     int fd = memfd_create("tern", MFD_CLOEXEC | MFD_ALLOW_SEALING | huge_flags);
     if (fd < 0)
@@ -62,16 +63,16 @@ static int make_memfd(unsigned huge_flags, size_t bytes) {
     return fd;
 }
 
-/* The size of the pages that the memfd is made of. */
+/* The size of the memfd's pages. */
 static size_t page_of(int fd) {
     struct statfs info;
     bool huge = fstatfs(fd, &info) == 0 && info.f_type == HUGETLBFS_MAGIC;
     return huge ? (size_t)info.f_bsize : TERN_PAGE;
 }
 
-/* Maps at a multiple of page, at least 2 MiB: transparent huge pages and the alignment that
- * tern_alloc promises need it. Children of a fork are shut out: they must not touch what this
- * process communicates by. */
+/* Maps the segment at a multiple of page, at least 2 MiB: transparent huge pages and the alignment
+ * that tern_alloc promises need it. Children of a fork do not get the mapping: they must not touch
+ * the memory by which this process communicates. */
 static char *segment_map(int fd, size_t bytes, size_t page) {
     size_t unit = page > TERN_HUGE ? page : TERN_HUGE;
     char *room =
@@ -94,7 +95,7 @@ static char *segment_map(int fd, size_t bytes, size_t page) {
     return base;
 }
 
-/* Transparent huge pages for the heap, where the system grants them to shared memory. */
+/* Asks for transparent huge pages for the heap, if the system gives them to shared memory. */
 static bool advise_heap(const tern_config *config, const tern_layout *layout,
                         const tern_segment *segment) {
     return config->huge_pages == TERN_HUGE_PAGES_AUTO && segment->page == TERN_PAGE &&
@@ -103,7 +104,8 @@ static bool advise_heap(const tern_config *config, const tern_layout *layout,
                    MADV_HUGEPAGE) == 0;
 }
 
-/* From the largest down; the ordinary ones are tried last, whatever was asked for. */
+/* Kinds of pages, the largest first. Ordinary pages are tried last, whichever kind config asks
+ * for. */
 static const struct page_kind {
     size_t bytes;
     unsigned flags;
@@ -116,7 +118,8 @@ static const struct page_kind {
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0], ORDINARY = KINDS - 1 };
 
-/* A 1 GiB page that the segment would not fill is taken only when asked for. */
+/* The kind to try first. A 1 GiB page that the segment would not fill is taken only when config
+ * asks for it. */
 static int first_kind(tern_huge_pages wanted, size_t bytes) {
     if (wanted == TERN_HUGE_PAGES_AUTO)
         return bytes >= GIB ? 0 : 1;
@@ -126,7 +129,7 @@ static int first_kind(tern_huge_pages wanted, size_t bytes) {
     return i;
 }
 
-/* errno says why not. */
+/* Makes and maps a segment of this kind of pages. False: errno says why it failed. */
 static bool try_pages(const struct page_kind *kind, size_t bytes, tern_segment *segment, int *fd) {
     size_t whole = segment_round_up(bytes, kind->bytes);
     int fresh = make_memfd(kind->flags, whole);
@@ -171,7 +174,7 @@ tern_status tern_segment_create(const tern_config *config, const tern_layout *la
     return TERN_OK;
 }
 
-/* Pages that hold some of the heap. */
+/* Number of pages that hold a part of the heap. */
 static size_t heap_pages(const tern_layout *layout, size_t page) {
     return segment_round_up(layout->heap + layout->heap_bytes, page) / page - layout->heap / page;
 }
@@ -209,7 +212,8 @@ tern_status tern_segment_map(const tern_config *config, const tern_layout *layou
                              tern_segment *segment) {
     off_t size = lseek(fd, 0, SEEK_END);
     if (size < 0 || (size_t)size < layout->bytes)
-        return tern_fail(TERN_ERR_SYSTEM, "a segment of %lld bytes came where %zu were due",
+        return tern_fail(TERN_ERR_SYSTEM,
+                         "the segment of a peer has %lld bytes, but must have at least %zu",
                          (long long)size, layout->bytes);
     size_t page = page_of(fd);
     char *base = segment_map(fd, (size_t)size, page);

@@ -2,20 +2,20 @@
 #define TERN_RMA_MEMORY_SEGMENT_H
 
 /*
- * Segment: the memory of a rank that others reach, one memfd mapped by every rank of its node.
- * It holds, in this order:
+ * A segment is the memory of a rank that other ranks reach: one memfd, mapped by every rank of its
+ * node. It holds, in this order:
  *
- *     header   one page: identity, and on rank 0 where all ranks meet (src/collective/meeting.h)
+ *     header   one page: identity; on rank 0 the meeting of all ranks (src/collective/meeting.h)
  *     boards   one per worker: doorbells, ring table, credit cells, reply cells
  *     rings    headers of the rings into this rank, one cache line each
  *     regions  registered memory of this rank (rma/region/region.h)
- *     places   on the node's lowest rank: which node and machine each rank is of
+ *     places   on the node's lowest rank: the node and the machine of each rank
  *     listeners  there too: where each rank listens (src/peers/address.h)
  *     arena    the rings' records
- *     heap     what tern_alloc hands out; the only part that tern_ptr names
+ *     heap     the memory of tern_alloc; the only part to which a tern_ptr can lead
  *
  * All of it is zero at first and takes memory only when touched. The layout is a pure function of
- * the job's size and configuration, so every rank computes everybody's.
+ * the job's size and configuration, so every rank can compute that of any other.
  */
 
 #include <stdatomic.h>
@@ -31,10 +31,10 @@
 #define TERN_LINE 64u
 #define TERN_PAGE 4096u
 #define TERN_HUGE ((size_t)2 << 20)
-/* A record that names a ring has 24 bits for it. */
+/* Records have 24 bits for the index of a ring. */
 #define TERN_RINGS_MAX ((size_t)1 << 24)
 
-/* A word with a cache line to itself. */
+/* A word in a cache line of its own. */
 typedef struct tern_line {
     _Alignas(TERN_LINE) _Atomic uint64_t word;
 } tern_line;
@@ -43,14 +43,15 @@ typedef struct tern_line {
 
 typedef struct tern_segment_header {
     uint64_t magic;
-    uint64_t nonce;               /* of the context */
-    _Atomic uint32_t arena_parts; /* NUMA nodes that the arena lies on */
-    tern_meeting meeting;         /* rank 0 */
+    uint64_t nonce;               /* that of the context */
+    _Atomic uint32_t arena_parts; /* number of NUMA nodes on which the arena lies */
+    tern_meeting meeting;         /* used on rank 0 only */
     tern_activity activity;
 } tern_segment_header;
 
-/* What a far target has consumed of a ring. A network may write a word in pieces: the complement
- * tells a whole credit. Messages have a word of their own, as an older one may come after a put. */
+/* How far a remote target has consumed a ring. A network may write a word in pieces, so position
+ * counts only if complement matches it. Reports by message use the word told, since an old message
+ * may come after a newer put. */
 typedef struct tern_credit {
     _Atomic uint64_t position, complement;
     _Atomic uint64_t told;
@@ -59,19 +60,20 @@ typedef struct tern_credit {
 /* In the target's segment, one line per ring. */
 typedef struct tern_ring_header {
     _Alignas(TERN_LINE) _Atomic uint64_t owner; /* origin's worker number + 1; 0: free */
-    _Atomic uint64_t consumed;     /* by the target; read by a near origin that finds no room */
-    _Atomic uint64_t idle;         /* by the target: 1 if it waits for the doorbell */
-    _Atomic uint64_t published[2]; /* by a far origin with TERN_RMA_COMMIT=flush: {p, ~p} */
-    _Atomic uint64_t bytes;        /* of the ring */
+    _Atomic uint64_t consumed; /* written by the target; read by a near origin that has no room */
+    _Atomic uint64_t idle;     /* written by the target: 1 if it waits for the doorbell */
+    _Atomic uint64_t published[2]; /* by a remote origin, TERN_RMA_COMMIT=flush: {p, ~p} */
+    _Atomic uint64_t bytes;        /* size of the ring */
 } tern_ring_header;
 
-/* What consumes a ring: progress, or the application's probes (rma/notify/event.c). */
+/* The channels of a pair. Progress consumes the rings of calls; the application's probes
+ * (rma/notify/event.c) consume those of notifications. */
 enum { TERN_CHANNEL_CALLS, TERN_CHANNEL_NOTIFY, TERN_CHANNELS };
 
-/* A cell for a reply (rma/reply/reply.h). The sequence word is written last. Over rma the whole
- * image is one put, whose words may come in any order: then the sequence carries
- * TERN_REPLY_CHECKED, and check, XXH3 over the rest seeded with the context's nonce, tells a whole
- * image. */
+/* A cell for a reply (rma/reply/reply.h). In shared memory the sequence word is written last. Over
+ * rma the whole image is one put, whose words may come in any order: then the sequence has the bit
+ * TERN_REPLY_CHECKED, and check, XXH3 over the rest seeded with the context's nonce, shows whether
+ * all of the image has come. */
 #define TERN_REPLY_CHECKED (UINT64_C(1) << 63)
 
 typedef struct tern_cell {
@@ -82,8 +84,8 @@ typedef struct tern_cell {
     char payload[TERN_RESULT_MAX];
 } tern_cell;
 
-/* What ranks of the node read of a region, in its owner's segment; all zero: none was ever there.
- */
+/* What ranks of the node read about a region; it lies in the owner's segment. All zero: the slot
+ * was never used. */
 typedef struct tern_region {
     _Atomic uint64_t state; /* see region.c */
     _Atomic uint64_t base;  /* address in the owner's process */
@@ -93,14 +95,14 @@ typedef struct tern_region {
 /* Offsets in bytes from the start of the segment; of a board, from the board's start. */
 typedef struct tern_layout {
     size_t boards, board_bytes;
-    /* By line: a worker of the job on one of its channels. */
+    /* Indexed by line: a worker of the job on one of its channels. */
     size_t doorbells; /* board: _Atomic uint64_t[], a bit per line */
     size_t table;     /* board: _Atomic uint64_t[], the ring from each line: index + 1, or 0 */
-    size_t credits;   /* board: tern_credit[], what each line's other end has consumed */
+    size_t credits;   /* board: tern_credit[], how far the target on each line has consumed */
     size_t cells;     /* board: tern_cell[TERN_CALL_REQUESTS] */
     size_t rings, ring_count;
     size_t regions;   /* tern_region[TERN_REGIONS_MAX] */
-    size_t places;    /* uint32_t[]: by rank its node, then by rank its machine */
+    size_t places;    /* uint32_t[]: the node of each rank, then the machine of each rank */
     size_t listeners; /* tern_listener_address[], by rank; the lowest rank of the node has both */
     size_t arena, ring_bytes;
     size_t heap, heap_bytes;
@@ -117,19 +119,21 @@ typedef struct tern_segment {
     bool transparent; /* the kernel may join ordinary pages of the heap to 2 MiB */
 } tern_segment;
 
-/* Makes this rank's segment of the pages that config asks for, or of the next smaller ones that
- * the system has, and logs in one line which it got. [out] fd: to share it by; the caller's. */
+/* Makes this rank's segment from the pages that config asks for, or from the next smaller ones that
+ * the system has, and logs in one line which it got. [out] fd: the descriptor to share it by, which
+ * belongs to the caller. */
 tern_status tern_segment_create(const tern_config *config, const tern_layout *layout,
                                 tern_segment *segment, int *fd);
 
-/* A page lies on one NUMA node. So the heap is cut where pages end, into at most wanted parts: one
- * for each page if it has fewer pages. tern_segment_parts: how many; tern_segment_cut: offset in
- * the heap where part index begins, heap_bytes for index == parts. */
+/* The heap is cut into parts at the ends of pages, since a page lies on one NUMA node. It has at
+ * most wanted parts, and fewer if it has fewer pages. tern_segment_parts: the number of parts.
+ * tern_segment_cut: the offset in the heap where part index begins; heap_bytes for index ==
+ * parts. */
 size_t tern_segment_parts(const tern_layout *layout, size_t page, size_t wanted);
 size_t tern_segment_cut(const tern_layout *layout, size_t page, size_t parts, size_t index);
 
-/* The arena is cut between pieces, into as many parts. tern_segment_arena_cut: the ring with which
- * part index begins. */
+/* The arena is cut between pieces, into at most wanted parts, but no more than it has pieces.
+ * tern_segment_arena_cut: the first ring of part index. */
 size_t tern_segment_arena_parts(const tern_layout *layout, size_t wanted);
 size_t tern_segment_arena_cut(const tern_layout *layout, size_t parts, size_t index);
 
@@ -137,13 +141,14 @@ size_t tern_segment_arena_cut(const tern_layout *layout, size_t parts, size_t in
 void tern_segment_prefault(const tern_config *config, const tern_layout *layout,
                            const tern_segment *segment);
 
-/* Maps the segment of another rank of the node; fd stays the caller's. */
+/* Maps the segment of another rank of the node. The caller keeps fd. */
 tern_status tern_segment_map(const tern_config *config, const tern_layout *layout, int fd,
                              tern_segment *segment);
 void tern_segment_destroy(tern_segment *segment);
 
-/* Collective: hands fd, or if it is -1 nothing, to every rank of the node and takes theirs: fds[r]
- * for ranks of this node that give one. fds: -1 before, and after for the others and this one. */
+/* Collective: gives fd to every rank of the node (nothing if fd is -1) and takes theirs. The caller
+ * sets all fds to -1. Afterwards fds[r] is the descriptor from rank r of this node, if it gave one;
+ * the others, and the caller's own, are still -1. */
 tern_status tern_segment_share(tern_context *context, int fd, int *fds);
 
 #endif

@@ -16,13 +16,13 @@
 #include "src/progress/wait.h"
 
 /*
- * Segments travel as file descriptors over datagram sockets in the abstract namespace, so nothing
- * lies in a file system. Each rank binds a socket under a random name, sends its descriptor to
- * every rank of its node and takes as many. Every process of the machine can read that name in
- * /proc/net/unix and send to it. So a datagram counts only if it carries the context's nonce and
- * comes from a process of the same user, and every descriptor that is not kept is closed. A filter
- * in the kernel drops what does not carry the nonce before it takes room in the socket's queue,
- * which holds some 10 datagrams: the time goes to the process that sends.
+ * Ranks pass segments as file descriptors over datagram sockets in the abstract namespace, so no
+ * file lies in a file system. Each rank binds a socket with a random name, sends its descriptor to
+ * every rank of its node and receives one from each. Every process of the machine can read that
+ * name in /proc/net/unix and send to it. So a datagram counts only if it carries the context's
+ * nonce and comes from a process of the same user, and every descriptor that is not kept is closed.
+ * A filter in the kernel drops datagrams without the nonce before they take room in the socket's
+ * queue, which holds some 10 datagrams; the sending process pays the time for that.
  */
 
 typedef struct address {
@@ -33,7 +33,7 @@ typedef struct address {
 typedef struct greeting {
     uint64_t nonce;
     uint32_t rank;
-    uint32_t gives; /* 1: a descriptor comes along */
+    uint32_t gives; /* 1: the datagram carries a descriptor */
 } greeting;
 
 static address make_address(const uint64_t name[2]) {
@@ -47,7 +47,7 @@ static address make_address(const uint64_t name[2]) {
 }
 
 /* Drops every datagram that is not a greeting with this nonce. A sandbox may refuse filters; then
- * each datagram is looked at by receive_fd alone. */
+ * only receive_fd checks the datagrams. */
 static void filter_socket(int fd, uint64_t nonce) {
     uint32_t half[2];
     memcpy(half, &nonce, sizeof half);
@@ -91,7 +91,8 @@ static void attach_fd(struct msghdr *message, void *room, size_t bytes, int fd) 
     memcpy(CMSG_DATA(header), &fd, sizeof fd);
 }
 
-/* fd -1: the greeting alone. 1: sent, 0: the receiver's queue is full, -1: failed. */
+/* Sends the greeting, with fd unless fd is -1. Returns 1: sent; 0: the receiver's queue is full;
+ * -1: failed. */
 static int send_fd(int socket_fd, const uint64_t to[2], const greeting *hello, int fd) {
     address a = make_address(to);
     greeting copy = *hello;
@@ -110,21 +111,21 @@ static int send_fd(int socket_fd, const uint64_t to[2], const greeting *hello, i
     return errno == EAGAIN || errno == EINTR || errno == ENOBUFS ? 0 : -1;
 }
 
-/* What a rank has received so far. */
+/* The descriptors that a rank has received so far. */
 typedef struct inflow {
     int *fds;
     uint32_t missing; /* ranks that have sent nothing yet */
-    uint32_t lost;    /* descriptors that found none free in this process */
+    uint32_t lost;    /* descriptors lost because this process has no free number */
 } inflow;
 
-/* What a datagram has brought besides its data. */
+/* What a datagram carries besides its data. */
 typedef struct luggage {
     int fd; /* -1: none */
     struct ucred sender;
 } luggage;
 
-/* A message may carry more descriptors than one, and all of them are open in this process by now:
- * the first one is kept and the others are closed. */
+/* Keeps the first descriptor of a message and closes the others. A message may carry several, and
+ * all of them are open in this process by now. */
 static void keep_first(luggage *l, const struct cmsghdr *header) {
     const size_t bytes = header->cmsg_len - CMSG_LEN(0);
     for (size_t at = 0; at + sizeof(int) <= bytes; at += sizeof(int)) {
@@ -150,8 +151,8 @@ static luggage unpack(struct msghdr *message) {
     return l;
 }
 
-/* Takes one datagram. False: none has come. The descriptors of anything that does not count are
- * closed. */
+/* Takes one datagram. False: no datagram was there. If a datagram does not count, its descriptors
+ * are closed. */
 static bool receive_fd(tern_context *context, int socket_fd, inflow *in) {
     greeting hello;
     memset(&hello, 0, sizeof hello);
@@ -184,19 +185,20 @@ static bool receive_fd(tern_context *context, int socket_fd, inflow *in) {
     return true;
 }
 
-/* The kernel drops a descriptor where the receiver has no number left for it. */
+/* Fails for lost descriptors: the kernel drops a descriptor if the receiver has no free number for
+ * it. */
 static tern_status lost_fail(uint32_t lost) {
     char what[128];
     snprintf(what, sizeof what,
-             "receiving the segments of this node's ranks, for which %u more files are open for a "
+             "receiving the segments of this node's ranks, which needs %u more open files for a "
              "moment",
              lost);
     errno = EMFILE;
     return tern_fail_system(what);
 }
 
-/* To every rank of the node. While a queue is full this rank takes from its own, for which others
- * may wait. */
+/* Sends to every rank of the node. While a receiver's queue is full, this rank takes datagrams from
+ * its own queue, since other ranks may wait for room there. */
 static tern_status send_all(tern_context *context, int socket_fd, const uint64_t (*names)[2],
                             int fd, inflow *in) {
     const greeting hello = {context->nonce, context->rank, fd >= 0};
@@ -216,15 +218,15 @@ static tern_status send_all(tern_context *context, int socket_fd, const uint64_t
     return status;
 }
 
-/* What a rank waits with until all have sent. */
+/* The argument of take. */
 typedef struct taking {
     tern_context *context;
     int socket_fd;
     inflow *in;
 } taking;
 
-/* A round takes so many datagrams at most: a process that sends them faster than this rank takes
- * them does not hold it. */
+/* Takes datagrams while the rank waits in a collective. Each call takes at most PER_ROUND, so that
+ * a process which sends faster than this rank takes cannot keep it here. */
 static void take(void *argument) {
     enum { PER_ROUND = 64 };
     const taking *t = argument;
@@ -232,8 +234,8 @@ static void take(void *argument) {
     }
 }
 
-/* Once all ranks have sent, all that is to come is in this rank's queue. If one could not send, all
- * learn why. */
+/* Sends to and receives from all ranks of the node. After the agreement all ranks have sent, so
+ * every datagram is in this rank's queue. If a rank could not send, all learn why. */
 static tern_status segment_exchange(tern_context *context, int socket_fd,
                                     const uint64_t (*names)[2], int fd, int *fds) {
     inflow in = {fds, 0, 0};
@@ -247,7 +249,7 @@ static tern_status segment_exchange(tern_context *context, int socket_fd,
     while (status == TERN_OK && in.missing > 0)
         if (!receive_fd(context, socket_fd, &in))
             status = tern_fail(TERN_ERR_SYSTEM,
-                               "the segments of %u ranks of this node have been lost", in.missing);
+                               "the segments of %u ranks of this node did not arrive", in.missing);
     return status == TERN_OK && in.lost > 0 ? lost_fail(in.lost) : status;
 }
 
@@ -267,7 +269,7 @@ tern_status tern_segment_share(tern_context *context, int fd, int *fds) {
         status = tern_collective_allgather(context, NULL, name, sizeof name, names);
     if (status == TERN_OK)
         status = segment_exchange(context, socket_fd, (const uint64_t(*)[2])names, fd, fds);
-    /* Nobody takes a part of what others lack. */
+    /* Either all ranks have all descriptors, or all fail. */
     status = tern_collective_agree(context, NULL, status, "sharing segments");
     if (socket_fd >= 0)
         close(socket_fd);

@@ -1,7 +1,7 @@
 #ifndef TERN_RMA_MEMORY_STATE_H
 #define TERN_RMA_MEMORY_STATE_H
 
-/* What the rma layer hangs on contexts and workers. */
+/* The state of the rma layer in contexts and workers. */
 
 #include <pthread.h>
 
@@ -43,13 +43,14 @@ enum {
  * wait, and returns how many. It checks lengths against tern_ring_check. */
 typedef size_t (*tern_record_handler)(tern_worker *worker, tern_in *in);
 
-/* The owner's books of registered memory, and the keys of others' (rma/region/region.h). */
+/* The owner's records of registered memory, and the keys of other ranks' regions
+ * (rma/region/region.h). */
 enum { TERN_RKEY_LIST_BITS = 8, TERN_RKEY_LISTS = 1 << TERN_RKEY_LIST_BITS };
 
 typedef struct tern_regions {
-    pthread_mutex_t lock; /* inside the MPI lock, where both are taken */
+    pthread_mutex_t lock; /* taken after the MPI lock, if both are */
     tern_registration *entry;
-    uint32_t slots; /* that have ever been used */
+    uint32_t slots; /* slots that have ever been used */
     uint32_t last;  /* the slot that was taken last */
     uint32_t live;
     /* rma/region/rkey.h */
@@ -58,32 +59,32 @@ typedef struct tern_regions {
 } tern_regions;
 
 typedef enum tern_inbox_lane {
-    TERN_INBOX_OF_HANDLERS, /* is run first */
+    TERN_INBOX_OF_HANDLERS, /* its messages run first */
     TERN_INBOX_OF_OTHERS,
     TERN_INBOX_LANES
 } tern_inbox_lane;
 
-/* The inbox of a worker (rma/message/inbox.h), where its progress passes anyway. */
+/* The inbox of a worker (rma/message/inbox.h). */
 typedef struct tern_inbox {
-    _Atomic(tern_inbox_message *) arrived; /* the latest first; any thread pushes */
-    /* The worker's own: what it has taken from there, in order. */
+    _Atomic(tern_inbox_message *) arrived; /* list, the latest first; any thread pushes */
+    /* Only the worker touches these: the messages that it has taken from arrived, in order. */
     struct {
         tern_inbox_message *first, *last;
     } lane[TERN_INBOX_LANES];
-    uint32_t *owed;             /* by rank and lane: cost of what was taken and has not been told */
-    bool behind;                /* some of that is due and found no buffer */
-    _Atomic uint64_t delivered; /* of ranks of this node; written with the MPI lock */
+    uint32_t *owed;             /* by rank and lane: cost that was taken and not yet told */
+    bool behind;                /* some of that is due, but no buffer was free */
+    _Atomic uint64_t delivered; /* messages of ranks of this node; written with the MPI lock */
 } tern_inbox;
 
-/* What the asker knows of one of its cells. */
+/* What a worker that asks for answers knows about one of its cells. */
 typedef struct tern_cell_use {
     tern_cell *memory;
     uint64_t before;   /* the sequence in the cell when it was reserved */
-    uint32_t asked;    /* the low half of the position in the ring behind the record that asks, */
-    uint32_t ring;     /* and the ring + 1; 0: not known (tern_reply_note_record) */
-    uint64_t given_up; /* no answer up to this sequence is waited for; written under the MPI lock */
+    uint32_t asked;    /* low half of the ring position behind the record that asks, */
+    uint32_t ring;     /* and 1 + the ring; 0: not known (tern_reply_note_record) */
+    uint64_t given_up; /* answers up to this sequence are dropped; written under the MPI lock */
     uint32_t moved;    /* as in a return address */
-    uint32_t rank;     /* that is to give the answer that was given up */
+    uint32_t rank;     /* the rank whose answer was given up */
 } tern_cell_use;
 
 typedef struct tern_rma {
@@ -91,47 +92,47 @@ typedef struct tern_rma {
     tern_tables tables;
     char *table_base;
     int fd;                /* of this rank's segment, until it is shared; or -1 */
-    tern_segment *segment; /* by rank; base NULL: not of this node */
+    tern_segment *segment; /* by rank; base NULL: the rank is not of this node */
     tern_reach *reach;     /* by rank, what the inlined operations read */
     char *mine;            /* base of this rank's segment */
-    bool places_shared;    /* context->node and its peers' machine are the node's */
+    bool places_shared;    /* context->node and the machines of peers lie in the node's segment */
     tern_placement placement;
     size_t parts; /* of the heap: part i lies on placement.node[i] */
     tern_heap *heap;
     pthread_mutex_t heap_lock;
     const tern_transport_ops *near;      /* to ranks that share memory */
     const tern_transport_ops *far;       /* to others; NULL: every rank shares memory */
-    const tern_transport_ops *loose_way; /* of records of loose rings (rma/ring/loose.h) */
+    const tern_transport_ops *loose_way; /* carries records of loose rings (rma/ring/loose.h) */
     struct tern_message_engine *messages;
     _Atomic uint64_t *inbox_windows;           /* by worker number and lane (rma/message/inbox.h) */
-    tern_inbox_message *inbox_reserve;         /* for one that comes where there is no memory */
+    tern_inbox_message *inbox_reserve;         /* for a message that comes when malloc fails */
     _Atomic(tern_inbox_message *) inbox_spare; /* the reserve, or NULL while it is used */
     tern_in *ins;                              /* one for each ring of the arena */
     _Atomic uint32_t ins_used;
     struct tern_loose *loose;          /* all of this process; under the MPI lock */
-    _Atomic uint64_t loose_batches;    /* that came by messages, without ring memory */
-    _Atomic uint64_t loose_answered;   /* for so many of them rings were asked for */
+    _Atomic uint64_t loose_batches;    /* batches that came by messages, without ring memory */
+    _Atomic uint64_t loose_answered;   /* so many of them have led to a request for a ring */
     struct tern_window *window;        /* rma */
     struct tern_native *native;        /* ofi */
     _Atomic uint32_t dials;            /* questions to listeners that are under way */
-    _Atomic uint32_t listener_place;   /* of a listener, that answered last */
-    _Atomic uint32_t listeners_silent; /* that did not answer, since one did */
+    _Atomic uint32_t listener_place;   /* place of the listener that answered last */
+    _Atomic uint32_t listeners_silent; /* listeners that did not answer since one did */
     tern_record_handler handler[TERN_RECORD_KINDS];
-    struct tern_thread_replies *replies; /* that threads without a worker wait for */
+    struct tern_thread_replies *replies; /* answers for threads without a worker */
     tern_regions regions;
     atomic_bool cma_refused; /* the system does not let processes reach into each other */
 } tern_rma;
 
-/* What a flush is due for. */
+/* Why a flush is due: records, or puts. */
 enum { TERN_DIRTY_RECORDS = 1, TERN_DIRTY_PUTS = 2 };
 
 typedef struct tern_rma_worker {
-    tern_out **out;                      /* by line; NULL: no ring yet */
-    tern_in **in;                        /* by line */
-    tern_out *outs;                      /* all of them */
-    tern_in *ins;                        /* those of in, the latest first */
-    tern_in *looked_at;                  /* of ins, whether it is quiet; NULL: none yet */
-    uint32_t settling;                   /* a ring is flushed, so none is closed meanwhile */
+    tern_out **out;     /* by line; NULL: no ring yet */
+    tern_in **in;       /* by line */
+    tern_out *outs;     /* all of them */
+    tern_in *ins;       /* list of the rings of in, the latest first */
+    tern_in *looked_at; /* the ring of ins that was last checked for being quiet; or NULL */
+    uint32_t settling;  /* not 0: a ring is being flushed, so no ring is closed */
     _Atomic(struct tern_loose *) *loose; /* by line; rma/ring/loose.h */
     /* Rings that are polled: by progress, and by probes. */
     struct {
@@ -141,28 +142,28 @@ typedef struct tern_rma_worker {
     tern_out *pending; /* rings with records that progress is to publish */
     bool corked;       /* tern_ring_cork */
     uint32_t rounds;
-    uint32_t warm;                   /* rounds in which MPI is asked at once */
+    uint32_t warm;                   /* for so many rounds MPI is asked in each */
     int numa;                        /* the NUMA node that its memory lies on */
-    _Alignas(TERN_LINE) char *board; /* one line with what idle rounds read */
+    _Alignas(TERN_LINE) char *board; /* begins the line that idle rounds read */
     _Atomic(tern_out *) wanted;      /* rings that targets want back (rma/ring/reclaim.h) */
     tern_inbox inbox;
     tern_dirty *dirty;     /* by rank: what was sent since the last flush; NULL if all are near */
-    uint32_t *dirty_ranks; /* those with something, in any order */
+    uint32_t *dirty_ranks; /* the ranks with something to flush, in any order */
     uint32_t dirty_count;
     uint32_t puts_left;          /* ranks with TERN_DIRTY_PUTS */
-    struct tern_sleep_ask *asks; /* rma/ring/sleep.h; that are under way */
-    uint32_t asking;             /* so many */
-    tern_posts *posts;           /* by rank; NULL unless posts are waited for */
-    uint64_t settle_wanted;      /* rank + 1 whose posts progress is to wait for; 0: none */
-    struct tern_port *port;      /* to the network; NULL: no far rank was talked to */
+    struct tern_sleep_ask *asks; /* questions under way; rma/ring/sleep.h */
+    uint32_t asking;             /* number of them */
+    tern_posts *posts;           /* by rank; NULL unless the transport settles posts */
+    uint64_t settle_wanted;      /* 1 + the rank whose posts progress is to settle; 0: none */
+    struct tern_port *port;      /* to the network; NULL: not used yet */
     uint32_t port_polls;
-    void **remotes; /* by rank, the port's */
-    void *words;    /* for rma's next atomic or flush; NULL: to be made */
+    void **remotes; /* by rank; used by the port */
+    void *words;    /* spare memory for rma's next atomic or flush; or NULL */
     uint64_t sequence;
     uint64_t cells_used;     /* bit per cell */
-    uint64_t cells_given_up; /* those in use whose answer is not waited for any more */
+    uint64_t cells_given_up; /* cells in use whose answer was given up */
     tern_cell_use cell[TERN_CALL_REQUESTS];
-    /* By cell: the low bits of worker->looked when a test has last looked for damage. */
+    /* By cell: the low bits of worker->looked when a test last looked for damage. */
     uint16_t cell_looked[TERN_CALL_REQUESTS];
 } tern_rma_worker;
 
@@ -188,7 +189,7 @@ static inline void tern_dirty_mark(tern_rma_worker *mine, uint32_t rank, uint32_
     dirty->what |= what;
 }
 
-/* The last rank takes its place in the list. */
+/* Removes a rank from the list of dirty ranks; the last rank takes its place. */
 static inline void tern_dirty_clear(tern_rma_worker *mine, uint32_t rank) {
     tern_dirty *dirty = &mine->dirty[rank];
     const uint32_t last = mine->dirty_ranks[--mine->dirty_count];
@@ -211,13 +212,13 @@ static inline uint32_t tern_rank_of(const tern_context *context, uint32_t number
     return number / context->workers;
 }
 
-/* Something went to a far rank or came from one: for some rounds MPI is asked in each. */
+/* Called when something was sent to or came from a remote rank: the next 256 rounds ask MPI. */
 static inline void tern_ring_warm(const tern_worker *worker) {
     tern_rma_worker_of(worker)->warm = 256;
 }
 
-/* A worker on one of its channels: what owns a ring, and what doorbells, tables and credits are
- * indexed by. */
+/* The endpoint index (line) of a worker on one of its channels. A line owns a ring, and doorbells,
+ * tables and credits are indexed by it. */
 static inline uint32_t tern_line_of(const tern_context *context, uint32_t channel,
                                     uint32_t number) {
     return channel * context->size * context->workers + number;
@@ -247,7 +248,7 @@ static inline char *tern_ring_data_at(const tern_context *context, uint32_t rank
     return rma->segment[rank].base + rma->layout.arena + ring * rma->layout.ring_bytes;
 }
 
-/* access.c: applies an atomic by the processor and returns the word before. */
+/* access.c: applies an atomic by the processor and returns the old word. */
 uint64_t tern_atomic_apply(void *word, tern_atomic_op op, unsigned width, uint64_t operand,
                            uint64_t expected);
 
