@@ -19,7 +19,8 @@ static tern_status answer_ring_fail(tern_worker *worker, tern_out *out, uint64_t
                      rank);
 }
 
-/* Walks along the records that the target may not have consumed yet. */
+/* Checks the headers of the records that the target may not have consumed yet, and rings the
+ * target's doorbell if there are any. */
 static tern_status answer_ring_check(tern_worker *worker, tern_out *out) {
     const uint64_t size = out->lane.mask + 1;
     const uint64_t end = out->lane.first_header != 0 ? out->lane.first : out->lane.write;
@@ -28,8 +29,8 @@ static tern_status answer_ring_check(tern_worker *worker, tern_out *out) {
         answer_note_damage(worker, out);
         if (at == TERN_CONSUMED_NEVER)
             return tern_fail(TERN_ERR_CORRUPT,
-                             "worker %u has met a record in the ring to it that cannot be one, and "
-                             "reads no other; look for what writes into rank %u's segment",
+                             "worker %u has found an invalid record in the ring to it and reads no "
+                             "further one; look for what writes into rank %u's segment",
                              out->target, tern_rank_of(worker->context, out->target));
         return tern_fail(TERN_ERR_CORRUPT,
                          "the ring to worker %u, of which %llu bytes are written, says that %llu "
@@ -58,8 +59,8 @@ static tern_status answer_ring_to_check(tern_worker *worker, uint32_t target) {
     return out != NULL && out->near ? answer_ring_check(worker, out) : TERN_OK;
 }
 
-/* Whether the target has consumed the record that asks, and the answer is not there: it has gone
- * somewhere else, or nothing in the record asked for one. */
+/* Whether the target has consumed the record that asks, but the answer is not there. Then damage
+ * has led the answer to another place, or the record no longer asks for one. */
 static bool answer_is_lost(tern_worker *worker, uint32_t target, const tern_return_address *back) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     const tern_cell_use *use = &mine->cell[back->cell];
@@ -69,7 +70,7 @@ static bool answer_is_lost(tern_worker *worker, uint32_t target, const tern_retu
            !tern_reply_arrived(worker, back);
 }
 
-/* Threads without a worker have neither rings nor cells. */
+/* Checks the cell and the ring for damage. Threads without a worker have neither. */
 static tern_status answer_check(tern_worker *worker, uint32_t target,
                                 const tern_return_address *back) {
     const uint32_t rank = tern_rank_of(worker->context, target);
@@ -108,13 +109,13 @@ tern_status tern_answer_round(tern_worker *worker, tern_wait_state *wait, size_t
 tern_status tern_answer_glance(tern_worker *worker, uint32_t target,
                                const tern_return_address *back) {
     const uint32_t rank = tern_rank_of(worker->context, target);
-    if (tern_is_nobody(worker)) /* it asks MPI in each of its looks, which costs more than this */
+    if (tern_is_nobody(worker)) /* each of its looks asks MPI, which costs more */
         return tern_peer_look(&worker->context->peers, rank) == TERN_PEER_DEAD
                    ? tern_peer_fail(rank)
                    : TERN_OK;
     tern_status status = tern_glance(worker, rank);
-    /* A program may test many requests in turn, and the glance that looks may always be that of the
-     * same one. So each has its own look. */
+    /* A program may test many requests in turn, and the tern_glance that really looks may always be
+     * that of the same request. So each request counts its own looks. */
     if (status == TERN_OK && tern_reply_is_looked_at(worker, back))
         status = answer_check(worker, target, back);
     return status;

@@ -2,42 +2,43 @@
 #define TERN_RMA_REPLY_ANSWER_H
 
 /*
- * Waiting for the answer to a call, or for room in a ring, where shared memory may be damaged. A
- * record that was written over is never answered: the target stops before it, or refuses it and
- * closes the ring. An answer that was written over is not recognized. The origin can tell both from
- * slowness by what only it knows:
+ * How an origin waits for the answer to a call, or for room in a ring, where shared memory may be
+ * damaged. A record that another rank has overwritten is never answered: the target stops before
+ * it, or refuses it and closes the ring. An overwritten answer is not recognized. The origin can
+ * tell both cases from a slow target by what only it knows:
  *
- *     ring   From the position that the target has consumed last to the end of what is published,
- *            one record follows the other, and no correct rank writes there. The origin, who knows
- *            the end, walks along the headers. A target that refuses a record says that it has
- *            consumed what is no position.
- *            A target that hears its doorbell says how much it has consumed. Once that is
- *            the record of a call whose answer is stored before, and the answer is not there, it
- *            never comes.
+ *     ring   Between the position that the target consumed last and the end of the published
+ *            part, one record follows the other, and no correct rank writes there. The origin knows
+ *            the end and walks along the headers. A target that refuses a record stores a consumed
+ *            position that cannot exist.
+ *            A target that hears its doorbell says how far it has consumed. If it has consumed the
+ *            record of a call, whose answer it stores before that, and the answer is not there, the
+ *            answer never comes.
  *     cell   Until the answer comes, the sequence is what it was when the cell was reserved.
  *
- * The origin looks when it looks after its peers, every few milliseconds of a wait, also of one
- * whose polls always find something else, and only where the rank shares memory. It also rings the
- * doorbell of a ring that holds something, as the mark by which the target asks for the doorbell
- * may be damaged, too.
+ * The origin checks this whenever it checks its peers, which is every few milliseconds of a wait,
+ * even if the polls of the wait always find something else; and only if the rank shares memory. It
+ * also rings the doorbell of a ring that holds records, since the mark by which the target asks for
+ * the doorbell may be damaged, too.
  */
 
 #include "rma/reply/reply.h"
 #include "rma/ring/ring.h"
 #include "src/progress/wait.h"
 
-/* tern_wait_round of a wait for worker number target to answer, or, with back NULL, to make room.
- * rank: whose death ends the wait; TERN_ANYBODY. TERN_ERR_CORRUPT: the answer or the room will
- * never come. */
+/* Makes a tern_wait_round, for a caller that waits until worker number target answers or, with back
+ * NULL, makes room; checks for damage now and then. rank: the death of this rank ends the wait; or
+ * TERN_ANYBODY. TERN_ERR_CORRUPT: the answer or the room will never come. */
 tern_status tern_answer_round(tern_worker *worker, tern_wait_state *wait, size_t found,
                               uint32_t rank, uint32_t target, const tern_return_address *back);
 
-/* tern_glance of a test whether target has answered. */
+/* Makes a tern_glance, for a caller that tests whether target has answered; checks for damage now
+ * and then. */
 tern_status tern_answer_glance(tern_worker *worker, uint32_t target,
                                const tern_return_address *back);
 
-/* Looks at all rings of the worker to ranks that share memory; those that are damaged count as
- * records_malformed, once each. */
+/* Checks all rings of the worker to ranks that share memory. Each damaged ring counts once in
+ * records_malformed. */
 void tern_answer_look_everywhere(tern_worker *worker);
 
 #endif

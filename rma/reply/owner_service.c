@@ -6,15 +6,15 @@
 #include "rma/memory/heap.h"
 #include "rma/memory/state.h"
 
-#define PIECE ((uint64_t)1 << 20) /* through a segment at a time */
+#define PIECE ((uint64_t)1 << 20) /* bytes that go through a segment at a time */
 
 enum { SERVICE_ALLOCATE, SERVICE_FREE, SERVICE_PUT, SERVICE_GET };
 
-/* The payload of a service record; its id says which service. */
+/* The payload of a service record. The record's id says which service it asks for. */
 typedef struct service {
     tern_return_address back;
     tern_memory_request memory; /* SERVICE_ALLOCATE */
-    uint64_t offset;            /* SERVICE_FREE; _PUT and _GET: in the asker's heap */
+    uint64_t offset;            /* SERVICE_FREE; of _PUT and _GET: in the asker's heap */
     uint64_t place, bytes;      /* SERVICE_PUT, SERVICE_GET: in a region */
 } service;
 
@@ -34,7 +34,8 @@ static tern_status owner_send(tern_worker *worker, uint32_t target, uint32_t id,
     return TERN_OK;
 }
 
-/* Any worker of the rank could serve. */
+/* Sends a request to the worker of rank that serves, and waits for the answer. Any worker of the
+ * rank could serve it. */
 static tern_status owner_ask(tern_worker *worker, uint32_t rank, uint32_t id, service *request,
                              uint64_t *answer) {
     tern_context *context = worker->context;
@@ -103,7 +104,7 @@ tern_status tern_service_copy(tern_worker *worker, uint32_t rank, uint64_t place
                      &nothing);
 }
 
-/* Piece by piece through this rank's own heap, which the owner maps. */
+/* Copies piece by piece through this rank's own heap, which the owner maps. */
 static tern_status copy_by_owner(tern_worker *worker, uint32_t rank, uint64_t place, char *local,
                                  uint64_t bytes, tern_direction direction) {
     tern_context *context = worker->context;
@@ -140,7 +141,8 @@ tern_status tern_cma_copy(tern_worker *worker, uint32_t rank, uint64_t place, ch
     return copy_by_owner(worker, rank, place, local, bytes, direction);
 }
 
-/* The request comes from memory that others write, and the heap relies on what it says. */
+/* Allocates for another rank. The request comes from memory that other ranks can write, and the
+ * heap relies on the alignment, so this checks it. */
 static tern_status owner_allocate(tern_worker *worker, const tern_memory_request *memory,
                                   uint64_t *offset) {
     const uint64_t alignment = memory->alignment;
@@ -153,7 +155,7 @@ static tern_status owner_allocate(tern_worker *worker, const tern_memory_request
     return tern_memory_take(worker->context, memory, offset);
 }
 
-/* [out] offset: of SERVICE_ALLOCATE. */
+/* Performs a service. [out] offset: for SERVICE_ALLOCATE only. */
 static tern_status owner_serve(tern_worker *worker, uint32_t origin, uint32_t id, const service *s,
                                uint64_t *offset) {
     switch (id) {
@@ -171,7 +173,7 @@ size_t tern_service_consume(tern_worker *worker, tern_in *in) {
     uint64_t header = tern_ring_peek(worker, in);
     if (!tern_ring_check(in, header) || tern_record_bytes(header) != sizeof(service) ||
         tern_record_id(header) > SERVICE_GET) {
-        tern_ring_refuse(worker, in, header, "no service of tern");
+        tern_ring_refuse(worker, in, header, "it asks for no known service");
         return 0;
     }
     service s;

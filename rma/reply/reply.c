@@ -34,12 +34,13 @@ void tern_reply_open(tern_worker *worker) {
         mine->cell[i].memory = (tern_cell *)(void *)cells + i;
 }
 
-/* The offset in its segment of a cell that has moved. */
+/* The offset of a moved cell in its segment. */
 static uint64_t moved_to(const tern_context *context, uint32_t moved) {
     return tern_rma_of(context)->layout.heap + (uint64_t)(moved - 1) * TERN_LINE;
 }
 
-/* The old memory is left to what may still be written there. False: there is no memory. */
+/* Moves a cell to fresh memory. The old memory is never used again, since a late answer may still
+ * be written there. False: no memory. */
 static bool cell_move(tern_worker *worker, tern_cell_use *use) {
     const tern_memory_request request = {.bytes = sizeof(tern_cell),
                                          .alignment = TERN_LINE,
@@ -61,7 +62,8 @@ static bool cell_move(tern_worker *worker, tern_cell_use *use) {
     return true;
 }
 
-/* Whether no answer that was given up can be written to where the cell lies now. */
+/* Whether no given-up answer can still be written to the cell's memory. Moves the cell if that is
+ * the only way. */
 static bool cell_settled(tern_worker *worker, uint32_t cell) {
     tern_cell_use *use = &tern_rma_worker_of(worker)->cell[cell];
     const tern_return_address address = {cell, use->moved, use->given_up};
@@ -73,7 +75,7 @@ static bool cell_settled(tern_worker *worker, uint32_t cell) {
     return !way->puts_outlive || cell_move(worker, use);
 }
 
-/* Frees the cells that were given up and that nothing can be written to any more. */
+/* Frees the given-up cells to which no late answer can be written any more. */
 static void __attribute__((cold)) cells_settle(tern_worker *worker) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     for (uint64_t left = mine->cells_given_up; left != 0; left &= left - 1) {
@@ -182,8 +184,8 @@ void tern_reply_give_up(tern_worker *worker, const tern_return_address *address,
     }
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     tern_cell_use *use = &mine->cell[address->cell];
-    /* Messages are served under this lock: once it is released, none that came to the comparison
-     * before is still being stored. */
+    /* Messages are served under this lock. So after it is released, no answer that passed the
+     * comparison before is still being stored. */
     tern_mpi_lock();
     use->given_up = address->sequence;
     tern_mpi_unlock();
@@ -202,7 +204,7 @@ void tern_reply_store(tern_cell *cell, const tern_cell *image) {
                           memory_order_release);
 }
 
-/* Whether an answer that a network has lost, as it said, is there all the same, or a later one. */
+/* Whether an answer that a network reported as lost is there nevertheless, or a later one is. */
 static bool is_there_already(tern_worker *worker, uint32_t cell, uint64_t sequence) {
     /* R1: tern_reply_store, native_reply */
     const uint64_t there =
@@ -217,7 +219,9 @@ void tern_reply_receive(tern_worker *worker, uint32_t cell, const tern_cell *ima
     /* R5: tern_reply_send */
     const uint64_t sent = atomic_load_explicit(&image->sequence, memory_order_relaxed);
     const uint64_t sequence = sent & ~TERN_REPLY_CHECKED;
-    /* One that was put, and lost, is what a cell that was given up waits for. */
+    /* Drops an answer that was given up or is there already. A given-up cell waits for its answer,
+     * so an answer that was put before and lost is still stored for the sequence that was given up
+     * last. */
     if (sent == sequence ? sequence <= use->given_up
                          : sequence < use->given_up || is_there_already(worker, cell, sequence))
         return;
@@ -235,7 +239,7 @@ uint64_t tern_reply_offset(const tern_context *context, uint32_t to,
            address->cell * sizeof(tern_cell);
 }
 
-/* Whether a cell may lie where the address says: it comes from memory that others write. */
+/* Whether a cell may lie at this address, which comes from memory that other ranks can write. */
 static bool address_is_good(const tern_context *context, const tern_return_address *address) {
     const tern_layout *layout = &tern_rma_of(context)->layout;
     return address->cell < TERN_CALL_REQUESTS &&
@@ -265,8 +269,9 @@ void tern_reply_here(const tern_context *context, uint32_t to, const tern_return
 tern_status tern_reply_send(tern_worker *worker, uint32_t to, const tern_return_address *address,
                             tern_status status, const void *payload, size_t bytes) {
     if (!is_of_thread(address) && !address_is_good(worker->context, address))
-        return tern_fail(TERN_ERR_RANGE, "a reply to cell %u of %d, moved to %u", address->cell,
-                         TERN_CALL_REQUESTS, address->moved);
+        return tern_fail(TERN_ERR_RANGE,
+                         "the address of a reply is invalid: cell %u of %d, moved to line %u",
+                         address->cell, TERN_CALL_REQUESTS, address->moved);
     const tern_cell image = image_of(address, status, payload, bytes);
     if (is_of_thread(address))
         return tern_thread_reply_send(worker, tern_rank_of(worker->context, to), &image);

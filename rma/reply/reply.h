@@ -2,13 +2,13 @@
 #define TERN_RMA_REPLY_REPLY_H
 
 /*
- * Replies: a result comes back one-sided, into a cell that the asker reserved in its own board,
- * never into a ring. A cell's sequence number grows with each use, so an answer that was
- * not waited for cannot be taken for a later one.
+ * Replies: the rank that answers writes the result one-sided into a cell that the asker reserved in
+ * its own board, never into a ring. A cell's sequence number grows with each use, so that an answer
+ * for which the asker did not wait cannot be taken for a later one.
  *
  * An asker may give up before the answer has come, because a rank has died. The answer may still
- * come later, and must not overwrite that of the cell's next use. What the asker does depends on
- * the transport of the rank that answers:
+ * come later, and must not overwrite the answer of the cell's next use. What the asker does depends
+ * on the transport of the rank that answers:
  *
  *     shm  the cell stays in use until the answer is there or the rank is dead: a process that has
  *          ended stores nothing any more.
@@ -17,62 +17,66 @@
  *     rma  the cell stays in use until the answer is there. MPI may write what a dead rank has put
  *          at any later time, so its cell moves to fresh memory, and the old is left to MPI.
  *
- * A call that was never sent is answered in the asker's own process, maybe after the asker has
- * given up and by another thread. That answer is compared like one that comes by message.
+ * A call that was never sent is answered in the asker's own process, maybe by another thread and
+ * after the asker has given up. The sequence of such an answer is compared like that of one that
+ * comes by message.
  */
 
 #include "rma/memory/state.h"
 #include "tern/call.h"
 
-/* In the place of a cell: a thread without a worker waits (rma/reply/thread_reply.h). */
+/* Stands for a cell when a thread without a worker waits (rma/reply/thread_reply.h). */
 #define TERN_CELL_OF_THREAD TERN_CALL_REQUESTS
 
-/* What travels with a request: where its answer goes. */
+/* Where the answer of a request goes; travels with the request. */
 typedef struct tern_return_address {
     uint32_t cell;
-    uint32_t moved; /* to this line of the asker's heap, counted from 1; 0: it lies in the board */
+    uint32_t moved; /* the cell's line in the asker's heap, from 1; 0: it lies in the board */
     uint64_t sequence;
 } tern_return_address;
 
-/* The cells of a worker whose board is there. */
+/* Prepares the cells of a worker, whose board must exist. */
 void tern_reply_open(tern_worker *worker);
-/* Whether a cell is free. */
+/* Whether a cell is free, after freeing those that were given up if all are in use. */
 bool tern_reply_room(tern_worker *worker);
 /* Reserves a cell. TERN_ERR_AGAIN: all are in use. */
 tern_status tern_reply_expect(tern_worker *worker, tern_return_address *address);
-/* The record that asks is the last one of the worker's ring to target, if that rank shares memory,
- * and its answer is there before the record counts as consumed. */
+/* Notes where the record that asks lies: it is the last one of the worker's ring to target, if that
+ * rank shares memory. Its answer must be there before the record counts as consumed. */
 void tern_reply_note_record(tern_worker *worker, const tern_return_address *address,
                             uint32_t target);
 /* Whether the answer is there. The acquire pairs with the writer's release of the sequence. */
 bool tern_reply_arrived(tern_worker *worker, const tern_return_address *address);
-/* Whether the cell, for an answer of a rank that shares memory, holds what no rank has written. */
+/* Whether the cell, for an answer of a rank that shares memory, holds something that no correct
+ * rank would write. */
 bool tern_reply_is_damaged(tern_worker *worker, const tern_return_address *address);
-/* For a test in vain: whether the worker has looked after its peers since this was last asked about
- * the cell. */
+/* Called after a vain test of an answer: whether the worker has checked its peers since the last
+ * such call about this cell. */
 bool tern_reply_is_looked_at(tern_worker *worker, const tern_return_address *address);
 /* The cell of an answer that has arrived; valid until tern_reply_release. */
 const tern_cell *tern_reply_cell(tern_worker *worker, const tern_return_address *address);
-/* The answer has arrived, or was never asked for. */
+/* Frees the cell. The answer has arrived, or the question was never sent. */
 void tern_reply_release(tern_worker *worker, const tern_return_address *address);
-/* The answer of rank has not arrived, and nobody waits for it any more. */
+/* Gives the cell up: the answer of rank has not arrived, and the asker no longer waits for it. */
 void tern_reply_give_up(tern_worker *worker, const tern_return_address *address, uint32_t rank);
 
-/* Answers from rank to worker `to` are written by its transport. payload: up to TERN_RESULT_MAX. */
+/* Writes an answer to worker `to`, by the transport to that worker's rank. payload: up to
+ * TERN_RESULT_MAX bytes. */
 tern_status tern_reply_send(tern_worker *worker, uint32_t to, const tern_return_address *address,
                             tern_status status, const void *payload, size_t bytes);
 
-/* Answers a question of worker `to` of this process that was never sent, unless it was given up. */
+/* Answers a question of worker `to` of this process that was never sent, unless the worker has
+ * given it up. */
 void tern_reply_here(const tern_context *context, uint32_t to, const tern_return_address *address,
                      tern_status status, const void *payload, size_t bytes);
 
 /* Writes an image into a cell that this process can store to. */
 void tern_reply_store(tern_cell *cell, const tern_cell *image);
-/* Stores an answer that came as a message to a worker of this process, unless it was given up. With
- * TERN_REPLY_CHECKED it may have been put before, by a network that took it for lost. The MPI lock
- * is held. */
+/* Stores an answer that came as a message to a worker of this process, unless the worker has given
+ * it up. An answer with TERN_REPLY_CHECKED may have been put before, by a network that then
+ * reported it as lost. The MPI lock is held. */
 void tern_reply_receive(tern_worker *worker, uint32_t cell, const tern_cell *image);
-/* Where worker `to` has its cell: an offset in the segment of its rank. */
+/* The offset of a cell of worker `to` in the segment of its rank. */
 uint64_t tern_reply_offset(const tern_context *context, uint32_t to,
                            const tern_return_address *address);
 

@@ -8,14 +8,14 @@
 #include "src/progress/wait.h"
 
 typedef struct thread_entry {
-    tern_cell cell; /* first: it wants a line */
+    tern_cell cell; /* first, since it must be aligned to a cache line */
     struct thread_entry *next;
     uint64_t number;
 } thread_entry;
 
 struct tern_thread_replies {
     pthread_mutex_t lock;
-    uint64_t number; /* of the latest entry */
+    uint64_t number; /* number of the latest entry */
     thread_entry *first;
 };
 
@@ -57,7 +57,7 @@ tern_status tern_thread_reply_expect(tern_context *context, tern_return_address 
     return TERN_OK;
 }
 
-/* The link to the entry, or to NULL. The lock is held. */
+/* The link to the entry, or a link that holds NULL. The lock is held. */
 static thread_entry **entry_find(tern_thread_replies *replies, uint64_t number) {
     thread_entry **link = &replies->first;
     while (*link != NULL && (*link)->number != number)
@@ -65,7 +65,7 @@ static thread_entry **entry_find(tern_thread_replies *replies, uint64_t number) 
     return link;
 }
 
-/* The caller's own entry, which nobody else frees. */
+/* Uses the entry without the lock: it is the caller's own, and only the caller frees it. */
 tern_cell *tern_thread_reply_cell(tern_context *context, uint64_t number) {
     tern_thread_replies *replies = tern_rma_of(context)->replies;
     pthread_mutex_lock(&replies->lock);
@@ -96,7 +96,7 @@ void tern_thread_reply_receive(tern_context *context, const tern_cell *image) {
     pthread_mutex_unlock(&replies->lock);
 }
 
-/* The caller runs a handler, whose answer nobody else can send later. */
+/* Waits for a buffer, since the caller has run a handler whose answer cannot be sent later. */
 tern_status tern_thread_reply_send(tern_worker *worker, uint32_t rank, const tern_cell *image) {
     tern_context *context = worker->context;
     if (rank == context->rank) {
@@ -119,6 +119,6 @@ tern_status tern_thread_reply_send(tern_worker *worker, uint32_t rank, const ter
             status = TERN_ERR_PEER;
     }
     if (status == TERN_OK)
-        tern_error_clear_again(); /* it had found no buffer */
+        tern_error_clear_again(); /* an earlier attempt had found no buffer */
     return status;
 }
