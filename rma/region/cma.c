@@ -33,7 +33,7 @@ static pid_t pid_of(const tern_worker *worker, uint32_t rank) {
     const tern_sibling *sibling = tern_peer_find(&context->peers, rank);
     if (rank == context->rank)
         return getpid();
-    return sibling != NULL ? (pid_t)sibling->pid : 0; /* which is no process */
+    return sibling != NULL ? (pid_t)sibling->pid : 0; /* no process has the number 0 */
 }
 
 static tern_status system_copy(tern_worker *worker, uint32_t rank, char *there, char *local,
@@ -47,7 +47,7 @@ static tern_status system_copy(tern_worker *worker, uint32_t rank, char *there, 
         atomic_load_explicit(&rma->cma_refused, memory_order_relaxed))
         return no_way(rank);
     while (bytes > 0) {
-        /* The number of a process that is gone could be another's. */
+        /* Checked each time: after a process has ended, another may have its number. */
         tern_peer_state state = own ? TERN_PEER_ALIVE : tern_peer_look(&context->peers, rank);
         if (state != TERN_PEER_ALIVE)
             return state == TERN_PEER_DEAD ? tern_peer_fail(rank) : no_way(rank);
@@ -76,7 +76,8 @@ tern_status tern_cma_read(tern_worker *worker, uint32_t rank, uint64_t address, 
     return system_copy(worker, rank, (char *)(uintptr_t)address, to, bytes, TERN_GET_FROM);
 }
 
-/* The system looks at permissions before it looks at the address, at which nothing is mapped. */
+/* Tries to read an address at which nothing is mapped: the system checks permissions before it
+ * checks the address, so EFAULT means that reading is allowed. */
 bool tern_cma_allowed(tern_worker *worker, uint32_t rank) {
     tern_context *context = worker->context;
     tern_rma *rma = tern_rma_of(context);
@@ -121,7 +122,8 @@ tern_status tern_cma_serve(tern_worker *worker, uint32_t origin, uint64_t place,
     tern_context *context = worker->context;
     const tern_reach *reach = &tern_rma_of(context)->reach[origin];
     if (!tern_place_is_region(place) || bytes > reach->bytes || heap_offset > reach->bytes - bytes)
-        return tern_fail(TERN_ERR_RANGE, "a copy that lies outside a segment");
+        return tern_fail(TERN_ERR_RANGE,
+                         "a rank of this node asks for a copy that lies outside of its segment");
     tern_hold hold;
     tern_status status = tern_region_hold(context, context->rank, place, bytes, &hold);
     if (status != TERN_OK)

@@ -13,10 +13,11 @@
 #include "src/progress/wait.h"
 
 /*
- * The state of a region: generation << 33 | live << 32 | users. A user of the node counts itself in
- * with a CAS that needs the region live and of the right generation, and the owner ends it with one
- * that needs no user: so a thread that is in reads a base and a length that are valid, and the
- * memory is not taken away under it. A user that dies in between keeps the region from being ended.
+ * The state of a region is generation << 33 | live << 32 | users. A user on the node adds itself
+ * with a CAS that succeeds only if the region is live and has the right generation. The owner ends
+ * the region with a CAS that succeeds only if there are no users. So a thread that counts as a user
+ * reads a valid base and length, and the memory is not taken away meanwhile. If a user dies before
+ * it subtracts itself, the region cannot be ended any more.
  */
 #define LIVE ((uint64_t)1 << 32)
 #define USERS (LIVE - 1)
@@ -54,7 +55,7 @@ tern_status tern_region_place(tern_ptr p, uint64_t *place) {
     return TERN_OK;
 }
 
-/* The books' entry that has all of [place, place + bytes), or NULL. The lock is held. */
+/* The owner's record that contains all of [place, place + bytes), or NULL. The lock is held. */
 static tern_registration *region_find(tern_regions *regions, uint64_t place, uint64_t bytes) {
     if (tern_place_slot(place) >= regions->slots)
         return NULL;
@@ -65,8 +66,8 @@ static tern_registration *region_find(tern_regions *regions, uint64_t place, uin
     return good ? r : NULL;
 }
 
-/* Counts this process in. Acquire: pairs with the release in make_region, so base and length are
- * those of this generation. */
+/* Adds this process as a user. The acquire pairs with the release in make_region, so base and
+ * length are those of this generation. */
 static bool region_enter(tern_region *region, uint32_t generation) {
     uint64_t live = state_of(generation, true);
     /* R4 */
@@ -79,7 +80,8 @@ static bool region_enter(tern_region *region, uint32_t generation) {
     return false;
 }
 
-/* Where a region of rank lies, as far as this process may believe it. */
+/* The bounds of a region of rank. For its own regions this process uses its private record, for
+ * those of others the shared memory. */
 static void bounds_of(const tern_context *context, uint32_t rank, uint64_t place, uint64_t *base,
                       uint64_t *bytes) {
     tern_regions *regions = tern_regions_of(context);
@@ -97,7 +99,7 @@ static void bounds_of(const tern_context *context, uint32_t rank, uint64_t place
     pthread_mutex_unlock(&regions->lock);
 }
 
-/* NULL: not inside. */
+/* The address of the place. NULL: [place, place + bytes) is not inside the region. */
 static char *region_locate(const tern_context *context, uint32_t rank, uint64_t place,
                            uint64_t bytes) {
     uint64_t at = place & TERN_PLACE_BYTE, base, size;
@@ -120,8 +122,8 @@ tern_status tern_region_hold(const tern_context *context, uint32_t rank, uint64_
     return not_registered(rank, place, bytes);
 }
 
-/* What is read between two looks at a state that is live both times belongs to it: the acquire
- * pairs with the release in make_region, the fence with the one there. */
+/* Reads the state before and after the bounds. If it is live and the same both times, the bounds
+ * belong to it. The acquire pairs with the release in make_region, the fence with the one there. */
 char *tern_region_look(const tern_context *context, uint32_t rank, uint64_t place, uint64_t bytes) {
     if (tern_place_slot(place) >= TERN_REGIONS_MAX)
         return NULL;
@@ -173,7 +175,8 @@ bool tern_region_is_given(tern_context *context, uint32_t holder, uint64_t place
     return given;
 }
 
-/* Of a rank of another node only the form: what it has registered, its key tells. */
+/* Checks a pointer into a region. For a rank of another node only the form is checked; whether the
+ * memory is registered is checked later, with the region's key. */
 static tern_status check_region(const tern_context *context, tern_ptr p, size_t bytes,
                                 uint64_t *offset) {
     tern_status status = tern_region_place(p, offset);
@@ -191,15 +194,17 @@ tern_status tern_segment_check(const tern_context *context, tern_ptr p, size_t b
     if (p.rank >= context->size && tern_is_destroyed(context))
         return tern_destroyed_fail("a transfer or an atomic");
     if (p.rank >= context->size)
-        return tern_fail(TERN_ERR_ARGUMENT, "rank %u of %u", p.rank, context->size);
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "the pointer is to rank %u, but there are only %u ranks", p.rank,
+                         context->size);
     if (p.segment != 0)
         return check_region(context, p, bytes, offset);
     const tern_layout *layout = &tern_rma_of(context)->layout;
     uint64_t at = p.offset - TERN_PTR_ORIGIN;
     if (bytes > layout->heap_bytes || at > layout->heap_bytes - bytes)
         return tern_fail(TERN_ERR_RANGE,
-                         "%zu bytes at offset %llu of the segment of rank %u; it has %zu bytes "
-                         "from %u on",
+                         "%zu bytes at offset %llu do not lie in the segment of rank %u, which has "
+                         "%zu bytes from offset %u on",
                          bytes, (unsigned long long)p.offset, p.rank, layout->heap_bytes,
                          TERN_PTR_ORIGIN);
     *offset = layout->heap + at;
@@ -218,7 +223,7 @@ static tern_status make_entries(tern_regions *regions) {
     return TERN_OK;
 }
 
-/* The free slot that comes next. The lock is held. */
+/* Takes the next free slot, in turn. The lock is held. */
 static tern_status take_slot(tern_regions *regions, uint32_t *slot) {
     if (regions->live == TERN_REGIONS_MAX)
         return tern_fail(TERN_ERR_FULL, "%u regions are registered; register fewer and larger ones",
@@ -232,7 +237,8 @@ static tern_status take_slot(tern_regions *regions, uint32_t *slot) {
     return status;
 }
 
-/* Counts memory inside a region there. TERN_ERR_NOT_FOUND: it is in none. The lock is held. */
+/* If the memory lies inside a region, counts one more registration of that region.
+ * TERN_ERR_NOT_FOUND: it overlaps no region. The lock is held. */
 static tern_status count_again(tern_regions *regions, char *base, size_t bytes, uint32_t *slot) {
     for (uint32_t i = 0; i < regions->slots; i++) {
         tern_registration *r = &regions->entry[i];
@@ -250,7 +256,7 @@ static tern_status count_again(tern_regions *regions, char *base, size_t bytes, 
     return TERN_ERR_NOT_FOUND;
 }
 
-/* Both locks are held. */
+/* Makes a region in a fresh slot. Both locks are held. */
 static tern_status make_region(tern_context *context, char *base, size_t bytes, uint32_t *slot) {
     tern_regions *regions = tern_regions_of(context);
     const tern_rma *rma = tern_rma_of(context);
@@ -279,17 +285,19 @@ static tern_status make_region(tern_context *context, char *base, size_t bytes, 
 
 tern_status tern_register(tern_worker *worker, void *base, size_t bytes, tern_ptr *p) {
     if (worker == NULL || base == NULL || p == NULL || bytes == 0)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_register: NULL argument, or no bytes");
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_register: worker, base or p is NULL, or bytes is 0");
     tern_context *context = worker->context;
     if (tern_is_destroyed(context))
         return tern_destroyed_fail("tern_register");
     const tern_rma *rma = tern_rma_of(context);
     if (bytes > TERN_REGION_BYTES_MAX)
-        return tern_fail(TERN_ERR_RANGE, "tern_register: %zu bytes; a region has at most %llu",
+        return tern_fail(TERN_ERR_RANGE, "tern_register: bytes is %zu; a region has at most %llu",
                          bytes, (unsigned long long)TERN_REGION_BYTES_MAX);
     if ((char *)base < rma->mine + rma->layout.bytes && rma->mine < (char *)base + bytes)
-        return tern_fail(TERN_ERR_ARGUMENT,
-                         "tern_register: memory of the segment; it has pointers already");
+        return tern_fail(
+            TERN_ERR_ARGUMENT,
+            "tern_register: the memory lies in the segment; use the pointers that it has");
     tern_regions *regions = tern_regions_of(context);
     uint32_t slot = 0;
     bool attaches = rma->window != NULL;
@@ -311,9 +319,9 @@ tern_status tern_register(tern_worker *worker, void *base, size_t bytes, tern_pt
     return status;
 }
 
-/* Has rank let go of the key, and waits for the puts that it has sent. */
+/* Asks rank to give back the key, and waits for the puts that rank has sent by messages. */
 static tern_status take_key_back(tern_worker *worker, uint32_t rank, uint64_t place) {
-    uint64_t answer[2] = {1, 0}; /* whether it is in use; messages sent to here */
+    uint64_t answer[2] = {1, 0}; /* whether the key is in use; messages sent to this rank */
     tern_message message = {
         .kind = TERN_MESSAGE_REVOKE, .origin = worker->id, .offset = tern_place_region(place)};
     tern_status status = tern_message_question(worker, rank, &message, answer, sizeof answer);
@@ -325,7 +333,7 @@ static tern_status take_key_back(tern_worker *worker, uint32_t rank, uint64_t pl
     return status == TERN_OK ? tern_messages_await(worker, rank, answer[1]) : status;
 }
 
-/* Of every rank of another node that was given it: its mark goes with the key. */
+/* Takes the key back from every rank of another node that has it, and clears the rank's mark. */
 static tern_status take_keys_back(tern_worker *worker, uint64_t place, uint8_t *holders) {
     tern_context *context = worker->context;
     tern_status status = tern_worker_may_wait(worker, "tern_deregister");
@@ -340,7 +348,7 @@ static tern_status take_keys_back(tern_worker *worker, uint64_t place, uint8_t *
     return status == TERN_OK ? tern_messages_settle_answers(worker) : status;
 }
 
-/* Both locks are held; r is closing. */
+/* Ends a region. Both locks are held, and r is closing. */
 static tern_status end_region(tern_context *context, tern_registration *r, uint32_t slot) {
     tern_region *region = region_at(context, context->rank, slot);
     uint32_t next = (r->generation + 1) % GENERATIONS;
@@ -369,10 +377,11 @@ tern_status tern_deregister(tern_worker *worker, tern_ptr p) {
     tern_regions *regions = tern_regions_of(context);
     uint64_t place = 0;
     if (p.rank != context->rank || tern_region_place(p, &place) != TERN_OK)
-        return tern_fail(TERN_ERR_ARGUMENT,
-                         "tern_deregister: rank %u, segment %u is no region of "
-                         "this rank",
-                         p.rank, p.segment);
+        return tern_fail(
+            TERN_ERR_ARGUMENT,
+            "tern_deregister: the pointer, to rank %u and segment %u, does not point into "
+            "a region of this rank",
+            p.rank, p.segment);
     uint32_t slot = tern_place_slot(place);
     uint8_t *holders = NULL;
     pthread_mutex_lock(&regions->lock);
@@ -382,7 +391,7 @@ tern_status tern_deregister(tern_worker *worker, tern_ptr p) {
         r->count--;
     if (last) {
         r->closing = true;
-        holders = r->holders; /* not given to anybody while it is closing */
+        holders = r->holders; /* not changed while closing is set */
     }
     pthread_mutex_unlock(&regions->lock);
     if (!known)

@@ -2,15 +2,17 @@
 #define TERN_RMA_REGION_REGION_H
 
 /*
- * Regions: registered memory, as its owner keeps it and as ranks of its node read it.
+ * Regions: the records of registered memory, those of its owner and those that ranks of its node
+ * read.
  *
- * Inside tern a place in a region is a number like the offset of one in the segment, with its top
- * bit set, so every path that transfers take carries it:
+ * Inside tern a place in a region is a number like an offset in the segment, but with its top bit
+ * set. So every path of transfers can carry both:
  *
  *     63: 1 | 62..51: slot | 50..40: generation | 39..0: byte
  *
- * A slot that is used again has another generation: what still names the old region is refused.
- * Slots are taken in turn, so a name comes back after eight million registrations.
+ * Each use of a slot has another generation, so that a pointer into the old region is refused.
+ * Slots are taken in turn, so the same slot and generation come back only after eight million
+ * registrations.
  */
 
 #include <pthread.h>
@@ -20,14 +22,15 @@
 #include "rma/memory/state.h"
 #include "src/context.h"
 
-/* The owner's own books: what lies in shared memory is never used as an address of this process. */
+/* The owner's private record of a region. The copy in shared memory is never used as an address of
+ * this process, since other ranks can overwrite it. */
 typedef struct tern_registration {
     char *base;
     uint64_t bytes;
     uint32_t generation;
-    uint32_t count;              /* 0: free */
-    uint8_t *holders;            /* by rank: has been given the key; NULL: nobody */
-    bool closing;                /* keys are being taken back: none is given */
+    uint32_t count;              /* registrations of it; 0: the slot is free */
+    uint8_t *holders;            /* by rank: not 0 if it has the key; NULL: no rank has */
+    bool closing;                /* keys are being taken back, and no more are given */
     tern_network_memory *memory; /* over a network */
     tern_network_key network;
 } tern_registration;
@@ -46,10 +49,10 @@ static inline bool tern_place_may_be_region(uint64_t place) {
     return tern_place_is_region(place) && tern_place_slot(place) < TERN_REGIONS_MAX;
 }
 
-/* What a region is called by: all but the byte. */
+/* The name of a region: its place without the byte. */
 static inline uint64_t tern_place_region(uint64_t place) { return place & ~TERN_PLACE_BYTE; }
 
-/* [out] place. TERN_ERR_RANGE: p is no pointer into a region. */
+/* Converts a pointer into a region. [out] place. TERN_ERR_RANGE: p does not point into a region. */
 tern_status tern_region_place(tern_ptr p, uint64_t *place);
 
 /* [out] offset in the segment of p.rank. TERN_ERR_ARGUMENT: no such rank; TERN_ERR_RANGE: [p, p +
@@ -57,10 +60,10 @@ tern_status tern_region_place(tern_ptr p, uint64_t *place);
 tern_status tern_segment_check(const tern_context *context, tern_ptr p, size_t bytes,
                                uint64_t *offset);
 
-/* The use of a region by this process, which keeps it registered. */
+/* A use of a region by this process. As long as it lasts, the region stays registered. */
 typedef struct tern_hold {
     _Atomic uint64_t *state; /* NULL: none */
-    char *address;           /* of the place, in the owner's process */
+    char *address;           /* address of the place in the owner's process */
 } tern_hold;
 
 /* [out] hold, of [place, place + bytes) of a rank whose segment is mapped. TERN_ERR_RANGE: it is
@@ -68,17 +71,18 @@ typedef struct tern_hold {
 tern_status tern_region_hold(const tern_context *context, uint32_t rank, uint64_t place,
                              uint64_t bytes, tern_hold *hold);
 void tern_region_release(tern_hold *hold);
-/* The same without keeping it: where the place is now, or NULL. */
+/* The same without a hold: returns the present address of the place, or NULL. */
 char *tern_region_look(const tern_context *context, uint32_t rank, uint64_t place, uint64_t bytes);
 
-/* What a rank of another node is told of a region. */
+/* The key of a region: what its owner tells a rank of another node. */
 typedef struct tern_region_key {
     int64_t status;
     uint64_t base, bytes;
     tern_network_key network;
 } tern_region_key;
 
-/* Gives a region of this rank to holder. Status TERN_ERR_AGAIN: not now. */
+/* Gives the key of a region of this rank to holder. [out] key; its status may be TERN_ERR_AGAIN:
+ * not now, since keys are being taken back. */
 void tern_region_give_key(tern_context *context, uint32_t holder, uint64_t place,
                           tern_region_key *key);
 

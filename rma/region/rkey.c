@@ -9,16 +9,16 @@
 #include "src/progress/wait.h"
 
 /*
- * Operations find and hold a key without a lock. Keys lie in lists by their hash. A key that is
- * made stays in its list until the context ends, and serves for another region once the one it was
- * of is gone; so what a list leads to may be read at any time. The state is one word:
+ * Operations find and hold a key without a lock. Keys lie in lists by their hash. A key stays in
+ * its list until the context ends, and is used for another region once its own has ended; so the
+ * keys of a list may be read at any time. The state is one word:
  *
  *     63..32: turn | 31..2: holds | 1: unflushed | 0: known
  *
- * The name of a key changes only while the key is not known, and each time that a key is forgotten
- * its turn is counted up. An operation reads a state that is known, then the name, and then adds
- * its hold by a compare-and-swap against that state. If that succeeds, the name is the one that it
- * has read. All else is done under the lock.
+ * The name of a key changes only while the key is not known, and turn grows each time a key is
+ * forgotten. An operation reads a state with the bit known, then the name, and then adds its hold
+ * by a compare-and-swap against that state. If that succeeds, the key still has the name that the
+ * operation has read. Everything else is done under the lock.
  */
 static const uint64_t KNOWN = 1, UNFLUSHED = 2, HOLD = 4, TURN = UINT64_C(1) << 32;
 
@@ -42,7 +42,7 @@ static tern_rkey *first_of(struct tern_rkey *_Atomic *list) {
     return atomic_load_explicit(list, memory_order_acquire);
 }
 
-/* The key of that name, held, if it is known; else NULL. */
+/* Finds the known key of that name and holds it. NULL: not known. */
 static tern_rkey *hold_known(tern_regions *regions, uint64_t name) {
     for (tern_rkey *k = first_of(list_of(regions, name)); k != NULL; k = k->next) {
         /* R1: rkey_look */
@@ -56,7 +56,7 @@ static tern_rkey *hold_known(tern_regions *regions, uint64_t name) {
     return NULL;
 }
 
-/* The lock is held, as for the functions below. */
+/* The key of that name, known or not, or NULL. The lock is held here and in the functions below. */
 static tern_rkey *rkey_find(tern_regions *regions, uint64_t name) {
     tern_rkey *k = first_of(list_of(regions, name));
     while (k != NULL && named(k) != name)
@@ -69,7 +69,7 @@ static bool is_known(tern_rkey *k) {
     return (atomic_load_explicit(&k->state, memory_order_relaxed) & KNOWN) != 0;
 }
 
-/* One that is of nothing any more, or a new one. */
+/* A key whose region has ended, or a new one. NULL: no memory. */
 static tern_rkey *spare_key(struct tern_rkey *_Atomic *list) {
     tern_rkey *k = first_of(list);
     while (k != NULL && (k->asked || is_known(k)))
@@ -97,11 +97,12 @@ static tern_rkey *find_or_make(tern_regions *regions, uint64_t name) {
     return k;
 }
 
-/* The answer, if it has come. The MPI lock is held too. TERN_ERR_RANGE: the region is gone. */
+/* Takes the owner's answer, if it has come. The MPI lock is held, too. TERN_ERR_RANGE: the region
+ * has ended. */
 static tern_status rkey_look(tern_rkey *k) {
     int done = 0;
     if (k->request == MPI_REQUEST_NULL)
-        return TERN_ERR_AGAIN; /* being asked by another worker this moment */
+        return TERN_ERR_AGAIN; /* another worker is sending the question at this moment */
     int code = PMPI_Test(&k->request, &done, MPI_STATUS_IGNORE);
     if (code != MPI_SUCCESS)
         return tern_fail_mpi(code, "MPI_Test");
@@ -128,7 +129,7 @@ static tern_status rkey_ask(tern_worker *worker, tern_rkey *k, uint64_t place) {
     tern_message message = {
         .kind = TERN_MESSAGE_KEY, .origin = worker->id, .offset = tern_place_region(place)};
     MPI_Request request = MPI_REQUEST_NULL;
-    k->answer.status = TERN_ERR_RANGE; /* what a refusal without an answer leaves */
+    k->answer.status = TERN_ERR_RANGE; /* stays if the owner refuses without an answer */
     tern_status status =
         tern_message_ask(worker, rank_of(k), &message, &k->answer, sizeof k->answer, &request);
     pthread_mutex_lock(&regions->lock);
@@ -138,7 +139,8 @@ static tern_status rkey_ask(tern_worker *worker, tern_rkey *k, uint64_t place) {
     return status == TERN_OK ? TERN_ERR_AGAIN : status;
 }
 
-/* Of a key that is not known: looks for the answer, or asks. TERN_OK: it is known now. */
+/* For a key that is not known: looks for the answer, or asks the owner. TERN_OK: the key is known
+ * now. */
 static tern_status rkey_obtain(tern_worker *worker, uint32_t rank, uint64_t place) {
     tern_regions *regions = tern_regions_of(worker->context);
     tern_status status = TERN_ERR_AGAIN;
@@ -159,12 +161,13 @@ static tern_status rkey_obtain(tern_worker *worker, uint32_t rank, uint64_t plac
     return ours_to_ask ? rkey_ask(worker, k, place) : status;
 }
 
-/* Whether the region of a key that is held has all of the bytes. */
+/* Whether [place, place + bytes) is inside the region of the held key. */
 static tern_status check_bytes(const tern_rkey *k, uint32_t rank, uint64_t place, uint64_t bytes) {
     uint64_t at = place & TERN_PLACE_BYTE;
     if (bytes <= k->bytes && at <= k->bytes - bytes)
         return TERN_OK;
-    return tern_fail(TERN_ERR_RANGE, "%llu bytes at byte %llu of a region of rank %u; it has %llu",
+    return tern_fail(TERN_ERR_RANGE,
+                     "%llu bytes at byte %llu do not lie in the region of rank %u, which has %llu",
                      (unsigned long long)bytes, (unsigned long long)at, rank,
                      (unsigned long long)k->bytes);
 }
@@ -190,7 +193,10 @@ tern_status tern_rkey_hold(tern_worker *worker, uint32_t rank, uint64_t place, u
     status = tern_glance(worker, rank);
     return status != TERN_OK
                ? status
-               : tern_fail(TERN_ERR_AGAIN, "rank %u is being asked for a region of its", rank);
+               : tern_fail(
+                     TERN_ERR_AGAIN,
+                     "rank %u has not yet told where its region lies; try again after progress",
+                     rank);
 }
 
 tern_status tern_rkey_check(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes) {
@@ -201,7 +207,7 @@ tern_status tern_rkey_check(tern_worker *worker, uint32_t rank, uint64_t place, 
     return status;
 }
 
-/* The caller holds the key, so no other one has its name. */
+/* The caller holds the key, so no other key has its name and the search needs no lock. */
 uint64_t tern_rkey_address(const tern_worker *worker, uint32_t rank, uint64_t place) {
     return rkey_find(tern_regions_of(worker->context), name_of(rank, place))->base +
            (place & TERN_PLACE_BYTE);
@@ -274,7 +280,7 @@ static bool any_asked(tern_regions *regions) {
     for (uint32_t i = 0; i < TERN_RKEY_LISTS; i++)
         for (tern_rkey *k = first_of(&regions->keys[i]); k != NULL; k = k->next)
             if (k->asked && rkey_look(k) == TERN_ERR_AGAIN)
-                any = true; /* or it has come, for nothing: then not the next time */
+                any = true; /* or a stale answer has come; then the next call finds none */
     pthread_mutex_unlock(&regions->lock);
     tern_mpi_unlock();
     return any;

@@ -2,11 +2,12 @@
 #define TERN_RMA_REGION_RKEY_H
 
 /*
- * Keys: what a process knows of regions of ranks of other nodes, address and length (the memory
- * descriptors of paper 001, III A). A key is asked for once, and the owner takes it back before it
- * ends the region; it is refused as long as the key is in use here: held by an operation, or by
- * puts through MPI's window that no flush has covered. Puts by messages are the owner's to wait
- * for: it is told how many messages there were.
+ * Keys: address and length of regions on other nodes, as this process knows them (the memory
+ * descriptors of paper 001, III A). The process asks for a key once. The owner takes the key back
+ * before it ends the region. This process refuses that as long as the key is in use: held by an
+ * operation, or by puts through MPI's window that no flush has covered. Puts that were sent by
+ * messages do not count as a use: the owner is told how many messages were sent, and waits for
+ * them.
  */
 
 #include <mpi.h>
@@ -16,40 +17,40 @@
 typedef struct tern_rkey {
     _Atomic uint64_t state; /* see rkey.c */
     _Atomic uint64_t name;  /* rank and region */
-    /* While known: */
+    /* Valid while the key is known: */
     uint64_t base, bytes;
     tern_network_key network;
-    /* The lock is held: */
+    /* Used with the lock held: */
     bool asked;
-    bool stale; /* the answer on its way has been taken back already */
+    bool stale; /* the owner has taken the key back before its answer came */
     tern_region_key answer;
     MPI_Request request;
     struct tern_rkey *next; /* set once */
 } tern_rkey;
 
-/* [out] key: of [place, place + bytes), held; NULL on an error. Never waits. TERN_ERR_AGAIN: its
- * owner has been asked and has not answered; try again after progress. TERN_ERR_RANGE: not
- * registered, or beyond its end. TERN_ERR_PEER. Any thread. */
+/* Gets the key of [place, place + bytes) and holds it. [out] key: NULL on an error. Never waits.
+ * TERN_ERR_AGAIN: the owner was asked and has not answered yet; try again after progress.
+ * TERN_ERR_RANGE: not registered, or beyond the end of the region. TERN_ERR_PEER. Any thread. */
 tern_status tern_rkey_hold(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes,
                            tern_rkey **key);
-/* The same, held no longer than the call. */
+/* The same check without a hold after the call. */
 tern_status tern_rkey_check(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes);
-/* Where a place is in its owner's process; its key is held. */
+/* The address of a place in its owner's process. The caller holds its key. */
 uint64_t tern_rkey_address(const tern_worker *worker, uint32_t rank, uint64_t place);
-/* unflushed: something was put through the window. */
+/* unflushed: the operation has put something through the window. */
 void tern_rkey_release(tern_worker *worker, tern_rkey *key, bool unflushed);
 
-/* Whether puts through the window to regions of rank wait for a flush; and: one has covered them,
- * under the same lock of MPI. */
+/* _unflushed: whether puts through the window to regions of rank wait for a flush. _flushed: notes
+ * that a flush has covered them; called under the same MPI lock as the flush. */
 bool tern_rkeys_unflushed(tern_context *context, uint32_t rank);
 void tern_rkeys_flushed(tern_context *context, uint32_t rank);
 
-/* Serves the owner, rank. False: the key is in use, and stays. */
+/* Serves the owner, rank, which takes a key back. False: the key is in use and stays. */
 bool tern_rkey_revoke(tern_context *context, uint32_t rank, uint64_t place);
 
-/* Waits for the answers to what was asked for. */
+/* Waits for the answers to all requests for keys. */
 tern_status tern_rkeys_settle(tern_worker *worker);
-/* Those that MPI may still write into are leaked. */
+/* Frees the keys. Keys into which MPI may still write an answer are leaked. */
 void tern_rkeys_close(tern_regions *regions);
 
 #endif
