@@ -22,7 +22,7 @@ tern_route *tern_route_find(tern_port *port, uint32_t rank) {
     return r;
 }
 
-/* For the key of a piece, and for a way to it unless there is one. */
+/* Asks the rank for the key of a piece, and offers it a way unless there is one. */
 static tern_status ask(tern_worker *worker, tern_route *to, uint64_t piece) {
     const tern_message message = {.kind = TERN_MESSAGE_CONTACT, .origin = worker->id};
     tern_contact_question question = {.piece = piece};
@@ -31,12 +31,12 @@ static tern_status ask(tern_worker *worker, tern_route *to, uint64_t piece) {
         return status;
     to->asked = piece;
     to->offered = question.offer.bytes > 0;
-    to->answer.status = TERN_ERR_RANGE; /* what a refusal without an answer leaves */
+    to->answer.status = TERN_ERR_RANGE; /* stays if the rank refuses without an answer */
     return tern_question_start(worker, to->rank, &message, &question, sizeof question, &to->answer,
                                sizeof to->answer, &to->question);
 }
 
-/* Takes the answer of a rank that was asked. TERN_ERR_AGAIN: not yet. */
+/* Takes the answer of a rank that was asked. TERN_ERR_AGAIN: no answer yet. */
 static tern_status hear(tern_worker *worker, tern_route *to) {
     const tern_port *port = tern_rma_worker_of(worker)->port;
     const tern_contact *answer = &to->answer;
@@ -70,8 +70,9 @@ tern_status tern_route_reach(tern_worker *worker, tern_route *to) {
     return status == TERN_OK ? TERN_ERR_AGAIN : status;
 }
 
-/* Reads what its segment begins with: a network connects at the first operation, so later ones are
- * taken at once, and the rank is known to be the right one. TERN_ERR_AGAIN: not yet. */
+/* Reads the first words of the rank's segment. A network connects at the first operation, so later
+ * operations are accepted at once; and the words prove that this is the right rank. TERN_ERR_AGAIN:
+ * not complete yet. */
 static tern_status greet(tern_worker *worker, tern_route *to) {
     if (to->greeting == NULL) {
         const tern_move move = {.kept = true,
@@ -90,7 +91,7 @@ static tern_status greet(tern_worker *worker, tern_route *to) {
     if (status == TERN_OK &&
         (to->greeted[0] != TERN_SEGMENT_MAGIC || to->greeted[1] != worker->context->nonce))
         status = tern_fail(TERN_ERR_NETWORK,
-                           "what the network reaches as rank %u is another memory", to->rank);
+                           "the network reaches memory that is not that of rank %u", to->rank);
     to->met = status == TERN_OK;
     return status;
 }
@@ -112,7 +113,7 @@ tern_status tern_route_meet(tern_worker *worker, tern_route *to, uint64_t piece)
         return status;
     status = meet(worker, to, piece);
     if (status != TERN_ERR_AGAIN)
-        to->fresh = false; /* one that cannot be used is not waited for */
+        to->fresh = false; /* a way that cannot be used must not be kept for its first use */
     return status;
 }
 

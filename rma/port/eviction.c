@@ -6,13 +6,13 @@
 #include "src/log.h"
 
 /*
- * Eviction: an end has a limit of ways, the network's own or that of its card. A port that needs a
- * further one leaves the one that its worker used least recently: the route takes no new postings,
- * and its way is given back once those under way are complete.
+ * Eviction: the network or its card limits the number of ways (connections) of an end. A port that
+ * needs a further way closes ("leaves") the one that its worker used least recently: that route
+ * takes no new postings, and its way is closed once the postings under way are complete.
  */
 
-/* Whether a is left rather than b. Of ways that were not used yet the oldest one stays, so that it
- * is used in the end. */
+/* Whether the way of a is closed rather than that of b. Among ways that were not used yet the
+ * oldest one stays, so that it is used at some time. */
 static bool goes_before(const tern_route *a, const tern_route *b) {
     if (a->fresh || b->fresh)
         return a->fresh && b->fresh ? a->used > b->used : b->fresh;
@@ -29,8 +29,8 @@ tern_route *tern_way_choose(tern_route *routes, const tern_route *but) {
     return chosen;
 }
 
-/* Tells the rank that its side of the way can go, too. If that fails, it keeps its side until
- * it is offered another one or its context ends. */
+/* Tells the rank that it can close its side of the way, too. If that fails, the rank keeps its side
+ * until it is offered another way or its context ends. */
 static void say_farewell(tern_worker *worker, tern_port *port, uint32_t rank,
                          const tern_network_name *offer) {
     const tern_message message = {.kind = TERN_MESSAGE_CONTACT, .origin = worker->id};
@@ -85,7 +85,7 @@ tern_status tern_way_leave(tern_worker *worker, tern_port *port) {
     to->greeting = NULL;
     port->native->network->ops->leave(port->end, to->peer, &offer);
     to->held = to->fresh = to->reached = to->met = false;
-    to->offered = false; /* an answer that still comes brings a key at most */
+    to->offered = false; /* an answer that still comes can only bring a key */
     port->leaves = NULL;
     port->ways--;
     if (worker->stats.ways_left++ == 0)
@@ -97,20 +97,21 @@ tern_status tern_way_leave(tern_worker *worker, tern_port *port) {
     return TERN_OK;
 }
 
-/* Leaves a way for a route, or goes on with that. */
+/* Closes a way to make room for a route, or continues to. */
 static tern_status make_room(tern_worker *worker, tern_port *port, const tern_route *to) {
     if (port->leaves == NULL) {
         port->leaves = tern_way_choose(port->routes, to);
         port->room_for = to;
     }
     if (port->leaves == NULL)
-        return tern_fail(TERN_ERR_MEMORY, "no connection to rank %u", to->rank);
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a connection to rank %u", to->rank);
     const bool is_for_it = port->room_for == to;
     const tern_status status = tern_way_leave(worker, port);
     return status == TERN_OK && !is_for_it ? TERN_ERR_AGAIN : status;
 }
 
-/* What was left for another route is its own. */
+/* Whether the port has no room for a way of this route. Room that was made for another route is
+ * kept for it. */
 static bool is_full(const tern_port *port, const tern_route *to) {
     const size_t most = port->native->network->ways_max;
     const size_t promised = port->room_for != NULL && port->room_for != to;
@@ -128,7 +129,7 @@ tern_status tern_way_offer(tern_worker *worker, tern_route *to, tern_network_nam
     if (status == TERN_ERR_MEMORY && tern_way_choose(port->routes, to) != NULL) {
         tern_error_clear();
         status = make_room(worker, port, to);
-        return status == TERN_OK ? TERN_ERR_AGAIN : status; /* it is offered again then */
+        return status == TERN_OK ? TERN_ERR_AGAIN : status; /* the caller tries the offer again */
     }
     if (status != TERN_OK || to->held)
         return status;

@@ -11,12 +11,12 @@
 #include "src/log.h"
 #include "src/mpi/mpi.h"
 
-#define UNDER_WAY 256u          /* postings of a port, besides those to dead ranks */
-#define BOUNCE 8192u            /* bytes of a copy where the network moves registered memory only */
-#define BOUNCE_MAX 65536u       /* moves that go by copies then; larger ones are registered */
-#define TRY_NS 1000000u         /* between two tries of what the network has lost */
-#define PATIENCE_NS 5000000000u /* after which it is given up */
-#define COMPLETIONS 16u         /* per poll */
+#define UNDER_WAY 256u    /* postings of a port under way, without those to dead ranks */
+#define BOUNCE 8192u      /* bytes of a copy if the network moves registered memory only */
+#define BOUNCE_MAX 65536u /* largest move that goes by copies then; larger ones are registered */
+#define TRY_NS 1000000u   /* between two tries of a lost operation */
+#define PATIENCE_NS 5000000000u /* after this time a lost operation is given up */
+#define COMPLETIONS 16u         /* completions taken in one poll */
 
 /* Ports. */
 
@@ -54,7 +54,7 @@ void tern_port_close(tern_port *port) {
 
 /* Postings. */
 
-/* Postings to dead ranks may never land. */
+/* Stops counting the postings to dead ranks, which may never land. */
 static void forget_lost(const tern_context *context, tern_port *port) {
     for (tern_route *r = port->routes; r != NULL; r = r->next) {
         if (r->lost || !tern_peer_is_dead(&context->peers, r->rank))
@@ -64,14 +64,16 @@ static void forget_lost(const tern_context *context, tern_port *port) {
     }
 }
 
-/* Room may come when others land. */
+/* Fails for lack of memory. TERN_ERR_AGAIN if other postings are under way, since they free memory
+ * when they land. */
 static tern_status no_room(const tern_port *port) {
     return port->under_way > 0
                ? TERN_ERR_AGAIN
                : tern_fail(TERN_ERR_MEMORY, "no memory for an operation over the network");
 }
 
-/* Postings that have landed and are kept are the program's to end: there may be any number. */
+/* Takes a posting. The limit does not count kept postings that have landed: the caller ends those,
+ * so there may be any number. */
 static tern_status take_posting(tern_worker *worker, tern_port *port, bool copied,
                                 tern_posting **posting) {
     if (port->under_way >= UNDER_WAY)
@@ -82,7 +84,8 @@ static tern_status take_posting(tern_worker *worker, tern_port *port, bool copie
     return *posting != NULL ? TERN_OK : no_room(port);
 }
 
-/* A process that dies closes its connections first, some time before it is seen to be dead. */
+/* Whether rank is dying: a process that dies closes its connections some time before others see its
+ * death. Looks for up to 0.1 s. */
 static bool is_dying(tern_peers *peers, uint32_t rank) {
     enum { LOOKS = 100 };
     const struct timespec pause = {0, 1000000};
@@ -113,7 +116,7 @@ static void whole_lands(tern_worker *worker, tern_port *port, tern_posting *whol
     tern_posting_give(port, whole);
 }
 
-/* Whether an operation that the network has lost is tried again. */
+/* Whether to try an operation again that the network has lost. */
 static bool may_go_again(const tern_worker *worker, tern_posting *posting) {
     const uint64_t now = tern_now();
     if (!(posting->again || posting->answers) ||
@@ -148,7 +151,8 @@ static void piece_lands(tern_worker *worker, tern_port *port, tern_posting *post
         whole_lands(worker, port, whole);
 }
 
-/* What the next post moves: up to the end of a piece of the segment, and what the network takes. */
+/* The bytes that the next post moves: up to the end of a piece of the segment, and at most what the
+ * network takes. */
 static uint64_t cut(const tern_port *port, const tern_move *move, uint64_t moved) {
     const tern_native *native = port->native;
     uint64_t bytes = move->bytes - moved;
@@ -200,7 +204,7 @@ static tern_status post_piece(tern_port *port, const tern_route *to, const tern_
     return port->native->network->ops->post(port->end, post);
 }
 
-/* The reply of a lost posting, by message. */
+/* Sends the reply of a lost posting by message. */
 static tern_status answer_by_message(tern_worker *worker, const tern_posting *posting) {
     tern_cell image;
     memcpy(&image, posting->copy->bytes, posting->post.bytes);
@@ -220,7 +224,7 @@ static tern_status post_again(tern_worker *worker, tern_port *port, tern_posting
     return status == TERN_OK ? port->native->network->ops->post(port->end, &posting->post) : status;
 }
 
-/* Each posting that the network has lost, once. */
+/* Tries each lost posting once more. */
 static void try_again(tern_worker *worker, tern_port *port) {
     tern_posting *lost = port->lost;
     if (tern_now() < port->next_try)
@@ -233,7 +237,7 @@ static void try_again(tern_worker *worker, tern_port *port) {
         tern_status status = posting->answers ? answer_by_message(worker, posting)
                                               : post_again(worker, port, posting);
         if (status != TERN_OK)
-            tern_error_clear(); /* the end of the posting tells */
+            tern_error_clear(); /* the end of the posting reports the failure */
         if (status == TERN_ERR_AGAIN && may_go_again(worker, posting)) {
             posting->next = port->lost;
             port->lost = posting;
@@ -244,7 +248,7 @@ static void try_again(tern_worker *worker, tern_port *port) {
     }
 }
 
-/* That one more piece might be started is over. */
+/* Notes that no further piece of the whole will be started. */
 static void close_whole(tern_worker *worker, tern_port *port, tern_posting *whole) {
     if (--whole->pieces == 0)
         whole_lands(worker, port, whole);
@@ -297,7 +301,7 @@ tern_status tern_posting_start(tern_worker *worker, tern_route *to, const tern_m
     return TERN_OK;
 }
 
-/* The port is opened by the first that needs it. [out] to. */
+/* Finds the route to rank; opens the port if this is the worker's first operation. [out] to. */
 static tern_status find_way(tern_worker *worker, uint32_t rank, tern_route **to) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     tern_status status = mine->port != NULL ? TERN_OK : open_port(worker, &mine->port);
@@ -319,7 +323,7 @@ tern_status tern_port_start(tern_worker *worker, const tern_move *move, uint64_t
     const tern_native *native = tern_rma_of(worker->context)->native;
     tern_route *to = NULL;
     tern_status status = find_way(worker, move->rank, &to);
-    /* A region's key has come with its address. */
+    /* For a region no piece of the segment is needed: its key has come with its address. */
     if (status == TERN_OK)
         status = tern_route_meet(
             worker, to, move->key != NULL ? 0 : (move->place + *moved) / native->piece_bytes);
@@ -347,10 +351,11 @@ size_t tern_port_poll(tern_worker *worker) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     tern_port *port = mine->port;
     tern_network *network = tern_rma_of(worker->context)->native->network;
-    /* For some networks reading completions is what makes room, and what connects. */
+    /* Some networks make room and connect only when completions are read. */
     const bool busy = port != NULL && (port->under_way > 0 || port->refused);
-    /* One that needs no help is sooner with it. But some take time for each end that reaches here,
-     * so a quiet worker helps the less often the more there are. */
+    /* A network that needs no help of the target is still faster with it. But some networks take
+     * time for each end that is connected to this process, so a quiet worker helps the less often
+     * the more ends there are. */
     /* R4 */
     const uint32_t ends = atomic_load_explicit(&network->welcomed, memory_order_relaxed);
     if (!network->one_sided || busy || mine->warm > 0 || ++mine->port_polls > ends / 4) {

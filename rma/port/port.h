@@ -2,10 +2,11 @@
 #define TERN_RMA_PORT_PORT_H
 
 /*
- * Port: a worker's door to the network. An operation under way is a posting; a large one is
- * several, of which the first stands for the whole. A port knows only those ranks that its worker
- * has talked to, and asks each of them (rma/port/question.h) for its end and for the keys of its
- * segment: one key for each piece of it that is used, so no more than that is registered.
+ * A port is a worker's access to the network. An operation under way is a posting; a large
+ * operation is several postings, of which the first stands for the whole. A port knows only the
+ * ranks to which its worker has talked. It asks each of them (rma/port/question.h) for its end and
+ * for keys of its segment: one key for each piece of the segment that is used, so that no other
+ * piece is registered.
  */
 
 #include <mpi.h>
@@ -18,58 +19,60 @@ struct tern_rkey;
 typedef struct tern_port tern_port;
 typedef struct tern_posting tern_posting;
 
-/* NULL is fine. */
+/* Closes a port; port may be NULL. */
 void tern_port_close(tern_port *port);
 
-/* TERN_ERR_AGAIN until rank has told how a place in its segment is reached. */
+/* Makes first contact with rank. Returns TERN_ERR_AGAIN until rank has told how the place in its
+ * segment is reached. */
 tern_status tern_port_meet(tern_worker *worker, uint32_t rank, uint64_t place);
 
-/* Whether meeting rank takes nothing but its listener and the network. */
+/* Whether first contact with rank needs only its listener and the network. */
 bool tern_port_meets_alone(const tern_worker *worker, uint32_t rank);
 
-/* Waits for the answers of ranks that were asked. TERN_ERR_PEER. */
+/* Waits for the answers to all open questions of the port. TERN_ERR_PEER. */
 tern_status tern_port_settle(tern_worker *worker);
 
-/* What an operation moves. */
+/* An operation that a port is to start. */
 typedef struct tern_move {
-    tern_network_act act; /* an atomic is copied: `here` has its tern_network_words, and gets old */
+    tern_network_act act; /* an atomic is copied: `here` holds tern_network_words, and gets old */
     bool copied;          /* a write of at most TERN_POSTING_COPY bytes: `here` is free at once */
-    bool kept;            /* its end will be asked for */
-    bool again;           /* where the network loses it, it may be posted again, however late */
+    bool kept;            /* the caller will ask for its end (tern_posting_end) */
+    bool again;           /* may be posted again, however late, if the network loses it */
     uint32_t rank;
     uint64_t place;        /* an offset in the segment of rank, or a place in a region of it */
     struct tern_rkey *key; /* of the region, held; released when the operation ends */
     void *here;
     uint64_t bytes;
-    const struct tern_answer_to *answer; /* of a copied reply cell; NULL: it is none */
+    const struct tern_answer_to *answer; /* the cell, if a reply is written; else NULL */
 } tern_move;
 
-/* A reply that the network loses goes by message, whose receiver compares it: put again, it could
- * overwrite the answer to a later question. */
+/* The cell of a reply. If the network loses a reply, tern sends it by a message, whose receiver
+ * compares its sequence: if it were put again, it could overwrite the answer to a later
+ * question. */
 typedef struct tern_answer_to {
     uint32_t worker, cell;
 } tern_answer_to;
 
-#define TERN_POSTING_COPY 1088u /* a reply cell */
+#define TERN_POSTING_COPY 1088u /* holds a reply cell */
 
-/* Starts the next part of a move, from *moved on, which grows. whole: NULL before the first. Never
- * waits. TERN_ERR_AGAIN: nothing was started; the rank was asked, or room comes with completions.
- * After another error a whole that has begun is to be abandoned, and else the key is the caller's.
- */
+/* Starts the next part of a move, from *moved on, and adds the part's bytes to *moved. whole: NULL
+ * before the first part. Never waits. TERN_ERR_AGAIN: nothing was started, since the rank was asked
+ * first, or room comes only with completions. After another error the caller abandons the whole if
+ * it has begun; otherwise the caller still owns the key. */
 tern_status tern_port_start(tern_worker *worker, const tern_move *move, uint64_t *moved,
                             tern_posting **whole);
 
 bool tern_posting_landed(const tern_posting *whole);
-/* Of one that is kept and has landed: gives it back. TERN_ERR_NETWORK: it has failed. */
+/* Gives back a kept posting that has landed. TERN_ERR_NETWORK: the operation failed. */
 tern_status tern_posting_end(tern_worker *worker, tern_posting *whole);
-/* Nobody asks for its end any more. open: parts were still to be started. */
+/* Called when the caller will not ask for the end any more. open: not all parts were started. */
 void tern_posting_abandon(tern_worker *worker, tern_posting *whole, bool open);
 
-/* Completions; how many. */
+/* Handles completions; returns how many. */
 size_t tern_port_poll(tern_worker *worker);
 /* Operations of this worker on rank that are under way. */
 uint32_t tern_port_under_way(const tern_worker *worker, uint32_t rank);
-/* What went wrong, since it was last asked, with operations on rank that nobody keeps. */
+/* Reports, once, the failure of an operation on rank that was not kept. */
 tern_status tern_port_failed(tern_worker *worker, uint32_t rank);
 
 #endif

@@ -1,59 +1,59 @@
 #ifndef TERN_RMA_PORT_POSTING_H
 #define TERN_RMA_PORT_POSTING_H
 
-/* What the files of a port have in common: port.c, first contact (contact.c), memory (pool.c), ways
- * that are left (eviction.c). */
+/* Shared by the files of a port: port.c, first contact (contact.c), memory (pool.c), and the
+ * eviction of ways, that is, connections (eviction.c). */
 
 #include "rma/region/rkey.h"
 #include "rma/port/port.h"
 #include "rma/port/question.h"
 #include "rma/memory/state.h"
 
-#define TERN_BLOCK 64u /* postings that are allocated together */
-#define TERN_SLAB 16u  /* copies, likewise */
+#define TERN_BLOCK 64u /* postings in one allocation */
+#define TERN_SLAB 16u  /* copy buffers in one allocation */
 
 /* A rank that a port talks to. */
 typedef struct tern_route {
     struct tern_route *next;
     uint32_t rank;
-    bool reached;           /* there is a way to its end */
-    bool met;               /* and a read from its segment has come back */
+    bool reached;           /* the port has a working way to the rank's end */
+    bool met;               /* and a read from its segment has succeeded */
     tern_posting *greeting; /* that read; NULL: not under way */
-    uint64_t greeted[2];    /* magic and nonce of its segment */
-    bool lost;              /* dead, and its postings are counted no more */
-    bool held;              /* it has a way, or has offered one */
-    bool fresh;             /* which has not been used yet */
-    uint64_t used;          /* the port's count at the last use, or when it was offered */
-    uint64_t peer;          /* held */
-    uint32_t under_way;     /* postings */
+    uint64_t greeted[2];    /* what it has read: magic and nonce of the segment */
+    bool lost;              /* the rank is dead; port.under_way no longer counts its postings */
+    bool held;              /* has a way, or has offered one */
+    bool fresh;             /* the way has not been used yet */
+    uint64_t used;          /* port.uses at the last use, or when the way was offered */
+    uint64_t peer;          /* the network's name for the way, if held */
+    uint32_t under_way;     /* number of postings */
     tern_status failed;
-    uint64_t known; /* a bit for each piece whose key is here */
+    uint64_t known; /* a bit for each piece whose key is known */
     tern_network_key key[TERN_PIECES_MAX];
-    tern_question question; /* what it was asked, for the piece below */
+    tern_question question; /* the open question to the rank, for piece asked */
     uint64_t asked;
-    bool offered; /* with the question: the answer ends the way that it began */
+    bool offered; /* the question carried an offer: its answer completes the way */
     tern_contact answer;
 } tern_route;
 
 struct tern_posting {
-    _Alignas(TERN_LINE) char context[TERN_NETWORK_CONTEXT]; /* first: the network's */
-    tern_posting *next;                                     /* free ones */
+    _Alignas(TERN_LINE) char context[TERN_NETWORK_CONTEXT]; /* first; for the network */
+    tern_posting *next;                                     /* in the list of free ones */
     tern_posting *whole;
     tern_route *to;
-    /* Of the whole. */
-    uint32_t pieces; /* under way, and one more as long as others may be started */
-    bool kept;       /* its end will be asked for */
+    /* Valid in the first posting, which stands for the whole. */
+    uint32_t pieces; /* postings under way, plus 1 while more may be started */
+    bool kept;       /* the caller will ask for its end */
     tern_status status;
     tern_rkey *key;
-    /* Of the piece. */
+    /* Valid in every posting. */
     struct tern_copy_buffer
-        *copy;  /* what the network writes from, or reads to; NULL: the program's memory */
-    void *back; /* where a read's copy goes; or NULL */
+        *copy;  /* memory for the network to read or write; NULL: the program's own */
+    void *back; /* where the result of a read is copied; or NULL */
     tern_network_post post;
     bool again;
     bool answers;
     tern_answer_to answer;
-    uint64_t lost_at; /* the clock when the network lost it first; 0: it has not */
+    uint64_t lost_at; /* time at which the network lost it first; 0: not lost */
 };
 
 typedef struct tern_copy_buffer {
@@ -74,7 +74,7 @@ typedef struct tern_block {
     tern_posting posting[TERN_BLOCK];
 } tern_block;
 
-/* What tells a process that a way to it was left. */
+/* A question that tells a process that a way to it was closed. */
 typedef struct tern_farewell {
     struct tern_farewell *next;
     uint32_t rank;
@@ -85,28 +85,28 @@ typedef struct tern_farewell {
 struct tern_port {
     tern_native *native;
     tern_network_end *end;
-    tern_route **by_rank; /* NULL: not talked to */
+    tern_route **by_rank; /* NULL: never used */
     tern_route *routes;
-    uint32_t under_way; /* postings, without those that are lost */
-    bool refused;       /* the network has not taken the last post */
+    uint32_t under_way; /* postings, without those to lost ranks */
+    bool refused;       /* the network had no room for the last post */
     tern_posting *free;
     tern_block *blocks;
     tern_slab *slabs;
     tern_copy_buffer *free_copies;
     size_t copy_bytes;
-    bool bounces;               /* memory could not be registered: large moves go by copies, too */
-    tern_posting *lost;         /* which the network has lost, to be tried again */
-    uint64_t next_try;          /* at this time */
-    uint64_t uses;              /* of its ways */
-    size_t ways;                /* that its routes hold */
-    tern_route *leaves;         /* takes no new postings, and is left once it has none; or NULL */
-    const tern_route *room_for; /* what it is left for, until that has it or leaves another */
-    tern_farewell *farewells;   /* under way */
+    bool bounces;       /* registering failed once: large moves go by copies, too */
+    tern_posting *lost; /* postings that the network has lost and that are tried again */
+    uint64_t next_try;  /* time of the next try */
+    uint64_t uses;      /* counts the uses of all ways */
+    size_t ways;        /* number of ways that its routes hold */
+    tern_route *leaves; /* takes no new postings; its way is closed once it has none; or NULL */
+    const tern_route *room_for; /* the route that gets the room; or NULL */
+    tern_farewell *farewells;   /* not answered yet */
 };
 
-/* pool.c: memory of postings and of copies, which is kept until the port closes. */
+/* pool.c: memory of postings and of copy buffers, which the port keeps until it closes. */
 
-/* The bytes of a copy are set before the first is taken. NULL: no memory. */
+/* port.copy_bytes must be set before the first call. NULL: no memory. */
 tern_posting *tern_posting_take(tern_port *port, bool copied);
 void tern_posting_give(tern_port *port, tern_posting *posting);
 void tern_posting_give_copy(tern_port *port, tern_posting *posting);
@@ -114,27 +114,29 @@ void tern_postings_close(tern_port *port);
 
 /* eviction.c */
 
-/* [out] offer: of a way that the route holds then. TERN_ERR_AGAIN: another one is to be left first,
- * or postings on the route's own one that has failed are under way. TERN_ERR_MEMORY: there is no
- * other. */
+/* Begins a way for a route. [out] offer: for the rank. TERN_ERR_AGAIN: another way must be closed
+ * first, or postings on the route's failed way are still under way. TERN_ERR_MEMORY: no memory, and
+ * no other way that could be closed. */
 tern_status tern_way_offer(tern_worker *worker, tern_route *to, tern_network_name *offer);
-/* Leaves the way that is to be left. TERN_ERR_AGAIN: not before its postings are complete. */
+/* Closes the way of port->leaves. TERN_ERR_AGAIN: some of its postings are not complete. */
 tern_status tern_way_leave(tern_worker *worker, tern_port *port);
-/* The route whose way is to be left rather than that of others, but for one; NULL: none. */
+/* Chooses the route whose way is closed next, but not `but`. NULL: no route holds a way. */
 tern_route *tern_way_choose(tern_route *routes, const tern_route *but);
 void tern_farewells_poll(tern_worker *worker, tern_port *port);
 void tern_farewells_close(tern_port *port);
 
 /* contact.c */
 
-/* NULL: no memory. */
+/* The port's state for a rank, made if need be. NULL: no memory. */
 tern_route *tern_route_find(tern_port *port, uint32_t rank);
-/* TERN_ERR_AGAIN: it has been asked where its end is, and for the piece that the greeting reads. */
+/* Connects to the rank. TERN_ERR_AGAIN: the rank was asked where its end is, and for the piece that
+ * the greeting reads. */
 tern_status tern_route_reach(tern_worker *worker, tern_route *to);
-/* TERN_ERR_AGAIN: it has been asked for the key of the piece, or is being greeted. */
+/* Makes contact as far as a piece needs it. TERN_ERR_AGAIN: the rank was asked for the piece's key,
+ * or the greeting is under way. */
 tern_status tern_route_meet(tern_worker *worker, tern_route *to, uint64_t piece);
 
-/* port.c: starts the next part of a move to a rank that was met, or is greeted. */
+/* port.c: starts the next part of a move to a rank that was met, or the greeting itself. */
 tern_status tern_posting_start(tern_worker *worker, tern_route *to, const tern_move *move,
                                uint64_t *moved, tern_posting **whole);
 

@@ -11,20 +11,20 @@
 #include "src/log.h"
 #include "src/mpi/mpi.h"
 
-#define ANSWER_NS 2000000000u /* in which the last address has to answer */
-#define NEXT_NS 500000000u    /* and each one before it */
-#define IN_VAIN 4u            /* ranks in a row that were silent: others are not tried */
+#define ANSWER_NS 2000000000u /* time for the last address of a rank to answer */
+#define NEXT_NS 500000000u    /* time for each address before it */
+#define IN_VAIN 4u            /* after so many silent ranks in a row no listener is tried */
 
-/* A question on its way to a listener. */
+/* A question that is under way to a listener. */
 typedef struct tern_dial {
     _Atomic uint32_t *under_way;
-    int fd;           /* -1: to no address */
-    uint32_t tried;   /* addresses */
-    uint32_t place;   /* of the address among those of the rank */
-    bool by_message;  /* none has answered */
-    bool silent;      /* some address had its time */
-    uint64_t next_at; /* the clock at which the next address is tried */
-    size_t bytes;     /* of the question */
+    int fd;           /* -1: not connected */
+    uint32_t tried;   /* number of addresses tried */
+    uint32_t place;   /* index of the address among those of the rank */
+    bool by_message;  /* no address has answered: the question goes by message */
+    bool silent;      /* some address did not answer in time */
+    uint64_t next_at; /* time at which the next address is tried */
+    size_t bytes;     /* size of the question */
     size_t sent, got;
     struct {
         tern_wire_question head;
@@ -42,7 +42,7 @@ static void dial_hang_up(tern_dial *dial) {
     dial->fd = -1;
 }
 
-/* Goes to the rank's next address, beginning with the place that answered this process last. */
+/* Connects to the rank's next address. Begins with the place that answered this process last. */
 static void dial_next(tern_rma *rma, const tern_context *context, tern_dial *dial) {
     tern_listener_address address;
     const uint32_t rank = dial->question.head.head.to;
@@ -64,14 +64,15 @@ static void dial_next(tern_rma *rma, const tern_context *context, tern_dial *dia
     if (dial->silent)
         /* R4 */
         atomic_fetch_add_explicit(&rma->listeners_silent, 1, memory_order_relaxed);
-    tern_log(TERN_LOG_INFO, "the listener of rank %u %s; it is asked by messages", rank,
+    tern_log(TERN_LOG_INFO, "the listener of rank %u %s; this rank asks it by messages", rank,
              dial->silent ? "does not answer" : "cannot be reached");
 }
 
-/* Whether a transfer on the socket has to wait. Else it has failed. */
+/* Whether a transfer on the socket only has to wait; otherwise it has failed. */
 static bool dial_waits(void) { return errno == EAGAIN || errno == EINTR || errno == ENOTCONN; }
 
-/* Sends and receives as much as goes. False: this address is of no use. [out] done. */
+/* Sends and receives as much as possible. False: this address is of no use. [out] done: the whole
+ * answer has come. */
 static bool dial_go_on(const tern_context *context, tern_dial *dial, size_t bytes, bool *done) {
     const tern_wire_answer *head = &dial->answer.head;
     const size_t whole = sizeof *head + bytes;
@@ -104,7 +105,7 @@ static void dial_end(tern_question *question) {
     question->dial = NULL;
 }
 
-/* NULL: the question is to go by a message. */
+/* Begins a question to a listener. NULL: the question has to go by a message. */
 static tern_dial *dial_begin(tern_rma *rma) {
     /* R4 */
     if (atomic_fetch_add_explicit(&rma->dials, 1, memory_order_relaxed) < TERN_DIALS_MAX) {
@@ -146,7 +147,8 @@ static tern_status dial_test(tern_worker *worker, tern_question *question) {
     return TERN_ERR_AGAIN;
 }
 
-/* TERN_ERR_AGAIN: MPI has no room for it yet. */
+/* Sends by message a question that no listener has answered. Returns TERN_ERR_AGAIN if the question
+ * is under way, or if no send buffer is free yet. */
 static tern_status ask_by_message(tern_worker *worker, tern_question *question) {
     const tern_dial *dial = question->dial;
     const tern_wire_question *head = &dial->question.head;
@@ -159,7 +161,8 @@ static tern_status ask_by_message(tern_worker *worker, tern_question *question) 
     return status == TERN_OK ? TERN_ERR_AGAIN : status;
 }
 
-/* Whether the listener of rank is to be tried. */
+/* Whether to try the listener of rank: it is known to answer, and not too many listeners were
+ * silent. */
 static bool listener_is_known(const tern_context *context, uint32_t rank) {
     const tern_listener_address *all = context->peers.listeners;
     tern_rma *rma = tern_rma_of(context);
@@ -178,8 +181,9 @@ tern_status tern_question_start(tern_worker *worker, uint32_t rank, const tern_m
     if (tern_peer_is_dead(&context->peers, rank))
         return tern_peer_fail(rank);
     if (payload_bytes > TERN_QUESTION_MAX || bytes > TERN_QUESTION_MAX)
-        return tern_fail(TERN_ERR_RANGE, "a question of %zu bytes with an answer of %zu",
-                         payload_bytes, bytes);
+        return tern_fail(TERN_ERR_RANGE,
+                         "a question of %zu bytes with an answer of %zu bytes; each has at most %u",
+                         payload_bytes, bytes, TERN_QUESTION_MAX);
     question->answer = answer;
     question->bytes = bytes;
     if (listener_is_known(context, rank))
