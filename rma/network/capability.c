@@ -12,13 +12,14 @@
 #include "src/mpi/mpi.h"
 #include "src/progress/wait.h"
 
-/* How long the target sleeps outside MPI, and how long the origin gives it to get there. A put over
- * a real network takes microseconds. */
+/* How long the target sleeps outside MPI, and how long the origin gives it to fall asleep. A put
+ * over a real network takes microseconds. */
 #define SLEEP_NS 40000000u
 #define HEAD_START_NS 5000000u
 
-/* Open MPI before 4.1.5 crashes in a 64-bit compare-and-swap to the own rank, with MPI_Win_create
- * too, and osc/ucx needs three remote operations for a fetch-and-add. */
+/* Whether this MPI's atomics are sound. Open MPI before 4.1.5 crashes in a 64-bit compare-and-swap
+ * to the own rank, even with MPI_Win_create, and its osc/ucx needs three remote operations for a
+ * fetch-and-add. */
 static bool sound_atomics(void) {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length = 0, major = 0, minor = 0, patch = 0;
@@ -34,7 +35,7 @@ static void sleep_for(long nanoseconds) {
     nanosleep(&pause, NULL);
 }
 
-/* Rank 0 says that it leaves MPI and watches its memory; the origin puts into it. */
+/* Rank 0 tells the origin that it leaves MPI, and watches its memory; the origin puts into it. */
 static tern_status put_across(tern_context *context, MPI_Win win, _Atomic uint64_t *memory,
                               uint32_t origin, bool *landed) {
     static const uint64_t sign = 0x7465726e;

@@ -3,8 +3,8 @@
 
 #include <stdbool.h>
 
-/* Whether this thread may run on a processor near to a card. mask: the file of sysfs that names
- * those processors. True if one of the two is not known. */
+/* Whether this thread may run on a processor near a card. mask: the sysfs file with the card's
+ * processors. Returns true if either of them is not known. */
 bool tern_locality_is_near(const char *mask);
 
 #endif

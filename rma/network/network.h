@@ -2,10 +2,10 @@
 #define TERN_RMA_NETWORK_NETWORK_H
 
 /*
- * Network: remote memory without MPI. A process has one network, the end at which other ranks reach
- * its memory. Each worker that talks to far ranks has a port of its own: it posts operations there
- * and takes their completions, so workers share no lock. What operations mean to tern is
- * rma/port/port.h's; a network posts and completes.
+ * A network reaches remote memory without MPI. A process has one network, which holds the end at
+ * which other ranks reach its memory. Each worker that talks to remote ranks has a port of its own,
+ * where it posts operations and takes their completions, so workers share no lock. A network only
+ * posts and completes; rma/port/port.h makes tern's operations from that.
  */
 
 #include <stdatomic.h>
@@ -16,21 +16,21 @@
 
 #include "tern/status.h"
 
-/* What one side of a way between an end and a process tells the other. */
+/* What one side of a way (a connection between an end and a process) tells the other. */
 #define TERN_NETWORK_NAME_MAX 88u
 typedef struct tern_network_name {
     uint64_t bytes;
     char text[TERN_NETWORK_NAME_MAX];
 } tern_network_name;
 
-/* What names memory of a rank to others. */
+/* The key by which other ranks name memory of a rank. */
 typedef struct tern_network_key {
     uint64_t key;
-    uint64_t base; /* what its first byte is called */
+    uint64_t base; /* the number of its first byte */
 } tern_network_key;
 
 typedef struct tern_network_memory tern_network_memory; /* registered */
-typedef struct tern_network_end tern_network_end;       /* a port's, of the network's kind */
+typedef struct tern_network_end tern_network_end; /* end of a port; each network has its own kind */
 
 /* Atomics are of 8 bytes or, where the network has them, of 4. */
 typedef enum tern_network_act {
@@ -40,9 +40,9 @@ typedef enum tern_network_act {
     TERN_NETWORK_CAS
 } tern_network_act;
 
-/* What an atomic has at `here`. */
+/* The words of an atomic, at `here`. */
 typedef struct tern_network_words {
-    uint64_t old; /* [out] what was there before */
+    uint64_t old; /* [out] the old word */
     uint64_t operand, expected;
 } tern_network_words;
 
@@ -52,86 +52,89 @@ typedef struct tern_network_post {
     tern_network_act act;
     uint64_t peer;
     tern_network_key there;
-    uint64_t offset; /* of the memory that the key names */
+    uint64_t offset; /* in the memory that the key names */
     void *here;
-    tern_network_memory *local; /* that `here` lies in; NULL: it is not registered */
-    size_t bytes;               /* that it reads or writes there */
-    void *context; /* of TERN_NETWORK_CONTEXT bytes that are the network's while it is under way */
+    tern_network_memory *local; /* memory in which `here` lies; NULL: it is not registered */
+    size_t bytes;               /* bytes read or written there */
+    void *context;              /* TERN_NETWORK_CONTEXT bytes for the network, while under way */
 } tern_network_post;
 
 typedef struct tern_network_done {
     void *context;
-    tern_status status; /* TERN_ERR_NETWORK with no detail set */
+    tern_status status; /* TERN_ERR_NETWORK comes without an error detail */
 } tern_network_done;
 
 typedef struct tern_network_wish {
-    bool one_machine;   /* all ranks are on it */
-    const char *device; /* "": any */
+    bool one_machine;   /* all ranks run on one machine */
+    const char *device; /* "": any card */
     size_t gid_index;   /* TERN_VERBS_GID_ANY */
     size_t service_level;
-    size_t mtu;         /* 0: the card's */
-    size_t queue_pairs; /* of an end, at most */
+    size_t mtu;         /* 0: that of the card */
+    size_t queue_pairs; /* largest number of an end */
 } tern_network_wish;
 
 struct tern_network_ops;
 
-/* What every kind begins with. */
+/* The beginning of every network's state. */
 typedef struct tern_network {
     const struct tern_network_ops *ops;
-    const char *name;          /* of what it stands on: the same for ranks that reach each other */
-    const char *card;          /* for people */
-    bool one_sided;            /* says that it needs no help of the target's process */
-    bool local_memory;         /* moves registered memory only, and registers other for each post */
-    bool connects;             /* a way is of no use once an operation on it has failed */
-    size_t ways_max;           /* that an end may have at a time; 0: it manages them itself */
-    size_t post_max;           /* bytes of one post */
-    size_t inline_max;         /* bytes that a post carries itself */
-    bool says_ordered;         /* of its writes to one process; tern relies on none */
-    bool has_atomics;          /* says that it can add and compare 8 bytes */
-    bool has_narrow;           /* and 4 */
-    _Atomic uint32_t welcomed; /* ends of other processes */
-    pthread_mutex_t lock;      /* around progress, registration */
+    const char *name;  /* name of the provider: ranks that reach each other have the same */
+    const char *card;  /* name of the card, for logs */
+    bool one_sided;    /* claims to need no help of the target's process */
+    bool local_memory; /* moves only registered memory; registers other memory for each post */
+    bool connects;     /* after a failed operation its way cannot be used any more */
+    size_t ways_max;   /* ways of an end at a time, at most; 0: it manages them itself */
+    size_t post_max;   /* bytes of one post */
+    size_t inline_max; /* bytes that a post carries itself */
+    bool says_ordered; /* claims to order its writes to one process; tern does not rely on it */
+    bool has_atomics;  /* claims to have add and compare of 8 bytes */
+    bool has_narrow;   /* and of 4 bytes */
+    _Atomic uint32_t welcomed; /* ends of other processes that may reach this one */
+    pthread_mutex_t lock;      /* held during progress and registration */
 } tern_network;
 
 typedef struct tern_network_ops {
-    /* TERN_ERR_UNSUPPORTED: there is none here. */
+    /* TERN_ERR_UNSUPPORTED: the machine has no such network. */
     tern_status (*open)(const tern_network_wish *wish, tern_network **network);
     void (*close)(tern_network *network);
-    /* The lock is held, for these five. Lets an end of another process, worker `from`'s, reach this
-     * one. [out] name: what it needs for that. The same offer gets the same answer.
-     * TERN_ERR_NETWORK: it is older than one that was welcomed. */
+    /* The lock is held for these five. welcome lets an end of another process, that of worker
+     * `from`, reach this one. [out] name: what that end needs for it. The same offer gets the same
+     * answer. TERN_ERR_NETWORK: the offer is older than one that was welcomed before. */
     tern_status (*welcome)(tern_network *network, uint64_t from, const tern_network_name *offer,
                            tern_network_name *name);
-    /* The worker has left the way that this offer began. Another one stays. */
+    /* The worker has left the way that this offer began: closes it. A way from another offer
+     * stays. */
     void (*dismiss)(tern_network *network, uint64_t from, const tern_network_name *offer);
     tern_status (*add_memory)(tern_network *network, void *base, size_t bytes,
                               tern_network_memory **memory, tern_network_key *key);
     void (*remove_memory)(tern_network *network, tern_network_memory *memory);
-    /* What the network needs of this process for others' operations; NULL: nothing. */
+    /* Does the work that operations of other processes need in this one. NULL: they need none. */
     void (*progress)(tern_network *network);
 
     tern_status (*open_end)(tern_network *network, tern_network_end **end);
     void (*close_end)(tern_network_end *end);
-    /* Memory of this process that the end moves; remove_memory gives it back. NULL: as any. */
+    /* Registers memory of this process for the end to move; remove_memory undoes it. NULL: no
+     * registration is needed. */
     tern_status (*add_local)(tern_network_end *end, void *base, size_t bytes,
                              tern_network_memory **memory);
-    /* Begins a way to another process. peer: 0, or that of one that has failed. [out] peer, offer.
-     * TERN_ERR_AGAIN: not before operations on the failed one are complete. TERN_ERR_MEMORY: not
-     * before another one is left. */
+    /* Begins a way to another process. peer: 0, or that of a failed way. [out] peer, offer.
+     * TERN_ERR_AGAIN: operations on the failed way must complete first. TERN_ERR_MEMORY: another
+     * way must be left first. */
     tern_status (*offer)(tern_network_end *end, uint64_t *peer, tern_network_name *offer);
-    /* Gives back a way that was offered, on which nothing is under way. peer: to be offered again.
-     * [out] offer: for the process that has welcomed it. */
+    /* Closes a way on which no operation is under way. peer: may be offered again. [out] offer: for
+     * the process that has welcomed it. */
     void (*leave)(tern_network_end *end, uint64_t peer, tern_network_name *offer);
-    /* Ends what the offer began. name: what the process has answered. */
+    /* Completes a way that an offer began. name: the answer of the other process. */
     tern_status (*reach)(tern_network_end *end, const tern_network_name *name, uint64_t *peer);
-    /* TERN_ERR_AGAIN: not before others are complete. TERN_ERR_MEMORY: `here` cannot be registered.
-     * TERN_ERR_NETWORK. */
+    /* Starts an operation. TERN_ERR_AGAIN: others must complete first. TERN_ERR_MEMORY: `here`
+     * cannot be registered. TERN_ERR_NETWORK. */
     tern_status (*post)(tern_network_end *end, const tern_network_post *post);
-    /* How many are complete, at most `most`. */
+    /* Takes up to `most` completions; returns how many. */
     size_t (*complete)(tern_network_end *end, tern_network_done *done, size_t most);
 } tern_network_ops;
 
-/* Where the network needs this process for others' operations, and no other thread sees to it. */
+/* Makes the network's progress for operations of other processes, unless another thread is doing
+ * so. */
 static inline void tern_network_progress(tern_network *network) {
     if (network->ops->progress != NULL && pthread_mutex_trylock(&network->lock) == 0) {
         network->ops->progress(network);
@@ -139,7 +142,8 @@ static inline void tern_network_progress(tern_network *network) {
     }
 }
 
-/* For tests: gives what stands between tern and a network that is being opened. NULL: nothing. */
+/* For tests: returns the functions that are used in the place of those of a network that is being
+ * opened. NULL: no hook. */
 extern const tern_network_ops *(*tern_network_hook)(const tern_network_ops *ops);
 
 #ifdef TERN_HAVE_VERBS

@@ -16,10 +16,10 @@
 #include "rma/network/network.h"
 
 /*
- * ofi: libfabric's reliable datagrams with remote memory. The library is loaded when it is first
- * asked for, so a program starts where it is missing. The end at which others reach this process
- * has a domain of its own, and so has each port: one thread at a time uses a domain, and no two
- * workers meet in a lock of libfabric.
+ * ofi uses libfabric's reliable datagrams with remote memory. The library is loaded at the first
+ * use, so that a program also starts on machines without it. The end at which other ranks reach
+ * this process has a domain of its own, and so has each port. So only one thread at a time uses a
+ * domain, and no two workers compete for a lock of libfabric.
  */
 
 #define VERSION FI_VERSION(1, 17)
@@ -46,9 +46,9 @@ typedef struct ofi_end {
     uint64_t next_key;
 } ofi_end;
 
-/* What a post's context has. */
+/* The content of a post's context. */
 typedef struct ofi_context {
-    struct fi_context2 fi; /* libfabric's */
+    struct fi_context2 fi; /* for libfabric */
     struct fid_mr *local;  /* registered for this post alone; or NULL */
 } ofi_context;
 _Static_assert(sizeof(ofi_context) <= TERN_NETWORK_CONTEXT, "a context has room for it");
@@ -58,7 +58,7 @@ typedef struct tern_ofi {
     ofi_library fi;
     struct fi_info *info;
     struct fid_fabric *fabric;
-    ofi_end end; /* where others reach this process */
+    ofi_end end; /* where other ranks reach this process */
 } tern_ofi;
 
 static tern_ofi *ofi_of(tern_network *network) { return (tern_ofi *)(void *)network; }
@@ -70,8 +70,9 @@ static tern_status ofi_fail(const tern_ofi *ofi, const char *what, long code) {
     return tern_fail(TERN_ERR_NETWORK, "libfabric: %s: %s", what, ofi->fi.strerror((int)-code));
 }
 
-/* For each endpoint ofi_rxm takes 90 MiB for buffers of messages, of which tern sends none. It
- * reads their size when libfabric is first used, so an MPI that uses it keeps its own. */
+/* For each endpoint ofi_rxm allocates 90 MiB of buffers for messages, which tern never sends.
+ * ofi_rxm reads this variable when libfabric is first used, so an MPI that has used libfabric
+ * before keeps its own size. */
 static void keep_buffers_small(void) { setenv("FI_OFI_RXM_BUFFER_SIZE", "1024", 0); }
 
 static tern_status ofi_load(ofi_library *fi) {
@@ -84,7 +85,7 @@ static tern_status ofi_load(ofi_library *fi) {
     return tern_library_load("ofi", LIBRARY, symbols, sizeof symbols / sizeof *symbols);
 }
 
-/* True if nothing is known of where the card is. */
+/* Whether the card is near this thread's processors. True if its place is not known. */
 static bool is_near(const struct fi_info *info) {
     const struct fi_bus_attr *bus = info->nic != NULL ? info->nic->bus_attr : NULL;
     char path[64];
@@ -96,7 +97,8 @@ static bool is_near(const struct fi_info *info) {
     return tern_locality_is_near(path);
 }
 
-/* Of the cards of the first provider, one near to where this thread runs; else the first. */
+/* Chooses, of the cards of the first provider, one near this thread's processors; otherwise the
+ * first. */
 static int choose_card(const ofi_library *fi, struct fi_info **info) {
     const char *provider = (*info)->fabric_attr->prov_name;
     struct fi_info *all = *info, *near = all;
@@ -109,8 +111,9 @@ static int choose_card(const ofi_library *fi, struct fi_info **info) {
     return *info != NULL ? 0 : -FI_ENOMEM;
 }
 
-/* Providers that progress by themselves come first; others do it in calls. Those with atomics too:
- * where nobody asks for them, tcp with ofi_rxm (1.17) completes nothing. */
+/* Finds a provider. Providers that make progress by themselves are tried before those that make it
+ * in calls, and providers with atomics before those without: if a program does not ask for atomics,
+ * tcp with ofi_rxm (1.17) completes nothing. */
 static int find_provider(const ofi_library *fi, bool one_machine, struct fi_info **info) {
     int code = -FI_ENOMEM;
     for (int attempt = 0; attempt < 4; attempt++) {
@@ -124,7 +127,7 @@ static int find_provider(const ofi_library *fi, bool one_machine, struct fi_info
         hints->mode = FI_CONTEXT | FI_CONTEXT2;
         hints->ep_attr->type = FI_EP_RDM;
         hints->domain_attr->mr_mode = MODES;
-        /* A provider that progresses by itself does so in a thread of its own. */
+        /* A provider that makes progress by itself uses a thread of its own. */
         hints->domain_attr->threading = by_itself ? FI_THREAD_SAFE : FI_THREAD_DOMAIN;
         hints->domain_attr->data_progress = by_itself ? FI_PROGRESS_AUTO : FI_PROGRESS_UNSPEC;
         hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
@@ -169,8 +172,8 @@ static int end_make(ofi_end *end, const char **what) {
     return code;
 }
 
-/* Where the provider leaves the choice of keys to tern, a process that knows a key and reaches
- * the endpoint may use the memory. So the first key is drawn at random, if a key has 64 bits. */
+/* If the provider lets tern choose the keys, any process that knows a key and reaches the endpoint
+ * can use the memory. So the first key is random, if keys have 64 bits. */
 static uint64_t first_key(const struct fi_domain_attr *domain) {
     uint64_t key = 0;
     if ((domain->mr_mode & FI_MR_PROV_KEY) == 0 && domain->mr_key_size >= sizeof key &&
@@ -247,7 +250,7 @@ static tern_status ofi_open(const tern_network_wish *wish, tern_network **networ
     return TERN_OK;
 }
 
-/* An origin needs the endpoint's name, whatever it offers. */
+/* Answers with the endpoint's name. An origin needs no more, so the offer is ignored. */
 static tern_status ofi_welcome(tern_network *network, uint64_t from, const tern_network_name *offer,
                                tern_network_name *name) {
     const tern_ofi *ofi = ofi_of(network);
@@ -272,7 +275,7 @@ static tern_status ofi_register(ofi_end *end, const void *base, size_t bytes, ui
     }
     return code == 0 ? TERN_OK
                      : tern_fail(TERN_ERR_MEMORY,
-                                 "libfabric registers no %zu bytes: %s; is RLIMIT_MEMLOCK "
+                                 "libfabric cannot register %zu bytes: %s; is RLIMIT_MEMLOCK "
                                  "(ulimit -l) too low?",
                                  bytes, end->of->fi.strerror(-code));
 }
@@ -305,13 +308,13 @@ static void ofi_remove_memory(tern_network *network, tern_network_memory *memory
     fi_close(&((struct fid_mr *)(void *)memory)->fid);
 }
 
-/* Reading the completions, of which there are none here, drives the endpoint. */
+/* Reads the completions. This end has none, but reading drives the endpoint. */
 static void ofi_progress(tern_network *network) {
     struct fid_cq *completions = ofi_of(network)->end.completions;
     struct fi_cq_entry none;
     struct fi_cq_err_entry failed = {0};
     if (fi_cq_read(completions, &none, 1) == -FI_EAVAIL)
-        (void)fi_cq_readerr(completions, &failed, 0); /* else it drives nothing any more */
+        (void)fi_cq_readerr(completions, &failed, 0); /* an unread error stops it */
 }
 
 static tern_status ofi_open_end(tern_network *network, tern_network_end **end) {
@@ -410,7 +413,7 @@ static size_t ofi_complete(tern_network_end *handle, tern_network_done *done, si
     if (count != -FI_EAVAIL)
         return count > 0 ? (size_t)count : 0;
     struct fi_cq_err_entry failed = {0};
-    /* Some are of no operation. */
+    /* Some errors belong to no operation. */
     if (fi_cq_readerr(end->completions, &failed, 0) != 1 || failed.op_context == NULL)
         return 0;
     done[0] = ofi_done(failed.op_context, TERN_ERR_NETWORK);

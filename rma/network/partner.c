@@ -13,8 +13,8 @@ uint32_t tern_partner_origin(const tern_context *context) {
     return origin;
 }
 
-/* A death ends each of these: the messages lie in the room of the context's collectives, which is
- * left to MPI then (src/collective/room.h). */
+/* A death ends each of these functions. The messages lie in the memory of the context's
+ * collectives, which is then left to MPI (src/collective/room.h). */
 tern_status tern_partner_send(tern_context *context, uint32_t to, const void *data, size_t bytes) {
     return tern_collective_pass(context, context->rank, to, (void *)(uintptr_t)data, bytes);
 }
@@ -46,7 +46,8 @@ tern_status tern_partner_act(tern_network *network, tern_network_end *end,
         tern_network_progress(network);
         if (network->ops->complete(end, &done, 1) == 0) {
             if (tern_now() - begin > limit)
-                return tern_fail(TERN_ERR_TIMEOUT, "nothing lands");
+                return tern_fail(TERN_ERR_TIMEOUT,
+                                 "an operation on the network did not complete in time");
             sched_yield();
         }
     }

@@ -1,8 +1,8 @@
 #ifndef TERN_RMA_NETWORK_PARTNER_H
 #define TERN_RMA_NETWORK_PARTNER_H
 
-/* The two ranks that probe a network, rank 0 and the first of another node: what each says to the
- * other, by messages of MPI, and does over the network. */
+/* Two ranks test a network: rank 0 and the first rank of another node. These functions exchange
+ * messages of MPI between the two and make their operations over the network. */
 
 #include "rma/network/network.h"
 #include "src/context.h"
@@ -14,7 +14,7 @@ typedef struct tern_invitation {
     bool good;
 } tern_invitation;
 
-/* The rank that is the origin. */
+/* The rank that is the origin: the first one of another node than rank 0's. */
 uint32_t tern_partner_origin(const tern_context *context);
 
 tern_status tern_partner_send(tern_context *context, uint32_t to, const void *data, size_t bytes);
@@ -22,11 +22,12 @@ tern_status tern_partner_take(tern_context *context, uint32_t from, void *data, 
 /* Serves the network until a message of one byte comes. */
 tern_status tern_partner_serve(tern_context *context, tern_network *network, uint32_t from);
 
-/* Posts an operation and waits for its end. TERN_ERR_TIMEOUT: not within limit nanoseconds. */
+/* Posts an operation and waits for its end. TERN_ERR_TIMEOUT: it did not end within limit
+ * nanoseconds. */
 tern_status tern_partner_act(tern_network *network, tern_network_end *end,
                              const tern_network_post *post, uint64_t limit);
 
-/* memory: or NULL. */
+/* Deregisters memory, which may be NULL. */
 void tern_partner_remove(tern_network *network, tern_network_memory *memory);
 
 #endif

@@ -11,13 +11,13 @@
 #include "src/collective/collective.h"
 
 #define TRIPS 20u
-#define PROBE UINT64_MAX          /* no worker's number */
-#define CONNECT_NS 5000000000u    /* for the first put, which may have to connect */
+#define PROBE UINT64_MAX          /* stands for a worker's number; no worker has it */
+#define CONNECT_NS 5000000000u    /* limit of the first put, which may have to connect */
 #define SLEEP_NS 40000000u        /* how long the target sleeps */
-#define HEAD_START_NS 2000000u    /* that the origin gives it to get there */
-#define SIGN UINT64_C(0x7465726e) /* what lands in a sleeping target */
+#define HEAD_START_NS 2000000u    /* time that the origin gives the target to fall asleep */
+#define SIGN UINT64_C(0x7465726e) /* the word that is put to the sleeping target */
 
-/* The memory of each side. */
+/* The memory that each side uses. */
 typedef struct probe_page {
     _Alignas(TERN_LINE) _Atomic uint64_t word[8];
     uint64_t from;
@@ -39,7 +39,8 @@ static tern_status put_word(tern_network *network, tern_network_end *end, tern_n
     return tern_partner_act(network, end, post, limit);
 }
 
-/* The origin: trips to an attentive target, trips of messages, and a put to a sleeping target. */
+/* The origin's part: measures puts to an attentive target and messages, then puts to the sleeping
+ * target. */
 static tern_status probe_origin(tern_context *context, tern_network *network, probe_page *page,
                                 tern_network_findings *f) {
     tern_invitation target = {0};
@@ -64,7 +65,7 @@ static tern_status probe_origin(tern_context *context, tern_network *network, pr
     for (uint32_t i = 0; i < TRIPS && status == TERN_OK; i++)
         status = put_word(network, end, &post, page, i + 2, CONNECT_NS);
     f->trip = (tern_now() - begin) / TRIPS;
-    sent = tern_partner_send(context, 0, &byte, 1); /* the attentive part is over */
+    sent = tern_partner_send(context, 0, &byte, 1); /* ends the part with the attentive target */
     begin = tern_now();
     for (uint32_t i = 0; i < TRIPS && sent == TERN_OK; i++) {
         sent = tern_partner_send(context, 0, &byte, 1);
@@ -81,7 +82,7 @@ static tern_status probe_origin(tern_context *context, tern_network *network, pr
     return sent;
 }
 
-/* [out] landed: while it slept. */
+/* The target's part. [out] landed: the last put arrived while this rank slept. */
 static tern_status probe_target_of(tern_context *context, tern_network *network, uint32_t origin,
                                    probe_page *page, bool *landed) {
     tern_invitation target = {.good = false};

@@ -9,12 +9,13 @@
 #include "rma/network/partner.h"
 #include "src/collective/collective.h"
 
-#define TIMES 200u              /* of each kind, by each of two ranks */
-#define PATIENCE_NS 5000000000u /* for one */
-#define SELF (UINT64_MAX - 1)   /* no worker's number */
+#define TIMES 200u              /* operations of each kind, by each of two ranks */
+#define PATIENCE_NS 5000000000u /* limit for one operation */
+#define SELF (UINT64_MAX - 1)   /* stands for a worker's number; no worker has it */
 #define OTHER (UINT64_MAX - 2)
 
-/* Two ranks add to one word, by adding and by comparing, each at an end of its own. */
+/* The state of a rank in the test: two ranks, each with an end of its own, increase one word by
+ * fetch-and-add and by compare-and-swap. */
 typedef struct side {
     tern_network *network;
     tern_network_end *end;
@@ -74,7 +75,8 @@ static tern_status side_run(side *s) {
     return status;
 }
 
-/* [out] status: of what was done; the return value: of the messages. */
+/* The origin's part. [out] status: that of the network's operations. Returns the status of the
+ * messages. */
 static tern_status atomics_origin(tern_context *context, side *s, tern_status *status) {
     tern_invitation answer = {0};
     tern_network_name offer = {0};
@@ -106,7 +108,7 @@ static tern_status welcome(side *s, uint64_t from, const tern_network_name *offe
     return status;
 }
 
-/* The target is an origin, too. */
+/* The target's part: it owns the word, and increases it over the network, too. */
 static tern_status atomics_target(tern_context *context, uint32_t origin, side *s,
                                   tern_status *status, bool *sound) {
     const tern_network_ops *ops = s->network->ops;

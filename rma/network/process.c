@@ -19,13 +19,13 @@ tern_status tern_native_probe(tern_context *context, tern_native *native) {
 
 tern_status tern_context_network(const tern_context *context, tern_network_info *info) {
     if (context == NULL || info == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_context_network: NULL argument");
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_context_network: context or info is NULL");
     if (tern_is_destroyed(context))
         return tern_destroyed_fail("tern_context_network");
     const tern_native *native = tern_rma_of(context)->native;
     if (native == NULL)
         return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "tern_context_network: the ranks use shared memory or MPI alone");
+                         "tern_context_network: the ranks use only shared memory or MPI");
     const tern_network *network = native->network;
     *info = (tern_network_info){.one_sided = native->findings.one_sided,
                                 .put_ns = (double)native->findings.trip,
@@ -100,7 +100,8 @@ void tern_native_remove(tern_native *native, tern_network_memory *memory) {
     pthread_mutex_unlock(&native->network->lock);
 }
 
-/* The lock of the network is held: threads that serve messages and the listener may be here. */
+/* Answers a question. The lock of the network is held, since threads that serve messages and the
+ * listener may come here at the same time. */
 static tern_status tell_locked(tern_native *native, uint64_t from,
                                const tern_contact_question *question, tern_contact *contact) {
     const uint64_t piece = question->piece, at = piece * native->piece_bytes;
@@ -137,6 +138,7 @@ void tern_native_tell(tern_context *context, uint64_t from, const tern_contact_q
         native->network->ops->dismiss(native->network, from, &question->offer);
     pthread_mutex_unlock(&native->network->lock);
     if (status != TERN_OK)
-        tern_log(TERN_LOG_ERROR, "memory of this rank is not reached: %s", tern_error_detail());
+        tern_log(TERN_LOG_ERROR, "other ranks cannot reach memory of this rank: %s",
+                 tern_error_detail());
     contact->status = status;
 }

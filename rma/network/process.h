@@ -2,54 +2,55 @@
 #define TERN_RMA_NETWORK_PROCESS_H
 
 /*
- * What the workers of a process have in common: its network, and what is registered there of its
- * memory. The segment is registered in pieces, each when another rank first asks for it.
+ * The state that the workers of a process share: its network, and the memory that is registered
+ * there. The segment is registered in pieces, each when another rank first asks for it.
  */
 
 #include "rma/network/network.h"
 #include "rma/network/probe.h"
 #include "src/context.h"
 
-#define TERN_PIECES_MAX 64u /* of a segment; bits of a word */
+#define TERN_PIECES_MAX 64u /* pieces of a segment; each has a bit in a word */
 
 typedef struct tern_native {
     tern_network *network;
     tern_network_findings findings;
-    bool atomics; /* the network's serve TERN_DOMAIN_GLOBAL, everywhere and by everyone */
+    bool atomics; /* the network's atomics serve TERN_DOMAIN_GLOBAL, on all ranks */
     char *segment;
     uint64_t bytes, piece_bytes;
     tern_network_memory *memory[TERN_PIECES_MAX]; /* NULL: not registered */
     tern_network_key key[TERN_PIECES_MAX];
 } tern_native;
 
-/* Local. [out] native. TERN_ERR_UNSUPPORTED. */
+/* Opens the network of this process; local. [out] native. TERN_ERR_UNSUPPORTED. */
 tern_status tern_native_open(tern_context *context, const tern_network_ops *ops,
                              tern_native **native);
 void tern_native_close(tern_native *native);
-/* Collective: finds out what the network is good for, and whether it needs progress here. [out]
+/* Collective: tests what the network can do, and whether it needs progress of this process. [out]
  * native->findings. */
 tern_status tern_native_probe(tern_context *context, tern_native *native);
 
-/* Registered memory of this rank. [out] memory; key: for others. */
+/* Registers memory of this rank. [out] memory; key: for other ranks. */
 tern_status tern_native_add(tern_native *native, void *base, size_t bytes,
                             tern_network_memory **memory, tern_network_key *key);
 void tern_native_remove(tern_native *native, tern_network_memory *memory);
 
-/* What a worker asks another rank. */
+/* What a worker asks another rank at first contact. */
 typedef struct tern_contact_question {
-    uint64_t leaves;         /* 1: the way that the offer began is over, and nothing is asked for */
-    uint64_t piece;          /* of the rank's segment */
-    tern_network_name offer; /* 0 bytes: the way to it is known */
+    uint64_t leaves;         /* 1: the way of this offer is closed; nothing is asked for */
+    uint64_t piece;          /* piece of the rank's segment */
+    tern_network_name offer; /* 0 bytes: the worker has a way already */
 } tern_contact_question;
 
-/* What a rank tells of itself. */
+/* What a rank answers. */
 typedef struct tern_contact {
     int64_t status;
     tern_network_key key;   /* of the piece that was asked for */
-    tern_network_name name; /* where there was an offer */
+    tern_network_name name; /* the answer to an offer, if there was one */
 } tern_contact;
 
-/* Serves another rank's worker: registers the piece, unless it is. Any thread. */
+/* Serves a question of another rank's worker: registers the piece, unless it is registered. Any
+ * thread. */
 void tern_native_tell(tern_context *context, uint64_t from, const tern_contact_question *question,
                       tern_contact *contact);
 

@@ -7,29 +7,30 @@
 #include "src/log.h"
 
 /*
- * verbs: libibverbs, for InfiniBand and RoCE. A way from a worker to a process is a pair of queues
- * of a reliable connection: the worker's, on the completion queue of its end, and the process's,
- * which only answers. No two workers meet in a lock of this file.
+ * verbs uses libibverbs, for InfiniBand and RoCE. A way (connection) from a worker to a process is
+ * a reliable connection between two queue pairs: that of the worker, with the completion queue of
+ * its end, and that of the process, which only answers. No two workers compete for a lock of this
+ * file.
  */
 
-#define DEPTH 256u        /* operations on a way */
-#define COMPLETIONS 4096u /* of an end */
-#define INLINE_MAX 128u   /* bytes that a post carries itself, where the card can do that */
+#define DEPTH 256u        /* operations under way on a way */
+#define COMPLETIONS 4096u /* entries of an end's completion queue */
+#define INLINE_MAX 128u   /* bytes that a post carries itself, if the card supports it */
 #define TIMEOUT 16u       /* 4.096 us << 16: 0.27 s until a packet is sent again */
-#define RETRIES 6u        /* after which a way has failed; software cards take 7 for "for ever" */
+#define RETRIES 6u        /* then the way has failed; software cards take 7 to mean "for ever" */
 #define POST_MAX ((size_t)1 << 30)
 
-/* What one side of a way tells the other. */
+/* What one side of a way tells the other side. */
 typedef struct verbs_name {
-    uint64_t number;         /* of the offer: a later one of the same process has a larger one */
-    uint32_t queues, packet; /* numbers: of the queues, of the first packet */
+    uint64_t number;         /* of the offer; later offers of a process have larger ones */
+    uint32_t queues, packet; /* numbers of the queue pair and of its first packet */
     uint32_t mtu;            /* as enum ibv_mtu */
     uint16_t lid;            /* 0 over RoCE */
     union ibv_gid gid;
 } verbs_name;
 _Static_assert(sizeof(verbs_name) <= TERN_NETWORK_NAME_MAX, "it is a network's name");
 
-/* The queues at which the worker of another process reaches this one. */
+/* The queue pair at which a worker of another process reaches this one. */
 typedef struct verbs_guest {
     struct verbs_guest *next;
     uint64_t from;
@@ -43,18 +44,18 @@ typedef struct verbs_network {
     struct ibv_pd *domain;
     uint8_t service_level;
     uint64_t names;
-    struct ibv_cq *nothing; /* guests' queues complete nothing */
+    struct ibv_cq *nothing; /* for the guests' queues, which complete nothing */
     verbs_guest *guests;
 } verbs_network;
 
-/* A way to another process, of an end. */
+/* A way from an end to another process. */
 typedef struct verbs_way {
     struct verbs_way *next;
     struct ibv_qp *queues;
     verbs_name self;
     bool connected;
     uint32_t inline_max;
-    uint32_t posted; /* and not complete */
+    uint32_t posted; /* operations that are posted and not complete */
 } verbs_way;
 
 typedef struct verbs_end {
@@ -63,7 +64,7 @@ typedef struct verbs_end {
     verbs_way *ways;
 } verbs_end;
 
-/* What a post's context has. */
+/* The content of a post's context. */
 typedef struct verbs_post_context {
     verbs_way *way;
     struct ibv_mr *local; /* registered for this post alone; or NULL */
@@ -114,7 +115,7 @@ static verbs_name name_queues(verbs_network *v, const struct ibv_qp *queues) {
     return name;
 }
 
-/* The other side may send. */
+/* Makes the queues receive from the other side. */
 static int hear_queues(verbs_network *v, struct ibv_qp *queues, const verbs_name *other) {
     struct ibv_qp_attr attributes = {
         .qp_state = IBV_QPS_RTR,
@@ -135,7 +136,7 @@ static int hear_queues(verbs_network *v, struct ibv_qp *queues, const verbs_name
                                      IBV_QP_MIN_RNR_TIMER);
 }
 
-/* This side may send. */
+/* Makes the queues send to the other side. */
 static int start_queues(verbs_network *v, struct ibv_qp *queues, const verbs_name *self) {
     struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTS,
                                      .timeout = TIMEOUT,
@@ -227,7 +228,8 @@ static void verbs_dismiss(tern_network *network, uint64_t from, const tern_netwo
         close_guest(v, link);
 }
 
-/* A worker that offers anew has lost its way, or left it. */
+/* Lets a worker's queues reach this process. A worker that makes a new offer has lost its old way,
+ * or left it, so the old queues are closed. */
 static tern_status verbs_welcome(tern_network *network, uint64_t from,
                                  const tern_network_name *offer, tern_network_name *name) {
     verbs_network *v = verbs_of(network);
@@ -236,7 +238,8 @@ static tern_status verbs_welcome(tern_network *network, uint64_t from,
         return tern_fail(TERN_ERR_NETWORK, "verbs: an offer of a worker is malformed");
     verbs_guest **link = find_guest(v, from);
     if (*link != NULL && (*link)->offer.number > other.number)
-        return tern_fail(TERN_ERR_NETWORK, "verbs: an offer of a worker came late");
+        return tern_fail(TERN_ERR_NETWORK,
+                         "verbs: the offer of a worker came after a later one of the same worker");
     if (*link != NULL && (*link)->offer.number == other.number) {
         put_name(name, &(*link)->answer);
         return TERN_OK;
@@ -245,7 +248,7 @@ static tern_status verbs_welcome(tern_network *network, uint64_t from,
         close_guest(v, link);
     verbs_guest *guest = calloc(1, sizeof *guest);
     if (guest == NULL)
-        return tern_fail(TERN_ERR_MEMORY, "no memory for the way of a worker");
+        return tern_fail(TERN_ERR_MEMORY, "no memory for the connection of a worker");
     guest->queues = make_queues(v, v->nothing, 1, 0);
     if (guest->queues != NULL && hear_queues(v, guest->queues, &other) == 0) {
         guest->from = from;
@@ -270,7 +273,7 @@ static tern_status verbs_register(verbs_network *v, void *base, size_t bytes, in
                ? TERN_OK
                : tern_fail(
                      TERN_ERR_MEMORY,
-                     "verbs registers no %zu bytes: %s; is RLIMIT_MEMLOCK (ulimit -l) too low?",
+                     "verbs cannot register %zu bytes: %s; is RLIMIT_MEMLOCK (ulimit -l) too low?",
                      bytes, strerror(errno));
 }
 
@@ -331,7 +334,8 @@ static tern_status verbs_add_local(tern_network_end *handle, void *base, size_t 
     return status;
 }
 
-/* A card that carries no data in its posts says so by refusing the queues. */
+/* Makes the queues of a way. A card that cannot carry data in its posts refuses the first attempt;
+ * then a second one asks for none. */
 static tern_status open_way(verbs_end *end, verbs_way *way) {
     verbs_network *v = end->of;
     way->inline_max = INLINE_MAX;
@@ -354,7 +358,7 @@ static tern_status verbs_offer(tern_network_end *handle, uint64_t *peer, tern_ne
     if (way == NULL) {
         way = calloc(1, sizeof *way);
         if (way == NULL)
-            return tern_fail(TERN_ERR_MEMORY, "no memory for a way to a rank");
+            return tern_fail(TERN_ERR_MEMORY, "no memory for a connection to a rank");
         way->next = end->ways;
         end->ways = way;
         *peer = (uintptr_t)way;

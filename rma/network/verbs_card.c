@@ -44,8 +44,8 @@ static bool is_zero(const union ibv_gid *gid) {
     return memcmp(gid, &zero, sizeof zero) == 0;
 }
 
-/* Over RoCE the GID that maps an IPv4 address can be routed (version 2); else the first there is.
- */
+/* Chooses the wished GID; otherwise one that maps an IPv4 address, which over RoCE can be routed
+ * (version 2); otherwise the first that is not zero. */
 static bool choose_gid(tern_verbs_card *card, size_t wish, int count) {
     card->gid_index = -1;
     for (int i = 0; i < count; i++) {
@@ -83,7 +83,7 @@ static bool use_port(tern_verbs_card *card, uint8_t port, const tern_network_wis
     return choose_gid(card, wish->gid_index, attributes.gid_tbl_len);
 }
 
-/* Opens the card if one of its ports, or the given one, is active. */
+/* Opens the card if the given port is active or, with port 0, any of its ports. */
 static bool use_device(tern_verbs_card *card, struct ibv_device *device, uint8_t port,
                        const tern_network_wish *wish) {
     struct ibv_device_attr attributes;
@@ -115,7 +115,7 @@ static bool card_is_near(const tern_verbs_card *card, struct ibv_device *device)
     return tern_locality_is_near(path);
 }
 
-/* The card that is wished for; else one near to where this process runs, else any. */
+/* Opens the card that wish names; otherwise one near this thread's processors, otherwise any. */
 static tern_status find_card(tern_verbs_card *card, const tern_network_wish *wish) {
     const char *colon = strchr(wish->device, ':');
     const size_t letters = colon != NULL ? (size_t)(colon - wish->device) : strlen(wish->device);

@@ -2,15 +2,15 @@
 #define TERN_RMA_NETWORK_VERBS_CARD_H
 
 /*
- * The card that verbs uses, one of its ports, and the port's address. libibverbs is loaded when it
- * is first asked for, so a program starts where it is missing.
+ * The card that verbs uses, one of its ports, and the port's address. libibverbs is loaded at the
+ * first use, so that a program also starts on machines without it.
  */
 
 #include <infiniband/verbs.h>
 
 #include "rma/network/network.h"
 
-/* The functions that libibverbs exports. Others are called through its structures. */
+/* The functions that libibverbs exports. tern calls the others through the library's structures. */
 typedef struct tern_verbs_library {
     struct ibv_device **(*get_device_list)(int *count);
     void (*free_device_list)(struct ibv_device **list);
@@ -39,16 +39,16 @@ typedef struct tern_verbs_card {
     struct ibv_context *device;
     char name[64]; /* card:port */
     uint8_t port;
-    uint8_t reads; /* that may be under way between two queues */
-    bool atomics;  /* says that it has them */
+    uint8_t reads; /* reads that may be under way between two queues */
+    bool atomics;  /* the card claims to have atomics */
     uint16_t lid;  /* 0 over RoCE */
     uint32_t mtu;  /* as enum ibv_mtu */
     int gid_index;
     union ibv_gid gid;
 } tern_verbs_card;
 
-/* The card that is wished for; else one near to where this thread runs, else any. Its port is
- * active. TERN_ERR_UNSUPPORTED. */
+/* Opens the card that wish names; otherwise one near this thread's processors, otherwise any. One
+ * of the card's ports must be active. TERN_ERR_UNSUPPORTED. */
 tern_status tern_verbs_card_open(tern_verbs_card *card, const tern_network_wish *wish);
 void tern_verbs_card_close(tern_verbs_card *card);
 

@@ -14,8 +14,8 @@ static tern_status lock_for_all(MPI_Win win) {
 }
 
 /* Open MPI's dynamic windows are unsound: osc/ucx writes out of bounds when regions lie side by
- * side (issues 12892 and 13561 of open-mpi/ompi), osc/rdma hangs after an attach that was refused
- * (4.1.4). There transfers of registered memory go by messages. */
+ * side (issues 12892 and 13561 of open-mpi/ompi), and osc/rdma hangs after a refused attach
+ * (4.1.4). So with Open MPI transfers of registered memory go by messages. */
 #ifdef OPEN_MPI
 enum { DYNAMIC_WINDOWS = 0 };
 #else
@@ -77,7 +77,8 @@ void tern_window_detach(tern_window *window, void *base) {
 
 bool tern_window_has_atomics(const tern_window *window) { return window->mpi_atomics; }
 
-/* Behind the end of the epoch, with which their puts have ended. */
+/* Frees the requests of replies. Called after the end of the epoch, which has completed their
+ * puts. */
 static void finish_replies(tern_window *window) {
     int done = 0;
     for (uint32_t i = 0; i < TERN_WINDOW_STAGES; i++)

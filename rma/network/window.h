@@ -1,8 +1,8 @@
 #ifndef TERN_RMA_NETWORK_WINDOW_H
 #define TERN_RMA_NETWORK_WINDOW_H
 
-/* The MPI window over the segments, and what MPI's one-sided operations are good for here. What
- * goes through it is rma/transport/mpi_rma.c. */
+/* The MPI window over the segments, and the tests of what MPI's one-sided operations can do here.
+ * rma/transport/mpi_rma.c makes the operations on the window. */
 
 #include "rma/memory/segment.h"
 #include "src/context.h"
@@ -11,7 +11,7 @@ struct tern_put_hook;
 
 #define TERN_WINDOW_STAGES 8u
 
-/* A reply under way. */
+/* A buffer for a reply that is under way. */
 typedef struct tern_window_stage {
     MPI_Request mpi;
     tern_cell image;
@@ -20,36 +20,36 @@ typedef struct tern_window_stage {
 typedef struct tern_window {
     MPI_Win win;
     MPI_Win regions;                  /* dynamic, for registered memory */
-    const struct tern_put_hook *hook; /* of tests */
+    const struct tern_put_hook *hook; /* hooks of tests */
     bool mpi_atomics;
-    bool emulated; /* operations need their target's help, so its death can keep them for ever */
+    bool emulated; /* operations need their target's help; its death can block them for ever */
     tern_window_stage stage[TERN_WINDOW_STAGES]; /* under the MPI lock */
 } tern_window;
 
-/* Collective: a window over this rank's whole segment, locked for all. emulated: what is begun with
- * a target needs its help. */
+/* Collective: makes a window over this rank's whole segment, locked for all. emulated: operations
+ * on a target need its help. */
 tern_status tern_window_open(tern_context *context, void *base, size_t bytes, bool mpi_atomics,
                              bool emulated, tern_window **window);
-/* Collective if every peer is alive; else the window is leaked. */
+/* Frees the window; collective. If a peer is dead, the window is leaked. */
 void tern_window_close(tern_context *context, tern_window *window);
 
-/* Registered memory, for MPI to reach. The MPI lock is held. */
+/* Let MPI reach registered memory, and end it. The MPI lock is held. */
 tern_status tern_window_attach(tern_window *window, void *base, size_t bytes);
 void tern_window_detach(tern_window *window, void *base);
-/* Whether it serves registered memory; else messages do. */
+/* Whether the window serves registered memory; otherwise messages do. */
 bool tern_window_has_regions(const tern_window *window);
 /* Whether MPI's own atomics serve TERN_DOMAIN_GLOBAL. */
 bool tern_window_has_atomics(const tern_window *window);
 
-/* What creation found out about MPI's one-sided operations between nodes. */
+/* What the tests at creation found out about MPI's one-sided operations between nodes. */
 typedef struct tern_window_findings {
     bool works;     /* a window can be made at all */
     bool one_sided; /* a put lands while its target is outside MPI */
     bool atomics;   /* MPI's atomics are sound, as far as the library's version tells */
 } tern_window_findings;
 
-/* Collective, some 50 ms: puts from one node to another while the target sleeps outside MPI. The
- * window is gone afterwards. */
+/* Collective; takes some 50 ms: puts from one node to another while the target sleeps outside MPI.
+ * The window of the test is freed afterwards. */
 tern_status tern_window_probe(tern_context *context, tern_window_findings *probe);
 
 #endif
