@@ -25,7 +25,7 @@ static tern_status memory_allocate(tern_worker *worker, tern_worker_id target, i
                                    size_t bytes, size_t alignment, tern_domain domain,
                                    tern_ptr *p) {
     if (worker == NULL || p == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_alloc: NULL argument");
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_alloc: worker or p is NULL");
     tern_context *context = worker->context;
     if (tern_is_destroyed(context))
         return tern_destroyed_fail("tern_alloc");
@@ -76,9 +76,10 @@ tern_status tern_free(tern_worker *worker, tern_ptr p) {
     if (tern_is_destroyed(context))
         return tern_destroyed_fail("tern_free");
     if (p.rank >= context->size || p.segment != 0)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_free: rank %u, segment %u is no allocation%s",
-                         p.rank, p.segment,
-                         p.segment != 0 ? "; registered memory is given to tern_deregister" : "");
+        return tern_fail(
+            TERN_ERR_ARGUMENT,
+            "tern_free: the pointer, to rank %u and segment %u, is not to an allocation%s", p.rank,
+            p.segment, p.segment != 0 ? "; pass registered memory to tern_deregister" : "");
     return p.rank == context->rank ? tern_memory_give(context, p.offset - TERN_PTR_ORIGIN)
                                    : tern_service_free(worker, p.rank, p.offset - TERN_PTR_ORIGIN);
 }

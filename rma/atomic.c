@@ -20,13 +20,16 @@ static tern_status atomic_far(tern_worker *worker, tern_ptr p, tern_atomic_op op
     uint64_t offset = 0;
     if (p.segment != 0)
         return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "an atomic on registered memory; allocate it with tern_alloc");
+                         "an atomic on registered memory is not possible; allocate the word with "
+                         "tern_alloc");
     tern_status status = tern_segment_check(context, p, width, &offset);
     if (status != TERN_OK)
         return status;
     if (p.offset % width != 0)
-        return tern_fail(TERN_ERR_ARGUMENT, "an atomic of %u bytes at offset %llu: not aligned",
-                         width, (unsigned long long)p.offset);
+        return tern_fail(
+            TERN_ERR_ARGUMENT,
+            "an atomic of %u bytes at offset %llu, which is not a multiple of its size", width,
+            (unsigned long long)p.offset);
     bool near = tern_is_near(context, p.rank);
     if (p.domain == TERN_DOMAIN_NODE && !near)
         return tern_fail(TERN_ERR_UNSUPPORTED,
@@ -34,7 +37,8 @@ static tern_status atomic_far(tern_worker *worker, tern_ptr p, tern_atomic_op op
                          "with TERN_DOMAIN_GLOBAL or TERN_DOMAIN_OWNER",
                          p.rank);
     if (p.domain > TERN_DOMAIN_OWNER)
-        return tern_fail(TERN_ERR_ARGUMENT, "there is no atomic domain %u", p.domain);
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "the pointer's domain is %u, which is no TERN_DOMAIN_ constant", p.domain);
     if (p.rank != context->rank && !near) {
         status = tern_worker_may_wait(worker, "an atomic on another node");
         if (status != TERN_OK)
@@ -53,7 +57,7 @@ static tern_status atomic_far(tern_worker *worker, tern_ptr p, tern_atomic_op op
     return status;
 }
 
-/* The inlined atomics of a worker that has a profile come here all. */
+/* All atomics of a worker with a profile come here, also those that are otherwise inlined. */
 static tern_status atomic_profiled(tern_worker *worker, tern_ptr p, tern_atomic_op op,
                                    unsigned width, uint64_t operand, uint64_t expected,
                                    uint64_t *old) {
@@ -101,13 +105,13 @@ tern_status tern_transfer_ask(tern_worker *worker, uint32_t rank, const tern_mes
     return status;
 }
 
-/* Whether it is a word of another node that takes atomics from there. */
+/* Whether p names a word of another node that may be changed by atomics of this node. */
 static bool atomic_is_far(const tern_context *context, tern_ptr p) {
     return p.rank < context->size && !tern_is_near(context, p.rank) && p.segment == 0 &&
            (p.domain == TERN_DOMAIN_OWNER || p.domain == TERN_DOMAIN_GLOBAL);
 }
 
-/* Whether its owner applies it on receipt of a message. */
+/* Whether the owner applies such an atomic when it serves a message. */
 static bool atomic_goes_by_message(const tern_context *context, tern_ptr p) {
     return p.domain == TERN_DOMAIN_OWNER || !tern_has_far_atomics(context);
 }

@@ -21,10 +21,11 @@ tern_status tern_circle_add(tern_circle *circle, uint32_t units, char *memory) {
     uint32_t before = circle->units;
     tern_unit *unit = realloc(circle->unit, ((size_t)before + units) * sizeof *unit);
     if (unit == NULL)
-        return tern_fail(TERN_ERR_MEMORY, "no memory for the books of %u units", units);
+        return tern_fail(TERN_ERR_MEMORY, "no memory for the records of %u units", units);
     for (uint32_t i = 0; i < units; i++)
         unit[before + i] = (tern_unit){memory + i * circle->unit_bytes, before + i + 1, 0};
-    /* The last new one leads to where the current one led: at first to the first. */
+    /* The last new unit leads to the unit to which the current one led. The first units lead back
+     * to unit 0. */
     unit[before + units - 1].next = before == 0 ? 0 : unit[circle->current].next;
     if (before > 0)
         unit[circle->current].next = before;
@@ -33,7 +34,7 @@ tern_status tern_circle_add(tern_circle *circle, uint32_t units, char *memory) {
     return TERN_OK;
 }
 
-/* Whether the piece is free, now if not before. */
+/* Whether the piece is free: given back, or its put is complete by now. */
 static inline bool circle_is_free(const tern_circle *circle, const tern_entry *entry) {
     return entry->number == 0 || (entry->number != TERN_PIECE_HELD &&
                                   tern_posts_done(&circle->posts[entry->rank], entry->number));
@@ -52,7 +53,7 @@ static tern_status double_entries(tern_circle *circle) {
     uint64_t mask = circle->mask * 2 + 1;
     tern_entry *entry = malloc((mask + 1) * sizeof *entry);
     if (entry == NULL)
-        return tern_fail(TERN_ERR_MEMORY, "no memory for the books of %llu pieces",
+        return tern_fail(TERN_ERR_MEMORY, "no memory for the records of %llu pieces",
                          (unsigned long long)mask + 1);
     for (uint64_t id = circle->first; id != circle->next; id++)
         entry[id & mask] = circle->entry[id & circle->mask];
@@ -65,7 +66,7 @@ static tern_status double_entries(tern_circle *circle) {
 tern_status tern_circle_cut(tern_circle *circle, uint64_t bytes, char **memory, uint64_t *id) {
     circle_collect(circle);
     if (circle->unit[circle->current].pieces == 0)
-        circle->used = 0; /* as good as the next one, and in the cache */
+        circle->used = 0; /* an empty current unit is as good as the next, and in the cache */
     if (circle->unit_bytes - circle->used < bytes) {
         uint32_t next = circle->unit[circle->current].next;
         if (circle->unit[next].pieces > 0)

@@ -10,21 +10,21 @@
 #include "src/progress/wait.h"
 
 /*
- * Circular buffers: the books (rma/circle.h), their memory in the segment, and puts from it.
- * Budget of a put: no allocation but while the buffer grows, no wait but one for flush_every puts
- * or a lap (test_circular counts them).
+ * Circular buffers: their records (rma/circle.h), their memory in the segment, and puts from it.
+ * Budget of a put: it allocates only while the buffer grows, and waits only once for flush_every
+ * puts or for a lap (test_circular counts the waits).
  */
 
 #define UNIT_ALIGNMENT 64u
-#define UNIT_MAX ((size_t)1 << 30) /* one put of MPI's */
+#define UNIT_MAX ((size_t)1 << 30) /* the largest put of MPI */
 #define UNITS_MAX ((size_t)1 << 30)
-#define USUAL_BYTES ((size_t)1 << 20) /* what goes round in a cache */
+#define USUAL_BYTES ((size_t)1 << 20) /* a buffer of this size stays in a cache */
 
 struct tern_circular {
     tern_circle circle;
     tern_circular_options options;
     tern_worker *worker;
-    tern_ptr *chunk; /* allocations */
+    tern_ptr *chunk; /* allocations of the units' memory */
     size_t chunks;
 };
 
@@ -38,13 +38,15 @@ static tern_status circular_complete(tern_circular_options *o) {
     }
     o->flush_every = o->flush_every > 0 ? o->flush_every : 16;
     if (o->unit_bytes > UNIT_MAX)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_circular_create: unit_bytes %zu; use at most %zu",
-                         o->unit_bytes, UNIT_MAX);
-    if (o->units_max > UNITS_MAX || o->units > o->units_max)
         return tern_fail(TERN_ERR_ARGUMENT,
-                         "tern_circular_create: %zu units of at most %zu; use no more than "
-                         "units_max, and %zu there",
-                         o->units, o->units_max, UNITS_MAX);
+                         "tern_circular_create: unit_bytes is %zu; use at most %zu", o->unit_bytes,
+                         UNIT_MAX);
+    if (o->units_max > UNITS_MAX || o->units > o->units_max)
+        return tern_fail(
+            TERN_ERR_ARGUMENT,
+            "tern_circular_create: units is %zu and units_max is %zu; units must be at "
+            "most units_max, and units_max at most %zu",
+            o->units, o->units_max, UNITS_MAX);
     o->unit_bytes = (o->unit_bytes + UNIT_ALIGNMENT - 1) / UNIT_ALIGNMENT * UNIT_ALIGNMENT;
     return TERN_OK;
 }
@@ -52,7 +54,7 @@ static tern_status circular_complete(tern_circular_options *o) {
 static tern_status circular_check(const tern_worker *worker, const tern_circular *circular,
                                   const void *piece, const char *function) {
     if (worker == NULL || circular == NULL || piece == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", function);
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: an argument is NULL", function);
     if (circular->worker == NULL)
         return tern_object_refuse(NULL, function, "circular buffer");
     if (circular->worker != worker)
@@ -91,7 +93,7 @@ static void circular_discard(tern_circular *circular) {
 tern_status tern_circular_create(tern_worker *worker, const tern_circular_options *options,
                                  tern_circular **circular) {
     if (worker == NULL || circular == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_circular_create: NULL argument");
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_circular_create: worker or circular is NULL");
     if (tern_is_destroyed(worker->context))
         return tern_destroyed_fail("tern_circular_create");
     tern_circular_options o = options != NULL ? *options : (tern_circular_options){0};
@@ -132,7 +134,7 @@ tern_status tern_circular_destroy(tern_worker *worker, tern_circular *circular) 
     return status;
 }
 
-/* TERN_ERR_AGAIN: it is as large as it can be. */
+/* Adds units. TERN_ERR_AGAIN: the buffer has its largest size. */
 static tern_status circular_grow(tern_circular *circular) {
     const tern_circular_options *o = &circular->options;
     size_t units = circular->circle.units, more = o->grow_by > 0 ? o->grow_by : units;
@@ -145,7 +147,8 @@ static tern_status circular_grow(tern_circular *circular) {
     return status;
 }
 
-/* No unit is free. What is under way need only be waited for. */
+/* Makes room when no unit is free: grows the buffer, or waits for the oldest put. If a piece is
+ * held by the program, a wait would not help. */
 static __attribute__((noinline)) tern_status circular_make_room(tern_circular *circular,
                                                                 bool wait) {
     tern_worker *worker = circular->worker;
@@ -174,8 +177,10 @@ static inline tern_status circular_take(tern_circular *circular, size_t bytes, b
     uint64_t unit = circular->circle.unit_bytes, room = unit, id;
     char *memory;
     if (bytes > unit)
-        return tern_fail(TERN_ERR_RANGE, "a piece of %zu bytes; a unit has %llu", bytes,
-                         (unsigned long long)unit);
+        return tern_fail(
+            TERN_ERR_RANGE,
+            "a piece of %zu bytes does not fit into a unit, which has %llu; raise unit_bytes",
+            bytes, (unsigned long long)unit);
     if (circular->options.linear)
         room = bytes > 0 ? (bytes + TERN_CIRCLE_GRANULE - 1) & ~(uint64_t)(TERN_CIRCLE_GRANULE - 1)
                          : TERN_CIRCLE_GRANULE;
@@ -219,8 +224,8 @@ tern_status tern_piece_give(tern_worker *worker, tern_circular *circular, const 
     return status;
 }
 
-/* Posts, and waits for it and those before if enough are open. What goes wrong there is met again
- * by who takes the piece. */
+/* Posts a put. If flush_every posts are open, waits for them and this one. An error of that wait is
+ * ignored: the caller that next needs the memory of the piece waits again and meets it. */
 static tern_status circular_post(const tern_circular *circular, tern_entry *entry, uint32_t rank,
                                  uint64_t offset, const void *memory, size_t bytes) {
     tern_worker *worker = circular->worker;
@@ -235,7 +240,7 @@ static tern_status circular_post(const tern_circular *circular, tern_entry *entr
                                        bytes - done, &posted);
         if (status == TERN_ERR_AGAIN)
             status = tern_wait_round(worker->context, &wait, way->poll(worker), rank);
-        if (status != TERN_OK && done + posted > 0) { /* a part is still being read */
+        if (status != TERN_OK && done + posted > 0) { /* a part is under way */
             entry->number = tern_posts_number(posts);
             entry->rank = rank;
         }
@@ -254,8 +259,8 @@ static tern_status circular_post(const tern_circular *circular, tern_entry *entr
     return TERN_OK;
 }
 
-/* Whether a put there is to be posted; else it copies, or waits as tern_put does: registered memory
- * may have to be asked for. */
+/* Whether a put to this place is posted. Otherwise it is a tern_put, which copies or waits: for
+ * registered memory it may first have to ask for the key. */
 static bool is_posted(const tern_worker *worker, tern_ptr to, size_t bytes) {
     return to.rank < worker->context->size && to.segment == 0 && bytes > 0 &&
            tern_way_to(worker->context, to.rank)->settle != NULL;
@@ -284,8 +289,9 @@ tern_status tern_piece_put(tern_worker *worker, tern_circular *circular, const t
     if (status == TERN_OK)
         status = circular_find(circular, piece, &entry);
     if (status == TERN_OK && bytes > piece->bytes)
-        status = tern_fail(TERN_ERR_RANGE, "tern_piece_put: %zu bytes; the piece has %zu", bytes,
-                           piece->bytes);
+        status =
+            tern_fail(TERN_ERR_RANGE, "tern_piece_put: bytes is %zu, but the piece has only %zu",
+                      bytes, piece->bytes);
     return status == TERN_OK ? circular_put(circular, entry, piece->memory, to, bytes) : status;
 }
 

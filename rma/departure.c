@@ -7,14 +7,14 @@
 #include "tern/transfer.h"
 
 /*
- * tern_flush and tern_flush_all: what was queued has left, and then what was put is complete
- * (rma/flush.c). Records and messages wait at their origin for the first ring of a pair, for room,
- * or because a policy gathers them; each layer knows its own (tern_layer.unsent). Only progress of
- * their origin moves them on, so a program flushes before it waits for anything
- * outside tern.
+ * tern_flush and tern_flush_all first wait until all queued records and messages have left, and
+ * then complete the puts (rma/flush.c). Records and messages wait at their origin for the first
+ * ring of a pair, for room, or because a policy gathers them; each layer knows its own
+ * (tern_layer.unsent). Only progress of their origin moves them on, so a program should flush
+ * before it waits for anything outside tern.
  *
- * A handler must not wait. There a flush towards a near rank leaves what is queued to the progress
- * that runs the handler, and one towards a far rank is refused if something is queued.
+ * A handler must not wait. In a handler, a flush to a near rank leaves queued records to the
+ * progress that runs the handler. A flush to a remote rank is refused if something is queued.
  */
 
 static uint32_t departure_find(const tern_worker *worker, uint32_t rank) {
@@ -41,13 +41,14 @@ static tern_status departure_await(tern_worker *worker, uint32_t rank) {
         status = tern_wait_round(worker->context, &wait, tern_progress_round(worker), rank);
         tern_ring_publish_to(worker, rank);
     }
-    /* What is queued for a dead rank is given up, which does not mean that it has left. */
+    /* Everything queued for a dead rank was given up. It has not left, so the flush fails. */
     return status == TERN_OK && tern_peer_is_dead(&worker->context->peers, rank)
                ? tern_peer_fail(rank)
                : status;
 }
 
-/* TERN_ERR_STATE: something is queued for a far rank, and this is a handler. */
+/* Waits for the queued records and messages to rank. TERN_ERR_STATE: called in a handler, and
+ * something is queued for a remote rank. */
 static tern_status departure_flush(tern_worker *worker, uint32_t rank) {
     if (tern_is_nobody(worker) || departure_find(worker, rank) == TERN_NOBODY)
         return TERN_OK;
@@ -58,7 +59,7 @@ static tern_status departure_flush(tern_worker *worker, uint32_t rank) {
                : tern_worker_may_wait(worker, "tern_flush of what is queued for another node");
 }
 
-/* Any of them that comes after sets the mark again. */
+/* Clears the mark view.unsent if nothing is queued. Later records and messages set it again. */
 static void departure_note(tern_worker *worker) {
     if (worker->view.unsent != 0 && departure_find(worker, TERN_ANYBODY) == TERN_NOBODY)
         worker->view.unsent = 0;

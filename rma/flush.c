@@ -8,14 +8,15 @@
 #include "src/progress/wait.h"
 #include "tern/transfer.h"
 
-/* Completion at the target, and order: flush, fence and barrier. */
+/* Flush, fence and barrier: completion at the target, and order. */
 
 static tern_status flush_far(tern_worker *worker, uint32_t rank) {
     tern_context *context = worker->context;
     if (rank >= context->size && tern_is_destroyed(context))
         return tern_destroyed_fail("tern_flush");
     if (rank >= context->size)
-        return tern_fail(TERN_ERR_ARGUMENT, "rank %u of %u", rank, context->size);
+        return tern_fail(TERN_ERR_ARGUMENT, "rank is %u, but there are only %u ranks", rank,
+                         context->size);
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     bool moving = tern_requests_moving(worker, rank);
     if (mine->dirty == NULL || (mine->dirty[rank].what == 0 && moving))
@@ -55,7 +56,7 @@ tern_status tern_puts_flush_all_but(tern_worker *worker, uint32_t except) {
     uint32_t rank;
     while (status == TERN_OK && (rank = tern_requests_unmoved(worker)) != TERN_NOBODY)
         status = tern_puts_flush_far(worker, rank);
-    /* From the end: a rank that is flushed leaves its place to the last one. */
+    /* The loop goes from the end, since the last rank takes the place of one that was flushed. */
     for (uint32_t i = mine->dirty_count; i-- > 0 && status == TERN_OK;)
         if (i < mine->dirty_count && mine->dirty_ranks[i] != except)
             status = tern_puts_flush_far(worker, mine->dirty_ranks[i]);
@@ -80,7 +81,7 @@ tern_status tern_puts_deliver(tern_worker *worker) {
             !tern_peer_is_dead(&context->peers, rank))
             status = tern_puts_flush_far(worker, rank);
         if (status == TERN_ERR_PEER)
-            status = TERN_OK; /* the dead need nothing; a wait for them tells */
+            status = TERN_OK; /* a dead rank needs no puts; waits for it report the death */
     }
     return status;
 }
@@ -90,10 +91,12 @@ tern_status tern_fence(tern_worker *worker, uint32_t rank) {
     if (rank >= context->size && tern_is_destroyed(context))
         return tern_destroyed_fail("tern_fence");
     if (rank >= context->size)
-        return tern_fail(TERN_ERR_ARGUMENT, "rank %u of %u", rank, context->size);
+        return tern_fail(TERN_ERR_ARGUMENT, "rank is %u, but there are only %u ranks", rank,
+                         context->size);
     /* R1; with whatever the caller stores next and the target acquires */
     atomic_thread_fence(memory_order_release);
-    /* Messages of a pair are served in order; only MPI's puts are not. */
+    /* Messages of a pair are served in order; puts by MPI or a network are not, so they are
+     * flushed. */
     return tern_way_to(context, rank)->reads_own_batches ? tern_puts_flush_far(worker, rank)
                                                          : TERN_OK;
 }
@@ -103,7 +106,8 @@ tern_status tern_barrier(tern_worker *worker) {
     tern_status status = tern_worker_may_wait(worker, "tern_barrier");
     if (status != TERN_OK)
         return status;
-    /* A rank that has given up a barrier arrives at no other: its arrival would count twice. */
+    /* A rank that has given up a barrier must not arrive at another one: its arrival would count
+     * twice. */
     uint32_t dead = tern_peers_dead(&worker->context->peers);
     if (dead != TERN_NOBODY)
         return tern_peer_fail(dead);
@@ -111,7 +115,8 @@ tern_status tern_barrier(tern_worker *worker) {
     if (status == TERN_OK)
         status = tern_puts_flush_all(worker);
     tern_ring_publish_all(worker);
-    /* The same step: the others learn that this rank has failed. */
+    /* If this rank has failed, the others learn of it in the same step in which they wait for
+     * it. */
     return status == TERN_OK
                ? tern_collective_barrier(worker->context, worker)
                : tern_collective_agree(worker->context, worker, status, "tern_barrier");

@@ -79,7 +79,7 @@ static tern_status make_segment(tern_context *context, tern_rma *rma) {
     return TERN_OK;
 }
 
-/* The segment that holds what the node has once: of its lowest rank. */
+/* The segment of the node's lowest rank, which holds the data that the node has only once. */
 static tern_segment *node_segment(const tern_rma *rma) {
     tern_segment *lowest = rma->segment;
     while (lowest->base == NULL)
@@ -91,7 +91,7 @@ static uint32_t *node_places(const tern_rma *rma) {
     return (void *)(node_segment(rma)->base + rma->layout.places);
 }
 
-/* The lowest rank writes which rank is where. */
+/* On the node's lowest rank: writes the node and the machine of each rank. */
 static void write_places(const tern_context *context, const tern_rma *rma) {
     const size_t bytes = context->size * sizeof(uint32_t);
     uint32_t *node = node_places(rma);
@@ -101,7 +101,7 @@ static void write_places(const tern_context *context, const tern_rma *rma) {
     memcpy(node + context->size, context->peers.machine, bytes);
 }
 
-/* From here on the node has one copy of it, which every rank has mapped. */
+/* Replaces this rank's private copy by the node's one copy, which every rank has mapped. */
 static void share_places(tern_context *context, tern_rma *rma) {
     free(context->node);
     free(context->peers.machine);
@@ -136,10 +136,11 @@ static tern_status map_node(tern_context *context, tern_rma *rma) {
             continue;
         const tern_segment_header *header = (const void *)base;
         if (header->magic != TERN_SEGMENT_MAGIC || header->nonce != context->nonce)
-            status = tern_fail(TERN_ERR_SYSTEM, "what rank %u shared is not its segment", r);
+            status =
+                tern_fail(TERN_ERR_SYSTEM, "rank %u has shared memory that is not its segment", r);
         rma->reach[r] = (tern_reach){base + rma->layout.heap, rma->layout.heap_bytes};
     }
-    /* The mapping is enough from here on. */
+    /* The mapping does not need the descriptor. */
     close(rma->fd);
     rma->fd = -1;
     if (status == TERN_OK)
@@ -185,24 +186,25 @@ static tern_status rma_make_workers(tern_context *context, tern_rma *rma) {
                                           .direct_domains = direct,
                                           .calls_sent = &worker->stats.calls_sent};
     }
-    /* Threads without a worker reach the same memory, and have no rings to any worker. */
+    /* Threads without a worker reach the same memory, but have no rings. */
     tern_context_nobody(context)->view =
         (tern_worker_view){.reach = rma->reach, .ranks = context->size, .inlined = context->size};
     return TERN_OK;
 }
 
-/* The barrier of publishers only works if every process takes part in it. */
+/* membarrier can replace the fences of publishers only if every process has registered for it. */
 static tern_status agree_on_fences(tern_context *context) {
     uint64_t refused = !tern_membarrier_register();
     tern_status status = tern_collective_sum(context, NULL, &refused, 1);
     context->fences = refused > 0;
     if (context->fences && context->rank == 0)
-        tern_log(TERN_LOG_INFO, "membarrier is refused; every publish fences");
+        tern_log(TERN_LOG_INFO,
+                 "the system refuses membarrier; every publish makes a memory fence");
     return status;
 }
 
-/* After a death: MPI may still read what is put, and write what was asked for. Over p2p records are
- * copied. */
+/* Whether MPI may still use the ring's memory after a death: it may read staging memory from which
+ * it puts, and write an answer to a question. p2p copies records, so its staging memory is free. */
 static bool is_left_to_mpi(tern_out *out) {
     const bool asked = out->opening || out->growth == TERN_GROWTH_ASKED;
     const bool answerable = asked && !tern_question_abandon(&out->open_question);
@@ -276,7 +278,7 @@ static tern_activity *rma_activity_of(const tern_context *context, uint32_t rank
     return base != NULL ? &((tern_segment_header *)(void *)base)->activity : NULL;
 }
 
-/* Their addresses lie in the segment of the node's lowest rank. */
+/* Opens the listener. The listeners' addresses lie in the segment of the node's lowest rank. */
 static tern_status rma_open_listeners(tern_context *context, const tern_rma *rma) {
     tern_segment *segment = node_segment(rma);
     tern_listener_address *table = (void *)(segment->base + rma->layout.listeners);
@@ -347,7 +349,8 @@ static tern_status rma_drain(tern_context *context, tern_worker *worker) {
         status = tern_barrier(worker);
     if (status == TERN_OK)
         status = tern_messages_drain(context);
-    /* Nobody unmaps what another still polls: the last look of all is behind this. */
+    /* No rank may unmap memory that another still polls: after this barrier no rank polls any
+     * more. */
     return status == TERN_OK ? tern_collective_barrier(context, NULL) : status;
 }
 
@@ -355,7 +358,8 @@ static size_t rma_progress(tern_worker *worker) {
     return tern_ring_poll(worker) + tern_posts_advance(worker);
 }
 
-/* Records that are written and not published, by what the program asked for. */
+/* Names the records that are written but not published, since the program's policy or cork holds
+ * them back. */
 static void rma_name_unsent(tern_worker *worker, tern_text *text) {
     const tern_rma_worker *mine = tern_rma_worker_of(worker);
     for (const tern_out *out = mine != NULL ? mine->outs : NULL; out != NULL; out = out->next)
@@ -367,7 +371,8 @@ static void rma_name_unsent(tern_worker *worker, tern_text *text) {
                                        : "tern_call_flush_all sends them");
 }
 
-/* Other ranks wait for messages and, over some networks, for what a look at the port moves on. */
+/* Serves other ranks: they wait for messages and, over some networks, for operations that a poll of
+ * the port advances. */
 static size_t rma_serve(tern_worker *worker) {
     const tern_transport_ops *far = tern_rma_of(worker->context)->far;
     return far != NULL ? far->poll(worker) : 0;
@@ -393,11 +398,12 @@ const tern_layer tern_rma_layer = {
 tern_status tern_context_transport(const tern_context *context, uint32_t rank,
                                    tern_transport *transport) {
     if (context == NULL || transport == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_context_transport: NULL argument");
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_context_transport: context or transport is NULL");
     if (tern_is_destroyed(context))
         return tern_destroyed_fail("tern_context_transport");
     if (rank >= context->size)
-        return tern_fail(TERN_ERR_ARGUMENT, "rank %u of %u", rank, context->size);
+        return tern_fail(TERN_ERR_ARGUMENT, "rank is %u, but there are only %u ranks", rank,
+                         context->size);
     *transport = tern_way_to(context, rank)->name;
     return TERN_OK;
 }

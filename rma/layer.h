@@ -1,7 +1,8 @@
 #ifndef TERN_RMA_LAYER_H
 #define TERN_RMA_LAYER_H
 
-/* What path/init.c hands to src: memory and transfers, and notifications (rma/notify/layer.c). */
+/* The layers that path/init.c passes to src: this one for memory and transfers, and that of
+ * notifications (rma/notify/layer.c). */
 
 #include "rma/notify/notify.h"
 

@@ -7,10 +7,10 @@
 #include "src/collective/collective.h"
 #include "tern/collective.h"
 
-/* Memory at the same place of all segments. Each rank takes the lowest piece of its own that is not
- * below a limit. If these are not the same, all give theirs back and try again from the highest of
- * them on: what lies below it is not free on that rank. So the limit rises until a place is free
- * everywhere, or a rank has none left. */
+/* Allocates memory at the same offset of all segments. Each rank takes the lowest free piece of its
+ * segment that is not below a limit. If the offsets differ, all ranks give their pieces back and
+ * try again with the highest offset as the limit, since that rank has no free piece below it. So
+ * the limit rises until a piece at one offset is free on all ranks, or a rank has no piece left. */
 
 static tern_status gather_highest(tern_worker *worker, uint64_t mine, uint64_t *gathered,
                                   uint64_t *highest, bool *same) {
@@ -88,10 +88,11 @@ tern_status tern_free_all(tern_worker *worker, tern_ptr p) {
     if (status == TERN_OK && tern_ptr_is_null(p))
         return TERN_OK;
     if (status == TERN_OK && p.segment != 0)
-        return tern_fail(TERN_ERR_ARGUMENT,
-                         "%s: segment %u is no allocation; registered memory is given to "
-                         "tern_deregister",
-                         name, p.segment);
+        return tern_fail(
+            TERN_ERR_ARGUMENT,
+            "%s: the pointer is to segment %u and not to an allocation; pass registered "
+            "memory to tern_deregister",
+            name, p.segment);
     if (status == TERN_OK)
         status = tern_barrier(worker);
     if (status != TERN_OK && status != TERN_ERR_PEER)

@@ -5,10 +5,10 @@
 #include "src/profile/profile.h"
 
 /*
- * Puts that depend on a word. Where atomics of other nodes are messages that the owner serves, a
- * put that has to follow one of them can travel with it: compare, put and give back are one round
- * trip instead of three. The owner's ranks of the node see what they would see if the origin did
- * the three: the word as the origin's lock, then new words, then the word given back.
+ * Puts that depend on a word. If atomics of other nodes are messages that the owner serves, a put
+ * that follows such an atomic can travel in the same message: compare, put and give back take one
+ * round trip instead of three. Ranks of the owner's node see the same as if the origin did the
+ * three steps: first the word as the origin's lock, then new words, then the word given back.
  */
 
 bool tern_owners_put(const tern_context *context) {
@@ -30,7 +30,7 @@ static tern_status transfer_put_if(tern_worker *worker, tern_ptr word, const ter
         return status;
     const tern_message message = {
         .kind = TERN_MESSAGE_PUT_IF, .origin = worker->id, .offset = offset, .bytes = bytes};
-    seen[0] = ~put->expected; /* what a refused message leaves there */
+    seen[0] = ~put->expected; /* stays if the owner refuses the message */
     worker->stats.atomics++;
     return tern_transfer_ask(worker, word.rank, &message, put, sizeof *put + 8 * words, seen, bytes,
                              transfer);
@@ -47,7 +47,8 @@ tern_status tern_transfer_put_if(tern_worker *worker, tern_ptr word, const tern_
     return status;
 }
 
-/* The words at `to`, the one at last behind all others. The fence keeps them behind the word. */
+/* Stores the words at `to`, the one at index last after all others. The fence keeps these stores
+ * behind that of the word. */
 static void put_words(uint64_t *to, const uint64_t *words, size_t count, size_t last) {
     /* R2: tern_state_reload */
     __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -59,8 +60,8 @@ static void put_words(uint64_t *to, const uint64_t *words, size_t count, size_t 
     __atomic_store_n(to + last, words[last], __ATOMIC_SEQ_CST);
 }
 
-/* [out] to: the word, as it was seen, and what lies behind it, so many words in all. An atomic that
- * the origin sends because of these words comes behind them. */
+/* Reads count words. [out] to: the word as it was seen, then the words behind it. An atomic that
+ * the origin sends because of these words is served after they are read. */
 static void put_if_read(const uint64_t *word, uint64_t seen, uint64_t count, uint64_t *to) {
     to[0] = seen;
     for (uint64_t i = 1; i < count; i++)

@@ -17,12 +17,13 @@
 #include "src/log.h"
 
 /*
- * Serving the messages of other processes: by any thread that makes progress, with the MPI lock
- * held. Everything in a message is checked before it is used: a malformed one is logged, counted
- * and answered, if it wants an answer, with zeros.
+ * Serves the messages of other processes, in any thread that makes progress, with the MPI lock
+ * held. Everything in a message is checked before it is used. A malformed message is logged and
+ * counted, and if its sender waits for an answer, it is answered with an error or with no bytes.
  */
 
-/* Inside the segment, without overflow. */
+/* The address of [offset, offset + bytes) in this rank's segment. NULL: not inside it. The check
+ * cannot overflow. */
 static char *serve_place(tern_context *context, uint64_t offset, uint64_t bytes) {
     const tern_rma *rma = tern_rma_of(context);
     if (bytes > rma->layout.bytes || offset > rma->layout.bytes - bytes)
@@ -30,13 +31,14 @@ static char *serve_place(tern_context *context, uint64_t offset, uint64_t bytes)
     return rma->mine + offset;
 }
 
-/* Memory of this rank that a message names; regions are held while it is served. */
+/* Memory of this rank that a message names. A region is held while the message is served. */
 typedef struct target {
     char *address;
     tern_hold hold;
 } target;
 
-/* A rank that has no key of a region, or has given it back, may not reach it. */
+/* Finds the memory that a message names. False: it does not exist, or source has no key of the
+ * region or has given it back. */
 static bool serve_find_target(tern_context *context, uint32_t source, uint64_t offset,
                               uint64_t bytes, target *t) {
     *t = (target){0};
@@ -67,7 +69,8 @@ static bool serve_put(tern_context *context, uint32_t source, const tern_message
     return true;
 }
 
-/* The answer may leave later: the end of a region waits for it. */
+/* Answers a get straight from the memory. The answer may leave later; deregistration of a region
+ * waits for it (tern_messages_settle_answers). */
 static bool serve_get(tern_worker *worker, uint32_t source, const tern_message *message) {
     target from;
     if (!serve_find_target(worker->context, source, message->offset, message->bytes, &from))
@@ -83,7 +86,8 @@ static void serve_key(tern_worker *worker, uint32_t source, const tern_message *
     tern_message_answer(worker, source, message->tag, &answer, sizeof answer, false);
 }
 
-/* Also how many messages went there: its puts are among them. */
+/* Gives back a key, and tells the owner how many messages went to it, among which are this
+ * process's puts. */
 static void serve_revoke(tern_worker *worker, uint32_t source, const tern_message *message) {
     uint64_t answer[2] = {!tern_rkey_revoke(worker->context, source, message->offset),
                           tern_messages_sent(worker->context, source)};
@@ -100,7 +104,7 @@ static bool serve_atomic(tern_worker *worker, uint32_t source, const tern_messag
                                      message->operand[1]);
     if (message->tag != 0)
         tern_message_answer(worker, source, message->tag, &old, sizeof old, false);
-    else /* a notice of rpc/synchronizer.h; after it was applied: quiesce relies on it */
+    else /* a notice of rpc/synchronizer.h; counted after it was applied, on which quiesce relies */
         /* R1: count; after it was applied: quiesce relies on it */
         __atomic_store_n(&worker->stats.notices_taken, worker->stats.notices_taken + 1,
                          __ATOMIC_RELEASE);
@@ -116,7 +120,7 @@ static bool reply_to_open(tern_context *context, const tern_message *message, in
     tern_status status = tern_ring_grant(context, (uint32_t)channel, message->origin,
                                          message->target % context->workers, (uint32_t)pieces,
                                          message->offset, &ring);
-    tern_error_clear(); /* the answer tells */
+    tern_error_clear(); /* the answer tells the error */
     answer[0] = (int64_t)status;
     answer[1] = (int64_t)ring;
     return true;
@@ -124,9 +128,9 @@ static bool reply_to_open(tern_context *context, const tern_message *message, in
 
 _Static_assert(sizeof(tern_contact) <= TERN_QUESTION_MAX, "it is an answer");
 
-/* Finds the answer to a question that wants nothing of MPI: for a ring, or for the way to this
+/* Finds the answer to a question that needs no MPI: for a ring, or for first contact with this
  * rank. Any thread, with or without the MPI lock. [out] answer: at most TERN_QUESTION_MAX
- * (rma/port/question.h) bytes. False: it is malformed, or of another kind. */
+ * (rma/port/question.h) bytes. False: the question is malformed, or of another kind. */
 static bool serve_reply_to(tern_context *context, uint32_t source, const tern_message *message,
                            const char *payload, size_t payload_bytes, void *answer, size_t *bytes) {
     tern_contact_question question;
@@ -167,7 +171,7 @@ static bool serve_question(tern_worker *worker, uint32_t source, const tern_mess
     return true;
 }
 
-/* The ring that a batch names, if it is its origin's. */
+/* Finds the ring that a batch names. False: the batch's origin does not own it. */
 static bool find_ring(tern_context *context, const tern_message *message, uint32_t line,
                       tern_ring_place *place) {
     const uint32_t ring = (uint32_t)message->operand[0];
@@ -181,7 +185,7 @@ static bool find_ring(tern_context *context, const tern_message *message, uint32
     return atomic_load_explicit(&header->owner, memory_order_relaxed) == (uint64_t)line + 1;
 }
 
-/* [out] served: false if there is no memory for it now. */
+/* Appends a batch to its ring. [out] served: false if there is no memory for it now. */
 static bool serve_batch(tern_context *context, uint32_t source, const tern_message *message,
                         const char *payload, size_t bytes, bool *served) {
     const uint64_t channel = message->operand[0] >> 32;
@@ -206,7 +210,7 @@ static bool serve_batch(tern_context *context, uint32_t source, const tern_messa
     return true;
 }
 
-/* The release pairs with the acquire in tern_far_consumed. */
+/* Stores the credit of a ring. The release pairs with the acquire in tern_far_consumed. */
 static bool serve_credit(tern_context *context, uint32_t source, const tern_message *message) {
     if (!own_worker(context, message->target) || message->operand[0] >= TERN_CHANNELS)
         return false;

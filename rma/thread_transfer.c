@@ -18,8 +18,8 @@ tern_status tern_thread_put(tern_context *context, tern_ptr place, const void *f
     }
     if (tern_place_is_region(offset))
         return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "a buffer for registered memory of rank %u by a thread without a worker; "
-                         "put it into the segment, or call by a worker",
+                         "a thread without a worker cannot put into registered memory of rank %u; "
+                         "use memory of the segment, or call by a worker",
                          place.rank);
     for (size_t at = 0; at < bytes && status == TERN_OK; at += TERN_MESSAGE_MAX) {
         const size_t piece = bytes - at < TERN_MESSAGE_MAX ? bytes - at : TERN_MESSAGE_MAX;

@@ -10,7 +10,7 @@
 #include "src/progress/request.h"
 #include "src/progress/wait.h"
 
-/* The place of a put or a get, waiting for the key of a region if need be. */
+/* Finds the place of a put or a get; waits for the key of a region if need be. */
 static tern_status transfer_find_place(tern_worker *worker, tern_ptr p, size_t bytes,
                                        uint64_t *offset) {
     tern_status status = tern_segment_check(worker->context, p, bytes, offset);
@@ -34,8 +34,9 @@ static tern_status check_local(const void *local, size_t bytes, const char *func
     return TERN_OK;
 }
 
-/* TERN_ERR_AGAIN of a far transport: the key has been taken back meanwhile, by another worker's
- * service. Near, it is for the caller to lift. */
+/* A remote transport returns TERN_ERR_AGAIN if another worker of this process, serving the owner,
+ * has given the key back meanwhile; then this function tries again. A TERN_ERR_AGAIN of shm goes to
+ * the caller. */
 static tern_status transfer_put(tern_worker *worker, tern_ptr to, const void *from, size_t bytes,
                                 tern_transfer *transfer) {
     uint64_t offset = 0;
@@ -112,7 +113,7 @@ static tern_status get_far(tern_worker *worker, void *to, tern_ptr from, size_t 
     return status == TERN_OK ? tern_transfer_wait(worker, &transfer) : status;
 }
 
-/* Its span lasts until the data is there. */
+/* The profile's span of a get lasts until the data is there. */
 tern_status tern_internal_get_far(tern_worker *worker, void *to, tern_ptr from, size_t bytes) {
     if (__builtin_expect(worker->profile == NULL, 1))
         return get_far(worker, to, from, bytes);
@@ -122,7 +123,7 @@ tern_status tern_internal_get_far(tern_worker *worker, void *to, tern_ptr from, 
     return status;
 }
 
-/* One look, without progress for anything else. */
+/* Tests the transfer once, without other progress. */
 static tern_status transfer_look(tern_worker *worker, tern_transfer *transfer, int *done) {
     *done = 1;
     if (!transfer->under_way)
@@ -174,16 +175,16 @@ void tern_transfer_forget(tern_transfer *transfer) {
 
 bool tern_pending_look(tern_worker *worker, tern_request *request) {
     (void)request;
-    (void)tern_puts_deliver(worker); /* the rank that it waits for may wait for them */
+    (void)tern_puts_deliver(worker); /* the rank on which the request depends may wait for them */
     return false;
 }
 
 tern_status tern_pending_wait(tern_worker *worker, tern_request *request) {
     tern_wait_state wait = TERN_WAIT_START;
     while (tern_request_is_under_way(request)) {
-        (void)tern_puts_deliver(worker); /* what was put meanwhile */
+        (void)tern_puts_deliver(worker); /* puts that were made meanwhile */
         (void)tern_progress_round(worker);
-        if (tern_request_is_under_way(request)) /* a death ends it in progress */
+        if (tern_request_is_under_way(request)) /* progress ends the request after a death */
             (void)tern_wait_step(worker->context, &wait, request->rank);
     }
     return tern_request_tell(request);
@@ -219,7 +220,7 @@ static tern_status transfer_request_wait(tern_worker *worker, tern_request *requ
 static const tern_request_kind transfer_request = {transfer_request_look, transfer_request_wait,
                                                    NULL};
 
-/* status: of the start. */
+/* Makes a request of a started transfer. status: that of the start. */
 static tern_status transfer_started(tern_request *request, uint32_t rank,
                                     const tern_transfer *transfer, tern_status status) {
     if (status != TERN_OK)

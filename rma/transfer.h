@@ -2,9 +2,9 @@
 #define TERN_RMA_TRANSFER_H
 
 /*
- * Transfer: a put, a get or an atomic under way, for tern's own use. A request of a program
- * (tern/request.h) holds one. Unlike a request it may be looked at in progress, and it tells an
- * error once.
+ * A transfer is a put, a get or an atomic under way, for tern's own use. A request of a program
+ * (tern/request.h) holds one. Unlike a request, a transfer may be tested in progress, and it
+ * reports an error only once.
  */
 
 #include "rma/memory/transport_ops.h"
@@ -18,20 +18,21 @@ tern_status tern_transfer_put(tern_worker *worker, tern_ptr to, const void *from
                               tern_transfer *transfer);
 tern_status tern_transfer_get(tern_worker *worker, void *to, tern_ptr from, size_t bytes,
                               tern_transfer *transfer);
-/* Asks the rank's process, and waits for room if need be. The answer completes the transfer. */
+/* Sends a question to the rank's process; waits for a send buffer if need be. The answer completes
+ * the transfer. */
 tern_status tern_transfer_ask(tern_worker *worker, uint32_t rank,
                               const struct tern_message *message, const void *payload,
                               size_t payload_bytes, void *answer, size_t bytes,
                               tern_transfer *transfer);
-/* As tern_atomic_start, but it may be used in progress. */
+/* As tern_atomic_start, but may also be called in progress. */
 tern_status tern_transfer_atomic(tern_worker *worker, tern_ptr p, tern_atomic_op op,
                                  uint64_t operand, uint64_t expected, uint64_t *old,
                                  tern_transfer *transfer);
 
 /*
- * flush.c: what a flush does for puts and atomics. tern_flush does more: it waits for all that was
- * queued (rma/departure.c), which may need that others probe. What flushes for an object of tern's
- * own must not wait for that.
+ * flush.c: flushes of puts and atomics. tern_flush does more: it also waits until everything queued
+ * has left (rma/departure.c), for which other ranks may have to probe. Objects of tern, which must
+ * not wait for that, use these flushes.
  */
 
 tern_status tern_puts_flush_far(tern_worker *worker, uint32_t rank);
@@ -46,8 +47,8 @@ static inline tern_status tern_puts_flush(tern_worker *worker, uint32_t rank) {
     return TERN_OK;
 }
 
-/* The same towards every rank; and towards all but one, or with TERN_NOBODY all, without a fence
- * for those that are near. */
+/* _all: the same for every rank. _all_but: for all ranks but one (TERN_NOBODY: all), without a
+ * fence for near ranks. */
 tern_status tern_puts_flush_all(tern_worker *worker);
 tern_status tern_puts_flush_all_but(tern_worker *worker, uint32_t except);
 
@@ -56,53 +57,55 @@ tern_status tern_puts_flush_all_but(tern_worker *worker, uint32_t except);
  * Does nothing where the worker may not wait. TERN_ERR_MPI. */
 tern_status tern_puts_deliver(tern_worker *worker);
 
-/* Whether atomics on TERN_DOMAIN_GLOBAL are MPI's or a network's, and never the processor's. */
+/* Whether MPI or a network makes the atomics on TERN_DOMAIN_GLOBAL; then the processor never
+ * does. */
 bool tern_has_far_atomics(const tern_context *context);
 
 /*
- * put_if.c: a put that depends on a word, by the owner of both. If the word is as expected it
- * becomes `during`; then `words` are stored, the one at `last` behind all others, and then the word
- * becomes `then`, unless somebody has changed it meanwhile. While the word is `during`, nobody else
- * changes what is put: so what a put shows it has replaced, and no other put shows it. The put
- * belongs to the owner as soon as the message does: its origin may die, and nothing stays half
- * done.
+ * put_if.c: a put that depends on a word; the owner of both makes it. If the word is `expected`,
+ * the owner sets it to `during`, stores `words`, the one at index `last` after all others, and then
+ * sets the word to `then`, unless another rank has changed it meanwhile. While the word is
+ * `during`, no other rank changes the words that are put. So the old words that a put shows are
+ * those that it has replaced, and no other put shows them. Once the message has been sent, the
+ * origin may die: the owner does all of the put or none of it.
  */
 typedef struct tern_put_if {
     uint64_t expected, during, then;
-    uint16_t at;    /* bytes from the word to the first of the words that are put */
-    uint16_t last;  /* an index */
-    uint32_t shows; /* 1: the answer has what was there before, too */
+    uint16_t at;    /* bytes from the word to the place of the first of words */
+    uint16_t last;  /* index of the word that is stored last */
+    uint32_t shows; /* 1: the answer shows the old words, too */
     uint64_t words[];
 } tern_put_if;
 
-/* The most bytes from the word to the end of what is put or seen. */
+/* The most bytes from the word to the end of the words that are put or shown. */
 #define TERN_PUT_IF_MAX 4096u
 
-/* Whether owners put: where they apply the atomics of other nodes, too. */
+/* Whether owners make such puts. They do if they also apply the atomics of other nodes. */
 bool tern_owners_put(const tern_context *context);
-/* Whether a get tells what a word is or was, also where other nodes' atomics may change it just
- * then. MPI forbids to get words that its own atomics change. */
+/* Whether a get may read a word that atomics of other nodes may change at the same time, and
+ * returns its old or new value. MPI forbids to get words that its own atomics change. */
 bool tern_gets_see_words(const tern_context *context);
-/* Starts one of so many words. May be used in progress. [out] seen: what the word was; if that is
- * not what was expected, or the put shows it, what lay behind it follows: so many bytes in all. */
+/* Starts such a put. words: the number of put->words. May be called in progress. [out] seen, of
+ * bytes in all: the word as the owner saw it; if it was not `expected`, or if put->shows, the words
+ * behind it follow. */
 tern_status tern_transfer_put_if(tern_worker *worker, tern_ptr word, const tern_put_if *put,
                                  size_t words, uint64_t *seen, size_t bytes,
                                  tern_transfer *transfer);
 
-/* The owner's side: whether the message was right. The MPI lock is held. */
+/* The owner's side. Returns whether the message was well formed. The MPI lock is held. */
 bool tern_put_if_serve(tern_worker *worker, uint32_t source, const struct tern_message *message,
                        const char *payload, size_t bytes);
 
-/* Of one whose wait has failed, and whose memory is used again: a message's is MPI's no more. */
+/* Called when a wait has failed and the caller will reuse the memory: takes back the receive of an
+ * answer by message, so that MPI does not write there any more. */
 void tern_transfer_forget(tern_transfer *transfer);
 
-/* [out] done: 1 when it is complete. One look, then progress if there may be any. Never waits.
- * TERN_ERR_PEER. */
+/* Tests once, then makes progress if the transfer is not complete. [out] done: 1 if it is complete.
+ * Never waits. TERN_ERR_PEER. */
 tern_status tern_transfer_test(tern_worker *worker, tern_transfer *transfer, int *done);
 tern_status tern_transfer_wait(tern_worker *worker, tern_transfer *transfer);
 
-/* Of requests that progress ends, whatever happens: what a look and a wait do (tern_request_kind).
- */
+/* The look and the wait (tern_request_kind) of requests that progress always ends. */
 bool tern_pending_look(tern_worker *worker, tern_request *request);
 tern_status tern_pending_wait(tern_worker *worker, tern_request *request);
 
