@@ -4,7 +4,8 @@
 
 /* Loads, stores and atomics by the processor on memory that other ranks reach, too. */
 
-/* Aligned words are copied whole (single-copy atomicity, transfer.h); the rest by the C library. */
+/* Copies an aligned word whole (single-copy atomicity, transfer.h), and other memory by the C
+ * library. */
 void tern_internal_copy(void *to, const void *from, size_t bytes) {
     uintptr_t both = (uintptr_t)to | (uintptr_t)from;
     if (bytes == 8 && both % 8 == 0)

@@ -57,7 +57,7 @@ typedef struct tern_credit {
     _Atomic uint64_t told;
 } tern_credit;
 
-/* In the target's segment, one line per ring. */
+/* The header of a ring: one cache line in the target's segment. */
 typedef struct tern_ring_header {
     _Alignas(TERN_LINE) _Atomic uint64_t owner; /* origin's worker number + 1; 0: free */
     _Atomic uint64_t consumed; /* written by the target; read by a near origin that has no room */
@@ -111,7 +111,7 @@ typedef struct tern_layout {
 
 void tern_layout_compute(const tern_config *config, uint32_t ranks, tern_layout *layout);
 
-/* base NULL: of a rank of another node. */
+/* The mapping of a rank's segment. base NULL: the rank is of another node. */
 typedef struct tern_segment {
     char *base;       /* a multiple of page, and of 2 MiB */
     size_t bytes;     /* a multiple of page */

@@ -119,7 +119,7 @@ static tern_status notified_broadcast(tern_worker *worker, uint32_t root, void *
                                       size_t bytes) {
     enum { AHEAD_MAX = TERN_NOTIFIED_AHEAD_MAX };
     const tree_place place = tree_place_of(worker->context, root);
-    tern_status status = tern_notified_look(worker); /* the root waits for nobody */
+    tern_status status = tern_notified_look(worker); /* the root waits for no other rank */
     if (status == TERN_OK && tern_notify_of(worker)->sequence % AHEAD_MAX == AHEAD_MAX - 1)
         status = notified_barrier(worker, ROUND_AHEAD);
     for (uint32_t c = 0; c < place.children && status == TERN_OK; c++)

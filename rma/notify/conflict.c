@@ -12,10 +12,10 @@
  * operation count as other kinds. A rank that receives a part of another kind, or of a vector of
  * another length, calls all ranks to the meeting. No rank waits for ever: a rank that has waited
  * for a while sends a hail with its kind of collective to the rank for which it waits. That rank
- * answers if it waits in a meeting to which the other has not come; it keeps the hail until it can
- * answer. A rank on which that collective has failed answers, too: other workers of some ranks were
- * in the meeting where it failed. Meetings are told by messages (rma/message/inbox.h), which need
- * no memory.
+ * answers if it waits in a meeting to which the other has not come, or waits until it may come to
+ * one. A rank on which that collective has failed answers, too: other workers of some ranks were in
+ * the meeting where it failed. Meetings are told by messages (rma/message/inbox.h), which need no
+ * memory.
  *
  * Why this is enough: suppose that no rank receives a part of another kind, and no rank waits in a
  * meeting. Then all ranks that wait for each other in a chain are in the same kind. The last rank

@@ -97,7 +97,7 @@ tern_status tern_way_leave(tern_worker *worker, tern_port *port) {
     return TERN_OK;
 }
 
-/* Closes a way to make room for a route, or continues to. */
+/* Begins or continues to close a way, to make room for a way of this route. */
 static tern_status make_room(tern_worker *worker, tern_port *port, const tern_route *to) {
     if (port->leaves == NULL) {
         port->leaves = tern_way_choose(port->routes, to);

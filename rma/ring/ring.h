@@ -58,7 +58,7 @@ static inline uint64_t tern_record_size(size_t bytes) {
 /* How far the replacement of a ring by a larger one has come (rma/ring/growth.c). */
 enum { TERN_GROWTH_NONE, TERN_GROWTH_ASKED, TERN_GROWTH_MOVING };
 
-/* The origin's side. */
+/* The origin's side of a ring. */
 typedef struct tern_out {
     _Alignas(TERN_LINE) tern_lane lane; /* first: see tern/detail/view.h */
     uint64_t limit;                     /* the origin may write up to here */
@@ -82,7 +82,7 @@ typedef struct tern_out {
     _Atomic uint64_t told;   /* remote rings: published up to here */
     _Atomic uint32_t asleep; /* rma/ring/sleep.h */
     bool wake_due;           /* a WAKE is still to be sent: there was no buffer */
-    uint64_t lap;            /* puts of earlier laps of the staging memory are complete */
+    uint64_t lap;            /* lap of the staging memory; puts of earlier ones are complete */
     int64_t open_reply[2];   /* remote rings: the target's answer to the opening */
     tern_question open_question;
     uint8_t growth;                 /* TERN_GROWTH_* */
@@ -95,8 +95,8 @@ typedef struct tern_out {
     uint32_t loose_sent; /* batches since the pair asked for a ring (loose.h) */
 } tern_out;
 
-/* The target's side. The rank's tables hold one for each ring of the arena, so a rank that lacks
- * memory can still accept every ring. */
+/* The target's side of a ring. The rank's tables hold one for each ring of the arena, so a rank
+ * that lacks memory can still accept every ring. */
 typedef struct tern_in {
     _Alignas(TERN_LINE) char *data;
     uint64_t mask;

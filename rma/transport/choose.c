@@ -19,7 +19,7 @@ typedef struct native_kind {
     const char *package;             /* the package that provides it */
 } native_kind;
 
-/* In the order in which they are tried. */
+/* The networks, in the order in which they are tried. */
 static const native_kind natives[] = {{TERN_TRANSPORT_VERBS, &tern_transport_verbs,
 #ifdef TERN_HAVE_VERBS
                                        &tern_network_verbs,
