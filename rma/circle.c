@@ -40,6 +40,7 @@ static inline bool circle_is_free(const tern_circle *circle, const tern_entry *e
                                   tern_posts_done(&circle->posts[entry->rank], entry->number));
 }
 
+/* Takes the oldest pieces that are free out of the circle. */
 static inline void circle_collect(tern_circle *circle) {
     for (; circle->first != circle->next; circle->first++) {
         const tern_entry *entry = tern_circle_oldest(circle);

@@ -147,6 +147,8 @@ tern_status tern_inbox_notice(tern_worker *worker, const tern_message *message, 
     return send_message(worker, message, payload, bytes);
 }
 
+/* Tries once to send entry: takes room of the window, then sends a message or, within this process,
+ * pushes straight into the inbox. */
 static tern_status inbox_try_send(tern_worker *worker, uint32_t target,
                                   const tern_inbox_message *entry, const void *payload) {
     const tern_context *context = worker->context;

@@ -219,6 +219,7 @@ static tern_status keep_offer(tern_worker *worker, const tern_in *in, uint32_t t
     return TERN_OK;
 }
 
+/* Ends the post of this worker that the other worker has finished. */
 static void meet_end(tern_worker *worker, const tern_in *in) {
     tern_end e;
     tern_read_once(&e, tern_ring_payload(in), sizeof e);

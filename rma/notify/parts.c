@@ -119,6 +119,8 @@ static bool part_parse(const tern_worker *worker, const tern_in *in, uint64_t he
            (part->type == TERN_PART_DATA || part->bytes == 0);
 }
 
+/* Consumes a part or a hail: gives it to the stream that waits for it, keeps it for later, or drops
+ * it if its collective is over. */
 size_t tern_collectives_consume(tern_worker *worker, tern_in *in) {
     tern_notify *n = tern_notify_of(worker);
     const uint64_t header = tern_ring_peek(worker, in), here = worker->notified;

@@ -198,6 +198,7 @@ tern_status tern_request_queue(tern_worker *worker, tern_out *out,
     return TERN_OK;
 }
 
+/* Ends a request with this status, and queues its local event. */
 static void request_finish(tern_worker *worker, tern_requests *requests, tern_waiting *w,
                            tern_status status) {
     tern_notify *n = tern_notify_of(worker);
@@ -265,6 +266,8 @@ static tern_status request_post(tern_worker *worker, tern_out *out, const tern_w
     return TERN_OK;
 }
 
+/* Posts the records of landed requests, in order, and finishes these requests. With
+ * TERN_ORDER=relaxed they pass requests that have not landed. Returns how many were finished. */
 static size_t post_landed(tern_worker *worker, tern_out *out) {
     bool relaxed = tern_notify_of(worker)->relaxed;
     tern_requests *requests = out->requests;

@@ -105,6 +105,7 @@ static tern_status network_fail(const tern_worker *worker, uint32_t rank) {
                : tern_fail(TERN_ERR_NETWORK, "the network has lost an operation on rank %u", rank);
 }
 
+/* Ends an operation of which all postings are complete. */
 static void whole_lands(tern_worker *worker, tern_port *port, tern_posting *whole) {
     if (whole->key != NULL)
         tern_rkey_release(worker, whole->key, false);
@@ -127,6 +128,7 @@ static bool may_go_again(const tern_worker *worker, tern_posting *posting) {
     return now - posting->lost_at < PATIENCE_NS;
 }
 
+/* Ends a posting that is complete, or that the network has lost and that is not tried again. */
 static void piece_lands(tern_worker *worker, tern_port *port, tern_posting *posting,
                         tern_status status) {
     tern_posting *whole = posting->whole;

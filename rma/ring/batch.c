@@ -127,6 +127,9 @@ static bool is_published(const tern_in *in) {
     return position == ~inverse && (int64_t)(position - in->position) > 0;
 }
 
+/* Accepts the next batch of a ring: skips the ends of laps, checks the header and the checksum, and
+ * moves in->limit to the end of the batch. Returns the header of its first record, or 0 if no whole
+ * batch has arrived. */
 uint64_t tern_batch_accept(tern_worker *worker, tern_in *in) {
     tern_context *context = worker->context;
     bool checksums =

@@ -29,6 +29,8 @@ static uint64_t move_bytes(const tern_out *out) {
     return 8 + (is_batched(out) ? TERN_BATCH_BYTES : 0);
 }
 
+/* Whether the ring may be replaced now: a replacement is allowed, no record is withheld, and the
+ * MOVED record has room. */
 static bool may_grow(tern_worker *worker, tern_out *out) {
     const tern_config *config = &worker->context->config;
     uint64_t size = out->lane.mask + 1, at = out->lane.write & out->lane.mask;
@@ -59,6 +61,7 @@ static tern_status growth_ask(tern_worker *worker, tern_out *out) {
     return tern_far_ask_ring(worker, out, pieces, start);
 }
 
+/* Commits the MOVED record, the last one of the old ring. */
 static void commit_move(tern_out *out) {
     uint64_t header = tern_record_header(TERN_RECORD_MOVED, out->next_ring, 0);
     if (is_batched(out))
