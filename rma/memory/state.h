@@ -109,11 +109,11 @@ typedef struct tern_rma {
     _Atomic(tern_inbox_message *) inbox_spare; /* the reserve, or NULL while it is used */
     tern_in *ins;                              /* one for each ring of the arena */
     _Atomic uint32_t ins_used;
-    struct tern_loose *loose;          /* all of this process; under the MPI lock */
+    struct tern_loose *loose;          /* list of all of this process; under the MPI lock */
     _Atomic uint64_t loose_batches;    /* batches that came by messages, without ring memory */
     _Atomic uint64_t loose_answered;   /* so many of them have led to a request for a ring */
     struct tern_window *window;        /* rma */
-    struct tern_native *native;        /* ofi */
+    struct tern_native *native;        /* ofi and verbs */
     _Atomic uint32_t dials;            /* questions to listeners that are under way */
     _Atomic uint32_t listener_place;   /* place of the listener that answered last */
     _Atomic uint32_t listeners_silent; /* listeners that did not answer since one did */
@@ -129,7 +129,7 @@ enum { TERN_DIRTY_RECORDS = 1, TERN_DIRTY_PUTS = 2 };
 typedef struct tern_rma_worker {
     tern_out **out;     /* by line; NULL: no ring yet */
     tern_in **in;       /* by line */
-    tern_out *outs;     /* all of them */
+    tern_out *outs;     /* list of all rings of out */
     tern_in *ins;       /* list of the rings of in, the latest first */
     tern_in *looked_at; /* the ring of ins that was last checked for being quiet; or NULL */
     uint32_t settling;  /* not 0: a ring is being flushed, so no ring is closed */
@@ -145,7 +145,7 @@ typedef struct tern_rma_worker {
     uint32_t warm;                   /* for so many rounds MPI is asked in each */
     int numa;                        /* the NUMA node that its memory lies on */
     _Alignas(TERN_LINE) char *board; /* begins the line that idle rounds read */
-    _Atomic(tern_out *) wanted;      /* rings that targets want back (rma/ring/reclaim.h) */
+    _Atomic(tern_out *) wanted;      /* list of rings that targets want back (rma/ring/reclaim.h) */
     tern_inbox inbox;
     tern_dirty *dirty;     /* by rank: what was sent since the last flush; NULL if all are near */
     uint32_t *dirty_ranks; /* the ranks with something to flush, in any order */

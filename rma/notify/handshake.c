@@ -147,8 +147,8 @@ uint32_t tern_rendezvous_unsent(const tern_worker *worker, uint32_t rank) {
 }
 
 /* Gives up a parcel that can never be sent. If it is an offer, the post of this worker fails. If it
- * is an end, the post is another rank's, which can only learn of it from the log. A death is not
- * logged: waits for the target report it. */
+ * is an end, the post belongs to another rank, and only the log of this rank tells of the loss. A
+ * death is not logged: waits for the target report it. */
 static void handshake_lose(tern_rendezvous *v, const tern_parcel *p, tern_status status) {
     tern_slot *s = p->type == TERN_END ? NULL : tern_slot_find(v, p->payload.offer.id);
     if (s != NULL)

@@ -46,9 +46,8 @@ struct tern_posting {
     tern_status status;
     tern_rkey *key;
     /* Valid in every posting. */
-    struct tern_copy_buffer
-        *copy;  /* memory for the network to read or write; NULL: the program's own */
-    void *back; /* where the result of a read is copied; or NULL */
+    struct tern_copy_buffer *copy; /* holds the data for the network; NULL: post.here does */
+    void *back;                    /* where the result of a read is copied; or NULL */
     tern_network_post post;
     bool again;
     bool answers;
@@ -57,7 +56,7 @@ struct tern_posting {
 };
 
 typedef struct tern_copy_buffer {
-    struct tern_copy_buffer *next; /* free ones */
+    struct tern_copy_buffer *next; /* in the list of free ones */
     tern_network_memory *local;
     char *bytes; /* port.copy_bytes of them */
 } tern_copy_buffer;
