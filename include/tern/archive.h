@@ -2,9 +2,9 @@
 #define TERN_ARCHIVE_H
 
 /*
- * Archives (HPX, paper 004): values packed one behind the other, each with its type, its
- * element's size and its count, so that a reader can check all of them. What cannot be read is an
- * error, never an overrun: an archive may come from anybody.
+ * Archives (HPX, paper 004): values packed one behind the other, each with its type, the size of an
+ * element and the number of elements, so that a reader can check each value. An archive may come
+ * from anybody: a reader that meets malformed data returns an error and never reads beyond the end.
  *
  *     byte 0   "tern", version, byte order, bytes of a pointer, 0
  *          8   item: bits 0-3 type, 4-7 place of the content, 8-23 bytes of an element, 24-63 count
@@ -12,18 +12,18 @@
  *              next item
  *
  * Everything starts at a multiple of 8. An archive written on a machine of another byte order or
- * word size is refused. Content whose place is 1 lies outside, in the next of the archive's chunks
- * (tern_chunk), and the archive has the item's word alone.
+ * word size is refused. Content whose place is 1 lies outside the archive, in the next of its
+ * chunks (tern_chunk); the archive then has only the item's first word.
  *
  * Items between a begin and an end are a group: a structure in a structure, or values of a type of
- * the application's (tern_type). Its begin (6) has the bytes of its name in place of an element,
- * and is followed by a word with the bytes of what it encloses, its end (7) included, and by its
- * name.
+ * the application's (tern_type). The item that begins it (type 6) has the length of the group's
+ * name where others have the size of an element. Behind it come a word with the number of bytes
+ * that the group encloses, its end (type 7) included, and then the name.
  *
- * A writer or a reader fails once: after its first failure it returns the same status for all that
- * follows, so a row of calls can be checked at its end. One thread at a time uses it; nothing here
- * blocks or needs a context, but for tern_call_archive and the others at the end, which take an
- * archive along as the arguments of a call.
+ * A writer or a reader keeps its first failure: every later call on it returns the same status, so
+ * a program can make a row of calls and check the status once, at the end. One thread at a time
+ * uses a writer or a reader. No function here blocks or needs a context, except tern_call_archive
+ * and the others at the end, which send an archive as the arguments of a call.
  */
 
 #include <stdbool.h>
@@ -41,9 +41,9 @@
 extern "C" {
 #endif
 
-/* What an item is made of. With the element's size it says which type of C. */
+/* What the elements of an item are. Together with the size of an element it tells the type in C. */
 typedef enum tern_item_type {
-    TERN_ITEM_BYTES = 1, /* no number: a structure, a char */
+    TERN_ITEM_BYTES = 1, /* not a number: a structure, a char */
     TERN_ITEM_SIGNED,
     TERN_ITEM_UNSIGNED, /* bool too */
     TERN_ITEM_FLOAT,
@@ -53,7 +53,7 @@ typedef enum tern_item_type {
 /* The largest element, in bytes, and the largest count of an item. */
 #define TERN_ITEM_ELEMENT_MAX 65535u
 #define TERN_ITEM_COUNT_MAX (((uint64_t)1 << 40) - 1)
-/* Groups inside each other, and so how deep reading functions can call each other. */
+/* How deep groups can be nested, and so how deep reading functions can call each other. */
 #define TERN_GROUPS_MAX 128u
 
 /* What writes an archive. Its members are tern's own. */
@@ -62,43 +62,46 @@ typedef struct tern_writer {
     size_t bytes; /* written */
     size_t room;  /* of data; equal to bytes after a failure, so that nothing fits */
     size_t limit;
-    size_t share_min; /* content of so many bytes goes to a chunk; SIZE_MAX: none does */
+    size_t share_min; /* content of this many bytes or more goes to a chunk; SIZE_MAX: none does */
     struct tern_chunks *chunks;
     size_t capacity; /* what room was before a failure */
     void *heap;      /* data, if it was allocated here */
-    size_t group;    /* where the group that is open begins; 0: none is */
+    size_t group;    /* where the open group begins; 0: no group is open */
     uint32_t groups; /* that are open */
     tern_status status;
 } tern_writer;
 
-/* Begins an archive in memory of room bytes, 8-byte aligned, which stays the caller's (NULL and 0:
- * none). What does not fit there goes to heap memory, up to limit bytes in all; so limit <= room
- * never allocates. TERN_ERR_ARGUMENT; TERN_ERR_RANGE: a limit below 8; TERN_ERR_MEMORY. */
+/* Begins an archive in the caller's memory of room bytes, 8-byte aligned (NULL and 0: no such
+ * memory). If the archive outgrows it, the writer allocates heap memory, up to limit bytes for the
+ * whole archive; with limit <= room it never allocates. TERN_ERR_ARGUMENT; TERN_ERR_RANGE: a limit
+ * below 8; TERN_ERR_MEMORY. */
 TERN_API tern_status tern_writer_open(tern_writer *writer, void *memory, size_t room, size_t limit);
 
 /* [out] archive, bytes: what was written, in the caller's memory or the writer's, valid until the
- * next item is written or the writer is closed. The status of everything up to here;
- * TERN_ERR_STATE: a group has not been ended. */
+ * next item is written or the writer is closed. Returns the first failure of the writer, or
+ * TERN_OK; TERN_ERR_STATE: a group has not been ended. */
 TERN_NODISCARD TERN_API tern_status tern_writer_finish(const tern_writer *writer,
                                                        const void **archive, size_t *bytes);
 
-/* Begins another archive in the memory that the writer has by now, so that writing as much again
- * allocates nothing. A failure is forgotten. Chunks are let go of. TERN_ERR_STATE: the writer is
- * closed. */
+/* Begins another archive in the memory that the writer has by now, so that an archive of the same
+ * size allocates nothing. The writer forgets its failure and drops its chunks. TERN_ERR_STATE: the
+ * writer is closed. */
 TERN_API tern_status tern_writer_reset(tern_writer *writer);
 
-/* Frees what the writer allocated and lets go of its chunks. */
+/* Frees what the writer allocated and drops its chunks. */
 TERN_API void tern_writer_close(tern_writer *writer);
 
-/* Not for applications: an item that needs more memory or a chunk, or one that is refused. */
+/* Not for applications: writes an item that needs more memory or a chunk, or refuses it. */
 TERN_API tern_status tern_internal_write_slowly(tern_writer *writer, tern_item_type type,
                                                 size_t element, const void *items, size_t count);
 
 /* Writes an item of count elements. TERN_ERR_RANGE: over the writer's limit, or over the limits of
- * an item; TERN_ERR_ARGUMENT: NULL; TERN_ERR_MEMORY. TERN_WRITE knows type and element's size. */
+ * an item; TERN_ERR_ARGUMENT: NULL; TERN_ERR_MEMORY. The macro TERN_WRITE fills in the type and the
+ * size of an element. */
 TERN_INLINE tern_status tern_write_items(tern_writer *writer, tern_item_type type, size_t element,
                                          const void *items, size_t count) {
-    /* No overflow where it is looked at: 2^16 by 2^40. */
+    /* Neither product overflows once the limits below have been checked: at most 2^16 times 2^40.
+     */
     size_t bytes = element * count, size = 8 + ((bytes + 7) & ~(size_t)7);
     if (__builtin_expect((items == NULL && count > 0) || element > TERN_ITEM_ELEMENT_MAX ||
                              count > TERN_ITEM_COUNT_MAX || size > writer->room - writer->bytes ||
@@ -107,7 +110,7 @@ TERN_INLINE tern_status tern_write_items(tern_writer *writer, tern_item_type typ
         return tern_internal_write_slowly(writer, type, element, items, count);
     char *item = writer->data + writer->bytes;
     uint64_t header = (uint64_t)count << 24 | (uint64_t)element << 8 | (uint64_t)type, zero = 0;
-    memcpy(item + size - 8, &zero, 8); /* the padding, or what is written over */
+    memcpy(item + size - 8, &zero, 8); /* the padding; the content overwrites the rest */
     memcpy(item, &header, 8);
     if (bytes > 0)
         memcpy(item + 8, items, bytes);
@@ -115,23 +118,23 @@ TERN_INLINE tern_status tern_write_items(tern_writer *writer, tern_item_type typ
     return TERN_OK;
 }
 
-/* Writes a string with its final zero. Errors as tern_write_items. */
+/* Writes a string with its final zero. Returns the same errors as tern_write_items. */
 TERN_INLINE tern_status tern_write_string(tern_writer *writer, const char *text) {
     return tern_write_items(writer, TERN_ITEM_STRING, 1, text, text != NULL ? strlen(text) + 1 : 1);
 }
 
-/* Begins a group: up to the end that belongs to it, what is written is its content. name (up to
- * TERN_ITEM_ELEMENT_MAX bytes; NULL: "") has to be the same where it is read; count is handed to
- * the reader, and is at most the number of items that follow in the group. TERN_ERR_RANGE: over a
- * limit, or more than TERN_GROUPS_MAX groups in each other; TERN_ERR_MEMORY. */
+/* Begins a group: everything that is written before the matching tern_write_end belongs to it. The
+ * reader must pass the same name (up to TERN_ITEM_ELEMENT_MAX bytes; NULL: ""). The reader gets
+ * count, which must not exceed the number of items that follow in the group. TERN_ERR_RANGE: over a
+ * limit, or more than TERN_GROUPS_MAX groups nested; TERN_ERR_MEMORY. */
 TERN_API tern_status tern_write_begin(tern_writer *writer, const char *name, uint64_t count);
 
-/* Ends it. TERN_ERR_STATE: no group is open; TERN_ERR_ARGUMENT: it has fewer items than its count
- * says. */
+/* Ends the group that was begun last. TERN_ERR_STATE: no group is open; TERN_ERR_ARGUMENT: the
+ * group has fewer items than its count says. */
 TERN_API tern_status tern_write_end(tern_writer *writer);
 
-/* Makes the writer fail, for functions that write what they find to be wrong (tern_type).
- * Returns the status of its first failure. */
+/* Makes the writer fail with status. For functions of a tern_type that are given a value which they
+ * cannot write. Returns the status of the writer's first failure. */
 TERN_API tern_status tern_writer_fail(tern_writer *writer, tern_status status);
 
 struct tern_chunk;
@@ -139,7 +142,7 @@ struct tern_chunk;
 /* What reads an archive. Its members are tern's own. */
 typedef struct tern_reader {
     const char *next;
-    size_t left; /* bytes from next on; 0 after a failure */
+    size_t left; /* unread bytes, from next on; 0 after a failure */
     size_t bytes;
     const struct tern_chunk *chunk; /* the next one */
     size_t chunks;                  /* from there on */
@@ -147,24 +150,25 @@ typedef struct tern_reader {
     tern_status status;
 } tern_reader;
 
-/* Begins to read an archive, 8-byte aligned, which has to stay while what the reader hands out is
- * used; one with chunks is given them next (tern_reader_chunks). TERN_ERR_RANGE: it is cut off;
- * TERN_ERR_MISMATCH: no archive, or one of another version or kind of machine; TERN_ERR_ARGUMENT.
- */
+/* Begins to read an archive, 8-byte aligned. The archive must stay in place while the program uses
+ * what the reader hands out. If it has chunks, call tern_reader_chunks next. TERN_ERR_RANGE: the
+ * archive is cut off; TERN_ERR_MISMATCH: the bytes are not an archive, or one of another version or
+ * kind of machine; TERN_ERR_ARGUMENT. */
 TERN_API tern_status tern_reader_open(tern_reader *reader, const void *archive, size_t bytes);
 
-/* Ends reading. The status of everything that was read; TERN_ERR_MISMATCH too if there is more, in
- * the archive or in chunks. */
+/* Ends reading. Returns the first failure of the reader, or TERN_OK; TERN_ERR_MISMATCH also if the
+ * archive has items or chunks that were not read. */
 TERN_NODISCARD TERN_API tern_status tern_reader_close(tern_reader *reader);
 
-/* Not for applications: as tern_internal_reader_next, for content in a chunk; else says what is
- * wrong. */
+/* Not for applications: as tern_internal_reader_next, for content in a chunk. If there is no such
+ * item it makes the reader fail and says why. */
 TERN_API const void *tern_internal_reader_seek(tern_reader *reader, tern_item_type type,
                                                size_t element, uint64_t wanted, size_t *count);
 
-/* Not for applications: the content of the next item, 8-byte aligned where it lies in the archive,
- * with wanted elements, or any number (TERN_ITEM_COUNT_MAX); NULL: it is not there. The header is
- * read once: what lies in shared memory may change between a check and a use. */
+/* Not for applications: returns the content of the next item, which is 8-byte aligned if it lies in
+ * the archive, or NULL if the next item is not as asked for. wanted: its number of elements;
+ * TERN_ITEM_COUNT_MAX: any number. The header is read once, because in shared memory it could
+ * change between the check and the use. */
 TERN_INLINE const void *tern_internal_reader_next(tern_reader *reader, tern_item_type type,
                                                   size_t element, uint64_t wanted, size_t *count) {
     if (__builtin_expect(reader->left >= 8, 1)) {
@@ -187,9 +191,9 @@ TERN_INLINE const void *tern_internal_reader_next(tern_reader *reader, tern_item
     return tern_internal_reader_seek(reader, type, element, wanted, count);
 }
 
-/* Copies the next item, which has to be just that, to items. TERN_ERR_RANGE: the archive is cut
- * off, or an item longer than the rest of it; TERN_ERR_MISMATCH: another type, size or count.
- * TERN_READ knows type and size. */
+/* Copies the next item to items. It must have this type, element and count. TERN_ERR_RANGE: the
+ * archive is cut off, or the item is longer than the rest of it; TERN_ERR_MISMATCH: the item has
+ * another type, size or count. The macro TERN_READ fills in type and size. */
 TERN_INLINE tern_status tern_read_items(tern_reader *reader, tern_item_type type, size_t element,
                                         void *items, size_t count) {
     size_t there = 0;
@@ -201,9 +205,10 @@ TERN_INLINE tern_status tern_read_items(tern_reader *reader, tern_item_type type
     return TERN_OK;
 }
 
-/* Hands out the next item in place: 8-byte aligned, or, in a chunk that is read where it was
- * written from, as it is there. items: the address of a pointer; [out] count. Errors as
- * tern_read_items. TERN_READ_ARRAY knows type and size. */
+/* Hands out the next item without a copy. items: the address of a pointer to its elements; [out]
+ * count. The elements are 8-byte aligned, unless they lie in a chunk that is read from the writer's
+ * own memory: then they are aligned as there. Returns the same errors as tern_read_items. The macro
+ * TERN_READ_ARRAY fills in type and size. */
 TERN_INLINE tern_status tern_read_array(tern_reader *reader, tern_item_type type, size_t element,
                                         void *items, size_t *count) {
     const void *content =
@@ -214,7 +219,7 @@ TERN_INLINE tern_status tern_read_array(tern_reader *reader, tern_item_type type
     return TERN_OK;
 }
 
-/* Not for applications: a string that does not end with zero. */
+/* Not for applications: makes the reader fail because a string does not end with zero. */
 TERN_API tern_status tern_internal_reader_refuse_string(tern_reader *reader);
 
 /* Hands out the next string in place. [out] text; [out] bytes (may be NULL): with the final zero.
@@ -233,16 +238,18 @@ TERN_INLINE tern_status tern_read_string(tern_reader *reader, const char **text,
     return TERN_OK;
 }
 
-/* Begins to read a group, which has to have that name (NULL: ""). [out] count: as it was written;
- * no more than there are items in the group, so that it can be allocated for. TERN_ERR_RANGE: cut
- * off, more than TERN_GROUPS_MAX groups in each other, or a count that the group has no room for;
- * TERN_ERR_MISMATCH: no group, or one of another name. */
+/* Begins to read a group, which must have this name (NULL: ""). [out] count: the count that was
+ * written. It is at most the number of items in the group, so a program may allocate that many.
+ * TERN_ERR_RANGE: the archive is cut off, more than TERN_GROUPS_MAX groups are nested, or count is
+ * larger than the group; TERN_ERR_MISMATCH: the next item is not a group, or one of another name.
+ */
 TERN_API tern_status tern_read_begin(tern_reader *reader, const char *name, uint64_t *count);
 
-/* Ends it, where all of it has been read. TERN_ERR_MISMATCH: something else follows. */
+/* Ends the group after the last of its items has been read. TERN_ERR_MISMATCH: items of the group
+ * are left. */
 TERN_API tern_status tern_read_end(tern_reader *reader);
 
-/* As tern_writer_fail. */
+/* Makes the reader fail with status, as tern_writer_fail does a writer. */
 TERN_API tern_status tern_reader_fail(tern_reader *reader, tern_status status);
 
 /* A type of the application's own (HPX, paper 004, section 3), described once:
@@ -257,14 +264,15 @@ TERN_API tern_status tern_reader_fail(tern_reader *reader, tern_status status);
  *     tern_read_list(r, &node, add, &list);           into memory that is made one by one
  *
  * What was written as an array can be read as a list, and the other way round. Types without
- * functions are copied bit by bit, an array of them at once. A function may write anything, values
- * of its own type too, up to TERN_GROUPS_MAX inside each other, and reads just that: at least one
- * item a value. What it returns, when it is not TERN_OK, becomes the status of the writer or
- * reader.
+ * functions are copied bit by bit, an array of them at once. A write function may write any items,
+ * at least one for each value, also values of its own type, nested up to TERN_GROUPS_MAX deep. The
+ * read function must read exactly what the write function wrote. A status other than TERN_OK that
+ * one of them returns becomes the status of the writer or reader.
  *
- * In the archive values are a group that has the type's name and their count; without functions the
- * count is that of the items among which they are spread. The name is the same wherever the type is
- * written and read; the structure and its functions stay as long as they are used. */
+ * In the archive the values are a group with the type's name and their count. For a type without
+ * functions the count is the number of items over which the values are spread. The program uses the
+ * same name where it writes the type and where it reads it. The structure and its functions must
+ * stay valid as long as they are used. */
 typedef struct tern_type {
     const char *name;
     size_t bytes; /* of a value in memory; 1 or more */
@@ -272,27 +280,28 @@ typedef struct tern_type {
     tern_status (*read)(tern_reader *reader, void *value);
 } tern_type;
 
-/* Writes count values that lie side by side. TERN_ERR_ARGUMENT: NULL, a type of 0 bytes, or one
- * with a function of only one kind; and what tern_write_begin, tern_write_items and the type's
- * function give. */
+/* Writes count values that lie side by side. TERN_ERR_ARGUMENT: NULL, a type of 0 bytes, or a type
+ * with only one of its two functions; and the errors of tern_write_begin, tern_write_items and the
+ * type's function. */
 TERN_API tern_status tern_write_values(tern_writer *writer, const tern_type *type,
                                        const void *values, size_t count);
 
-/* Writes a list from first (NULL: it is empty) to the value after which next gives NULL. It is
- * walked twice and must not change meanwhile. Errors as tern_write_values. */
+/* Writes a list from first (NULL: the list is empty) to the value for which next returns NULL. tern
+ * walks the list twice; it must not change meanwhile. Returns the same errors as tern_write_values.
+ */
 TERN_API tern_status tern_write_list(tern_writer *writer, const tern_type *type, const void *first,
                                      const void *(*next)(const void *value, void *user),
                                      void *user);
 
-/* Reads just count values to values. TERN_ERR_MISMATCH: there are more or fewer, of another name or
- * size; and what tern_read_begin, tern_read_items and the type's function give. What was read
- * before a failure is the caller's to dispose of. */
+/* Reads exactly count values to values. TERN_ERR_MISMATCH: there are more or fewer, or their name
+ * or size differs; and the errors of tern_read_begin, tern_read_items and the type's function.
+ * After a failure the caller disposes of the values that were read before it. */
 TERN_API tern_status tern_read_values(tern_reader *reader, const tern_type *type, void *values,
                                       size_t count);
 
-/* Reads each value to the memory that add gives for it; left: values that are still to come, this
- * one included, of which there is no more than the archive has bytes. add returns NULL when there
- * is no memory: TERN_ERR_MEMORY. Other errors as tern_read_values. */
+/* Reads each value to the memory that add returns for it. left: how many values are still to come,
+ * this one included; never more than the archive has bytes. If add returns NULL the status is
+ * TERN_ERR_MEMORY. Other errors are those of tern_read_values. */
 TERN_API tern_status tern_read_list(tern_reader *reader, const tern_type *type,
                                     void *(*add)(void *user, uint64_t left), void *user);
 
@@ -302,10 +311,11 @@ struct tern_buffer;
  *
  * A writer that shares leaves content at and over a threshold where it is, and keeps a list of such
  * chunks beside the archive, which is then an index of small items: *pointer chunks* in private
- * memory, which can be fetched only with its owner's help, and *RMA chunks* in the rank's segment
- * or in registered memory, which have a global pointer that any rank can get from. The reader is
- * given the archive and, for each chunk in turn, the memory where its content lies by then: that of
- * the writer, in the same process; else a copy. gather puts archive and chunks together again. */
+ * memory, which other ranks can fetch only with its owner's help, and *RMA chunks* in the rank's
+ * segment or in registered memory, which have a global pointer that any rank can get from. The
+ * program gives the reader the archive and, for each chunk in turn, the memory that holds its
+ * content: the writer's memory in the same process, else a copy. tern_writer_gather makes one
+ * archive of archive and chunks. */
 typedef struct tern_chunk {
     const void *memory; /* in this process */
     size_t bytes;
@@ -313,47 +323,50 @@ typedef struct tern_chunk {
     struct tern_buffer *buffer; /* that memory is part of (tern/buffer.h), or NULL */
 } tern_chunk;
 
-/* From now on content of min bytes or more (0: TERN_ZERO_COPY_MIN of the worker's context, for
- * which worker is needed) goes to chunks; the writer's limit does not count it. It must stay,
- * unchanged, until the archive has been read or sent, or the writer reset or closed. worker NULL:
- * all are pointer chunks; else the memory is looked up among what the rank has allocated and
- * registered. TERN_ERR_ARGUMENT; TERN_ERR_MEMORY; the writer fails. Stays in force over
- * tern_writer_reset. */
+/* From now on the writer makes content of min bytes or more a chunk and does not copy it; the
+ * writer's limit does not count it. min 0: TERN_ZERO_COPY_MIN of the worker's context, which needs
+ * a worker. The program must keep the content unchanged until the archive has been read or sent, or
+ * the writer reset or closed. worker NULL: all chunks are pointer chunks; else tern looks the
+ * memory up among what the rank has allocated and registered. The setting survives
+ * tern_writer_reset. TERN_ERR_ARGUMENT; TERN_ERR_MEMORY; the writer fails then. */
 TERN_API tern_status tern_writer_share(tern_writer *writer, tern_worker *worker, size_t min);
 
-/* The chunks so far, in the order of their items; valid until the next item. [out] count. NULL if
- * there are none. */
+/* Returns the chunks so far, in the order of their items; valid until the next item is written.
+ * [out] count: their number. NULL if there are no chunks. */
 TERN_API const tern_chunk *tern_writer_chunks(const tern_writer *writer, size_t *count);
 
 /* Copies archive and chunks to memory of room bytes, 8-byte aligned, as one archive without chunks,
- * as if nothing had been shared. memory NULL: counts only. [out] bytes: how many it is.
- * TERN_ERR_RANGE: room is too small; bytes says what is needed. Else as tern_writer_finish. */
+ * as if the writer had not shared. memory NULL: only counts the bytes. [out] bytes: the size of
+ * that archive. TERN_ERR_RANGE: room is too small; bytes says how much is needed. Other statuses
+ * are those of tern_writer_finish. */
 TERN_NODISCARD TERN_API tern_status tern_writer_gather(const tern_writer *writer, void *memory,
                                                        size_t room, size_t *bytes);
 
-/* Where the content of chunks lies, in order, after tern_reader_open; the list and the memory stay
- * while the reader is used. Each is checked against its item when that is read. TERN_ERR_ARGUMENT:
- * NULL, or a chunk with no memory. */
+/* Tells the reader where the content of the chunks lies, in the order of their items. Call it after
+ * tern_reader_open. The list and the memory must stay valid while the reader is used. The reader
+ * checks each chunk against its item when it reads the item. TERN_ERR_ARGUMENT: NULL, or a chunk
+ * with no memory. */
 TERN_API tern_status tern_reader_chunks(tern_reader *reader, const tern_chunk *chunks,
                                         size_t count);
 
-/* The largest chunk in bytes, and the most of them in a call; half a ring has to hold their list,
- * 32 bytes each. */
+/* The largest chunk in bytes, and the most chunks of a call. The list of a call's chunks, 32 bytes
+ * for each, must fit half a ring. */
 #define TERN_CHUNK_MAX TERN_BUFFER_MAX
 #define TERN_CALL_CHUNKS_MAX 4096u
 
-/* All zero does for most. Both synchronizers are raised now and have to be of this node. */
+/* Options of tern_call_archive; most programs leave them all zero. The call raises both
+ * synchronizers at once, so their counters must lie on this node. */
 typedef struct tern_archive_options {
     tern_full full;
     const tern_synchronizer *reusable; /* lowered when the memory of the chunks may be reused */
     const tern_synchronizer *executed; /* lowered when the function has run */
-    bool aside; /* later calls of the pair do not wait for this one's chunks */
+    bool aside; /* later calls of this pair of workers do not wait for the chunks of this call */
 } tern_archive_options;
 
-/* Runs function on target with the archive that writer holds (HPX, paper 004). What a writer that
- * shares has left where it is travels without a copy at the caller's: the archive goes with the
- * call, the target gets each chunk straight into memory that its function may keep, and the
- * function runs once all are there.
+/* Runs function on target with the archive that writer holds (HPX, paper 004). The caller does not
+ * copy the chunks of a writer that shares: the archive goes with the call, the target gets each
+ * chunk straight into memory that its function may keep, and the function runs when all chunks have
+ * arrived.
  *
  *     tern_writer_share(&writer, worker, 0);
  *     TERN_WRITE(&writer, &step, 1);
@@ -369,42 +382,45 @@ typedef struct tern_archive_options {
  *         return tern_reader_close(&reader);
  *     }
  *
- * A chunk in a segment, or registered, is got by its global pointer. One in private memory is read
- * by a target of the same node straight from there, where the system allows that; otherwise it is
- * copied to this rank's segment first, which bytes_staged counts. bytes_got counts what targets
- * get.
+ * The target gets a chunk in a segment or in registered memory by its global pointer. A target of
+ * the same node reads a chunk in private memory straight from there, if the system allows it;
+ * otherwise the caller first copies the chunk to its segment (counter bytes_staged). Counter
+ * bytes_got counts what targets get.
  *
- * The writer may be reset or closed, and buffers that it keeps dropped, as soon as this returns;
- * other memory of chunks stays as it is until reusable says so. An archive too large for a ring
- * goes as a chunk itself, by a copy. A target keeps chunks of TERN_OVERFLOW_MEMORY bytes at most,
- * or those of one call; they lie in its segment, or in its heap memory when that is full.
+ * When this returns the program may reset or close the writer and drop the buffers in it. It must
+ * leave other memory of chunks unchanged until the synchronizer reusable is lowered. An archive
+ * that is too large for a ring is copied and goes as a chunk itself. A target holds chunks of at
+ * most TERN_OVERFLOW_MEMORY bytes, or those of one call, in its segment, or in heap memory when the
+ * segment is full.
  *
- * Where a chunk cannot be got the function does not run, which is logged and counted there and
- * logged here; both synchronizers are lowered all the same.
+ * If the target cannot get a chunk the function does not run. The target logs and counts that, and
+ * the caller logs it. Both synchronizers are lowered all the same.
  *
- * The status of the writer, if it has failed. TERN_ERR_AGAIN as options->full says for a full ring,
- * and likewise for TERN_CALL_REQUESTS calls with chunks under way, which share their number with
- * results; in a handler never waits. TERN_ERR_RANGE: a chunk over TERN_CHUNK_MAX, or more than
- * TERN_CALL_CHUNKS_MAX. TERN_ERR_MEMORY: none to stage a chunk in. Else as tern_call_with. */
+ * Returns the writer's status if the writer has failed. TERN_ERR_AGAIN, depending on options->full:
+ * the ring is full, or TERN_CALL_REQUESTS calls with chunks or with results are under way. In a
+ * handler it never waits. TERN_ERR_RANGE: a chunk is larger than TERN_CHUNK_MAX, or there are more
+ * than TERN_CALL_CHUNKS_MAX. TERN_ERR_MEMORY: no memory to copy a chunk to. Other statuses are
+ * those of tern_call_with. */
 TERN_NODISCARD TERN_API tern_status tern_call_archive(tern_worker *worker, tern_worker_id target,
                                                       const tern_function *function,
                                                       const tern_writer *writer,
                                                       const tern_archive_options *options);
 
-/* The same for a function whose result is wanted, with a request (tern/request.h). Chunks that are
- * no buffers stay as they are until it is complete. One with chunks takes two of
- * TERN_CALL_REQUESTS. Where a chunk cannot be got the outcome is that error. Waits for a full ring,
- * or for earlier calls whose chunks are under way; in a handler TERN_ERR_AGAIN. Else as
- * tern_call_archive and tern_call_start. */
+/* tern_call_archive for a function with a result, which request (tern/request.h) waits for. The
+ * program must leave chunks that are not buffers unchanged until the request is complete. A call
+ * with chunks takes two of TERN_CALL_REQUESTS. If the target cannot get a chunk, that error is the
+ * outcome of the request. Waits for room in a full ring, or for earlier calls whose chunks are
+ * under way; in a handler returns TERN_ERR_AGAIN instead. Otherwise as tern_call_archive and
+ * tern_call_start. */
 TERN_NODISCARD TERN_API tern_status tern_call_archive_start(tern_worker *worker,
                                                             tern_worker_id target,
                                                             const tern_function *function,
                                                             const tern_writer *writer, void *result,
                                                             size_t capacity, tern_request *request);
 
-/* Begins to read the arguments of a call, in its handler, chunks included. [out] reader: to be used
- * until the handler returns; buffers and vectors that were read stay. Errors as tern_reader_open.
- */
+/* Begins to read the arguments of a call and its chunks, in the handler. [out] reader: valid until
+ * the handler returns; buffers and vectors read from it stay valid longer. Returns the same errors
+ * as tern_reader_open. */
 TERN_NODISCARD TERN_API tern_status tern_call_reader(const tern_call_info *call,
                                                      const void *arguments, size_t bytes,
                                                      tern_reader *reader);
@@ -427,7 +443,7 @@ template <typename T> constexpr tern_item_type tern_item_type_of(const T *) {
 
 #else
 
-/* What pointer points to; an enum is what it is stored as. */
+/* The item type of what pointer points to; an enum has the type in which it is stored. */
 /* clang-format off */
 #define TERN_ITEM_TYPE(pointer)                                                                    \
     _Generic(*(pointer),                                                                           \
@@ -442,11 +458,12 @@ template <typename T> constexpr tern_item_type tern_item_type_of(const T *) {
 
 #endif
 
-/* The same of a type that is named; the address is never used. */
+/* The item type of a named type. The address is never dereferenced. */
 #define TERN_ITEM_TYPE_OF(type) TERN_ITEM_TYPE((type *)(uintptr_t)8)
 
-/* Writes count elements of the type that items points to; reads just as many of that type; hands
- * out any number of them in place. 1 for a single value. */
+/* TERN_WRITE writes count elements of the type that items points to; TERN_READ reads exactly count
+ * elements of that type; TERN_READ_ARRAY hands out any number of them without a copy. count is 1
+ * for a single value. */
 #define TERN_WRITE(writer, items, count)                                                           \
     tern_write_items(writer, TERN_ITEM_TYPE(items), sizeof *(items), items, count)
 #define TERN_READ(reader, items, count)                                                            \
