@@ -2,8 +2,9 @@
 #define TERN_LOG_H
 
 /*
- * Log: one line on standard error for what an operator should know. The level is one for the
- * process (TERN_LOG_LEVEL, default warn), since lines of several contexts end up in one place.
+ * Log: tern writes one line to standard error for each thing that an operator should know. All
+ * contexts of a process share one level (TERN_LOG_LEVEL, default warn), since their lines end up in
+ * one place.
  */
 
 #include "tern/config.h"

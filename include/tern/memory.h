@@ -2,10 +2,10 @@
 #define TERN_MEMORY_H
 
 /*
- * Memory: each rank has one segment that every rank can reach, and global pointers name places in
- * it. Segments lie in memory that the ranks of a node share, with a part on each NUMA node that the
- * rank may run on, in 1 GiB or 2 MiB pages where the system has them. Only its owner changes the
- * allocator of a segment; others ask it.
+ * Memory: each rank has one segment that every rank can reach, and global pointers name addresses
+ * in it. Segments lie in memory that the ranks of a node share, with a part on each NUMA node that
+ * the rank may run on, in 1 GiB or 2 MiB pages where the system has them. Only the owner of a
+ * segment allocates and frees in it; other ranks ask the owner.
  */
 
 #include <stddef.h>
@@ -19,49 +19,52 @@ extern "C" {
 #endif
 
 /*
- * The ranks that may apply atomics to a piece of memory, chosen when it is allocated. One family of
- * atomics per word, always: a network card's atomics are not atomic with the processor's.
+ * Which ranks may apply atomics to a piece of memory, chosen when it is allocated. All atomics on
+ * one word must be of the same kind, because a network card's atomics are not atomic with the
+ * processor's.
  */
 typedef enum tern_domain {
-    TERN_DOMAIN_GLOBAL, /* every rank, by what the transport between nodes needs; the default */
-    TERN_DOMAIN_NODE,   /* ranks of the owner's node only, by the processor */
+    TERN_DOMAIN_GLOBAL, /* every rank, with the kind of atomics that the transport between nodes
+                           needs; the default */
+    TERN_DOMAIN_NODE,   /* only ranks of the owner's node, with the processor's atomics */
     TERN_DOMAIN_OWNER   /* every rank; ranks of other nodes have the owner apply them */
 } tern_domain;
 
-/* Any NUMA node: by preference the one of the worker that asks, or of the worker that is named. */
+/* Any NUMA node: preferably the one of the calling worker, or of the worker that is named. */
 #define TERN_NUMA_ANY (-1)
 
 /* The NUMA node that the worker's own memory lies on, by hwloc's logical index, as tern_alloc_on
- * takes it; 0 on a machine with one. It is where the worker's thread ran when it adopted the
- * worker, and until then where the worker is expected. The memory of rings into the worker is taken
- * there, and its allocations too, if there is some left. For the thread that has the worker. Local,
- * never blocks. */
+ * takes it; 0 on a machine with one. It is the node on which the worker's thread ran when it
+ * adopted the worker, and before that the node on which tern expects the worker. Rings into the
+ * worker and the worker's allocations are placed there if that node has memory left. Only the
+ * thread that has adopted the worker may call it. Local, never blocks. */
 TERN_API int tern_worker_numa(const tern_worker *worker);
 
 /* Allocates bytes (1 or more) in this rank's segment, aligned to alignment (a power of two up to
  * 2 MiB, in the address space of every rank that maps it; 0 means 64). The content is undefined.
  * [out] p.
- * TERN_ERR_MEMORY: the segment has no such piece free. TERN_ERR_ARGUMENT. Local, never blocks. */
+ * TERN_ERR_MEMORY: the segment has no free piece of that size and alignment. TERN_ERR_ARGUMENT.
+ * Local, never blocks. */
 TERN_NODISCARD TERN_API tern_status tern_alloc(tern_worker *worker, size_t bytes, size_t alignment,
                                                tern_domain domain, tern_ptr *p);
 
-/* The same in the segment of rank, on NUMA node numa (hwloc's logical index) or TERN_NUMA_ANY. A
+/* tern_alloc in the segment of rank, on NUMA node numa (hwloc's logical index) or TERN_NUMA_ANY. A
  * rank has memory on each NUMA node that its process could run on when the context was created,
- * unless huge pages are too few. Blocks until the owner's progress has served it, making progress;
- * not in handlers (TERN_ERR_STATE). TERN_ERR_PEER: the owner died. TERN_ERR_UNSUPPORTED: the rank
- * has no memory on that NUMA node. */
+ * unless huge pages are too few. Blocks, making progress, until the owner has served the request in
+ * its progress; not in handlers (TERN_ERR_STATE). TERN_ERR_PEER: the owner died.
+ * TERN_ERR_UNSUPPORTED: the rank has no memory on that NUMA node. */
 TERN_NODISCARD TERN_API tern_status tern_alloc_on(tern_worker *worker, uint32_t rank, int numa,
                                                   size_t bytes, size_t alignment,
                                                   tern_domain domain, tern_ptr *p);
 
-/* The same, near the worker that is named. */
+/* tern_alloc_on on the NUMA node of worker target. */
 TERN_NODISCARD TERN_API tern_status tern_alloc_on_worker(tern_worker *worker, tern_worker_id target,
                                                          size_t bytes, size_t alignment,
                                                          tern_domain domain, tern_ptr *p);
 
-/* Frees what the functions above gave, from any rank; blocks like tern_alloc_on if it lies in
- * another rank's segment. TERN_NULL is fine. TERN_ERR_ARGUMENT: p is not the start of an
- * allocation. */
+/* Frees memory that one of the functions above allocated. Any rank may free it; blocks like
+ * tern_alloc_on if the memory lies in another rank's segment. TERN_NULL is fine. TERN_ERR_ARGUMENT:
+ * p is not the start of an allocation. */
 TERN_NODISCARD TERN_API tern_status tern_free(tern_worker *worker, tern_ptr p);
 
 /** Allocates the same number of bytes on every rank, at the same place of each segment: so
@@ -94,11 +97,11 @@ TERN_NODISCARD TERN_API tern_status tern_alloc_all(tern_worker *worker, size_t b
  * Blocking: collective over the ranks, one worker of each; may block. */
 TERN_NODISCARD TERN_API tern_status tern_free_all(tern_worker *worker, tern_ptr p);
 
-/* A plain address of p if this process reaches it by load/store, else NULL; NULL too for a pointer
- * out of range. Local, never blocks, any thread. */
+/* Returns the plain address of p if this process reaches it by load/store, else NULL; NULL also for
+ * a pointer out of range. Local, never blocks, any thread. */
 TERN_API void *tern_local(const tern_context *context, tern_ptr p);
 
-/* What the segments turned out to be. */
+/* Facts about the segment of a rank. */
 typedef struct tern_segment_info {
     size_t bytes;     /* size of the heap */
     size_t page_size; /* of its mapping; transparent huge pages count as 2 MiB */

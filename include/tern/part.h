@@ -12,8 +12,9 @@
  *         if (shop == NULL)
  *             return tern_call_fail(call, TERN_ERR_STATE, "this shop has been closed");
  *
- * An id comes in a message and may be wrong; a pointer never does. tern_context_destroy refuses to
- * end a context with parts. tern/agree.h has what collective functions of such objects need.
+ * A call carries the id, which the handler must check, because a message may be wrong; it never
+ * carries a pointer. tern_context_destroy refuses to destroy a context that has parts. tern/agree.h
+ * has what collective functions of such objects need.
  */
 
 #include <stdint.h>
@@ -30,8 +31,8 @@ typedef struct tern_part tern_part;
 /* Makes this rank's part of a new object. Collective, blocks, makes progress. kind: what the object
  * is, the same on every rank, such as "shop"; it lives as long as the part. data: what
  * tern_part_find returns on this rank. [out] part: destroyed by tern_part_destroy. A call may find
- * the part of a rank before another rank's function has returned, but not on a rank that has not
- * made its own: call a rank only when it is known to have returned, behind a barrier for instance.
+ * a rank's part before this function has returned on other ranks, but finds nothing on a rank that
+ * has not made its part yet. So call a rank only when it has returned, for example after a barrier.
  *
  * TERN_ERR_ARGUMENT: NULL. TERN_ERR_STATE: in a handler. TERN_ERR_MISMATCH: the ranks are in
  * different collective functions. TERN_ERR_MEMORY, TERN_ERR_SYSTEM, TERN_ERR_PEER. Unless a rank
@@ -39,16 +40,18 @@ typedef struct tern_part tern_part;
 TERN_NODISCARD TERN_API tern_status tern_part_create(tern_worker *worker, const char *kind,
                                                      void *data, tern_part **part);
 
-/* The same on every rank, never 0, and not used again. Local, never blocks. */
+/* Returns the object's id: the same on every rank, never 0, and not used again. Local, never
+ * blocks. */
 TERN_API uint64_t tern_part_id(const tern_part *part);
 
-/* The data of this rank's part of the object with that id, or NULL if there is none of that kind.
- * Any thread with a worker, also in handlers; never blocks, takes no lock. */
+/* Returns the data of this rank's part of the object with that id, or NULL if no object of that
+ * kind has it. Any thread with a worker, also in handlers; never blocks, takes no lock. */
 TERN_API void *tern_part_find(const tern_worker *worker, const char *kind, uint64_t id);
 
-/* From now on no call finds the part, and none that has found it is still running on a service
- * thread. Not in a handler. Local; waits at most for a round of the service threads. Other ranks
- * may still call, and find nothing: a barrier before it keeps that from happening. NULL is fine. */
+/* Destroys this rank's part. After it, no call finds the part, and no call that has found it runs
+ * any more on a service thread. Not in a handler. Local; waits at most for a round of the service
+ * threads. Other ranks may still call and then find nothing; a barrier before this call prevents
+ * that. NULL is fine. */
 TERN_API void tern_part_destroy(tern_part *part);
 
 #ifdef __cplusplus

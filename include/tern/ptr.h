@@ -1,7 +1,7 @@
 #ifndef TERN_PTR_H
 #define TERN_PTR_H
 
-/* Global pointers, by themselves: what they point to is in tern/memory.h. */
+/* Global pointers and their arithmetic. tern/memory.h has the memory that they point to. */
 
 #include <stdint.h>
 
@@ -12,8 +12,8 @@ extern "C" {
 #endif
 
 /*
- * A global pointer: a place in the segment of a rank. 16 bytes, trivially copyable, valid on every
- * rank of the context; all zero is TERN_NULL. Equal bytes mean equal pointers.
+ * A global pointer: an address in the segment of a rank. 16 bytes, trivially copyable, valid on
+ * every rank of the context; all zero is TERN_NULL. Equal bytes mean equal pointers.
  */
 typedef struct tern_ptr {
     uint32_t rank;
@@ -38,21 +38,22 @@ TERN_INLINE tern_ptr tern_ptr_add(tern_ptr p, int64_t bytes) {
     return p;
 }
 
-/* The same place in the segment of another rank; where it is memory of tern_alloc_all, that rank's
- * piece of it. */
+/* Returns the pointer with the same offset in the segment of another rank; for memory of
+ * tern_alloc_all that is the other rank's piece. */
 TERN_INLINE tern_ptr tern_ptr_on(tern_ptr p, uint32_t rank) {
     p.rank = rank;
     return p;
 }
 
-/* 1 for TERN_NULL, else 0; and 1 for pointers to the same place of the same allocation, else 0. */
+/* The first returns 1 for TERN_NULL, else 0. The second returns 1 if both point to the same address
+ * of the same allocation, else 0. */
 TERN_INLINE int tern_ptr_is_null(tern_ptr p) { return p.offset == 0; }
 TERN_INLINE int tern_ptr_equal(tern_ptr a, tern_ptr b) {
     return a.rank == b.rank && a.segment == b.segment && a.domain == b.domain &&
            a.offset == b.offset;
 }
 
-/* Bytes from b to a; both in one segment. */
+/* Returns a minus b in bytes; both must point into one segment. */
 TERN_INLINE int64_t tern_ptr_diff(tern_ptr a, tern_ptr b) { return (int64_t)(a.offset - b.offset); }
 
 #ifdef __cplusplus
