@@ -2,13 +2,13 @@
 #define TERN_MPI_H
 
 /*
- * Waiting in MPI that is waiting in tern: these functions wait for what MPI does and make the
- * worker's progress meanwhile, so that other ranks' calls are served. A rank that waits in
- * MPI_Wait or MPI_Barrier serves nobody, and a rank that needs its service waits with it for ever
- * (docs/mpi.md). Programs whose MPI calls cannot be changed use libtern_pmpi instead.
+ * Waiting for MPI with progress: these functions wait for an operation of MPI and make the worker's
+ * progress meanwhile, so that other ranks' calls are served. A rank that waits in MPI_Wait or
+ * MPI_Barrier serves nobody, so a rank that needs its service may wait for ever (docs/mpi.md).
+ * Programs whose MPI calls cannot be changed use libtern_pmpi instead.
  *
- * Common to all: they take the MPI lock for each look at MPI, and must not be called with it.
- * Blocking, not allowed in handlers. Handlers run meanwhile.
+ * Common to all: they take the MPI lock for each test, so the caller must not hold it. They block
+ * and are not allowed in handlers. Handlers run meanwhile.
  *
  * Errors of all: TERN_ERR_ARGUMENT: a pointer is NULL or count is negative. TERN_ERR_STATE: in a
  * handler. TERN_ERR_MPI: MPI reported an error, and its communicator's error handler let it return;
@@ -22,21 +22,22 @@
 extern "C" {
 #endif
 
-/* As MPI_Wait. request: of any kind, in: active, inactive or MPI_REQUEST_NULL. [out] status: may be
+/* As MPI_Wait. request: of any kind, active, inactive or MPI_REQUEST_NULL. [out] status: may be
  * MPI_STATUS_IGNORE; it is set as by MPI_Wait, also where MPI reports an error. Cost: an MPI_Test
  * for each round of progress. */
 TERN_NODISCARD TERN_API tern_status tern_mpi_wait(tern_worker *worker, MPI_Request *request,
                                                   MPI_Status *status);
 
-/* As MPI_Waitall. [out] statuses: count of them, or MPI_STATUSES_IGNORE. Where some of the
- * operations failed it is TERN_ERR_MPI once, and the MPI_ERROR of each status says how its
- * operation went. Cost: an MPI_Testall for each round of progress. */
+/* As MPI_Waitall. [out] statuses: count statuses, or MPI_STATUSES_IGNORE. If some of the operations
+ * failed it returns TERN_ERR_MPI, and the MPI_ERROR of each status says how its operation went.
+ * Cost: an MPI_Testall for each round of progress. */
 TERN_NODISCARD TERN_API tern_status tern_mpi_waitall(tern_worker *worker, int count,
                                                      MPI_Request *requests, MPI_Status *statuses);
 
-/* As MPI_Ibarrier and its wait, which no MPI_Barrier of another rank matches: all ranks of comm
- * call this function. Any communicator, whether its ranks belong to the context or not.
- * TERN_ERR_PEER leaves the barrier unfinished: comm is of no more use for collective calls. */
+/* As MPI_Ibarrier and a wait for it. MPI does not match it with an MPI_Barrier of another rank, so
+ * all ranks of comm must call this function. comm may be any communicator, whether its ranks belong
+ * to the context or not. TERN_ERR_PEER leaves the barrier unfinished: comm can no longer be used
+ * for collective calls. */
 TERN_NODISCARD TERN_API tern_status tern_mpi_barrier(tern_worker *worker, MPI_Comm comm);
 
 #ifdef __cplusplus

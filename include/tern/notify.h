@@ -103,8 +103,8 @@ typedef enum tern_event_kind {
 typedef struct tern_event {
     tern_event_kind kind;
     tern_status status;  /* local: TERN_OK, or why the operation could not be finished. remote:
-                          * TERN_OK, or TERN_ERR_RANGE: the data was dropped, since the region
-                          * that it was put to was deregistered before */
+                            TERN_OK, or TERN_ERR_RANGE: the data was dropped, because its region had
+                            been deregistered */
     tern_worker_id peer; /* local: the target; remote: the origin */
     uint64_t local_cid;  /* local; else 0 */
     uint64_t bytes;      /* of data; 0: a notification without data */

@@ -2,20 +2,22 @@
 #define TERN_REMOTE_H
 
 /*
- * Functions of other workers, called like any function (Seriema, paper 000). At file
- * scope, in one source file or in a header that several include, C or C++:
+ * Functions that run on another worker and are called like any C function (Seriema, paper 000). At
+ * file scope, in one source file or in a header that several include, C or C++:
  *
  *     TERN_REMOTE(plot, (struct point, at), TERN_STRING(label), TERN_BUFFER(float, values))
  *     TERN_REMOTE_RETURN(double, mean, TERN_BUFFER(double, values))
  *
- * declares what the program defines, once, and what runs on the target, in its tern_progress,
+ * declare the functions that the program defines, once, and that run on the target in its
+ * tern_progress,
  *
  *     tern_status plot_here(tern_call_info *call, struct point at, const char *label,
  *                           const float *values, size_t values_count);
  *     tern_status mean_here(tern_call_info *call, const double *values, size_t values_count,
  *                           double *result);
  *
- * and what callers use (tern/message.h: by message, and in threads without a worker):
+ * and the functions that callers use (for calls by message, and in threads without a worker, see
+ * tern/message.h):
  *
  *     tern_status plot(tern_worker *, tern_worker_id, struct point at, const char *label,
  *                      const float *values, size_t values_count);          as tern_call
@@ -41,34 +43,34 @@
  * type *. The part's kind is the name of the type. So tables and queues travel, too: as the data of
  * a part of kind "tern_hashtable"
  *
- * A type is a name of one or more words; types with commas, function pointers and the like want a
- * typedef. Pointers are refused, as are types that want more than 8-byte alignment and in C++ those
- * that are not trivially copyable. What a function gets by address lies in the ring, or in the
- * segment, and is gone, or free to change, when it returns.
+ * A type is a name of one or more words; types with commas, function pointers and the like need a
+ * typedef. The compiler refuses pointers, types that need more than 8-byte alignment, and in C++
+ * types that are not trivially copyable. What a function gets by address lies in the ring, or in
+ * the segment, and is valid only until the function returns.
  *
- * Vectors of TERN_ZERO_COPY_MIN bytes and more travel as chunks (tern/archive.h), not copied
- * at the caller's, and their memory is kept until it has been sent: so a vector may be destroyed or
- * grow at once, but what its elements are changed to may be what arrives. A function may take over
- * what it gets (tern_vector_move); what it leaves is let go of when it returns. Buffers travel in
- * the same way where the caller waits for the result.
+ * Vectors of TERN_ZERO_COPY_MIN bytes and more travel as chunks (tern/archive.h). The caller does
+ * not copy them, and tern keeps their memory until it has been sent. So the caller may destroy a
+ * vector or let it grow at once; but if it changes elements, the changed values may arrive. A
+ * function may take over a vector that it gets (tern_vector_move); tern drops it otherwise when the
+ * function returns. Buffers travel in the same way if the caller waits for the result.
  *
- * The parameters' types and sizes are part of the name that is compared across ranks: functions
- * named alike with different parameters make tern_context_create fail, with their name. So fixed
- * parameters travel as one structure whose length is all that is checked; with up to
- * TERN_CALL_INLINED bytes the call is inlined. Strings and buffers travel in an archive. What does
- * not fit its description is refused before the function runs: TERN_ERR_MISMATCH, TERN_ERR_RANGE,
- * and TERN_ERR_STATE where the target has no such part.
+ * The parameters' types and sizes are part of the name that tern compares across ranks: if
+ * functions of one name have different parameters tern_context_create fails, and the text has their
+ * name. So fixed parameters can travel as one structure of which the target checks only the length;
+ * with up to TERN_CALL_INLINED bytes the call is inlined. Strings and buffers travel in an archive.
+ * If arguments do not fit the declaration the function does not run: TERN_ERR_MISMATCH,
+ * TERN_ERR_RANGE, and TERN_ERR_STATE if the target has no such part.
  *
- * Errors at the caller, beside those of the calls named above: TERN_ERR_ARGUMENT: a string, buffer
- * or vector is NULL; TERN_ERR_MISMATCH: a vector of other elements; TERN_ERR_RANGE: arguments of
- * more than TERN_CHUNK_MAX; TERN_ERR_MEMORY: strings and buffers of more than
- * some hundred bytes are packed in heap memory. With vectors as tern_call_archive and
- * tern_call_archive_start.
+ * Errors at the caller, in addition to those of the calls named above: TERN_ERR_ARGUMENT: a string,
+ * buffer or vector is NULL; TERN_ERR_MISMATCH: a vector has elements of another type;
+ * TERN_ERR_RANGE: arguments of more than TERN_CHUNK_MAX; TERN_ERR_MEMORY: there is no heap memory,
+ * in which strings and buffers of more than some hundred bytes are packed. Functions with vectors
+ * also return the errors of tern_call_archive and tern_call_archive_start.
  */
 
 #include "tern/detail/remote.h"
 
-/* Parameters that are no plain (type, name). */
+/* Parameters other than a plain (type, name). */
 #define TERN_ARRAY(type, name, count) (TERN_REMOTE_ARRAY, type, name, count)
 #define TERN_STRING(name) (TERN_REMOTE_STRING, char, name, 1)
 #define TERN_BUFFER(type, name) (TERN_REMOTE_BUFFER, type, name, 1)

@@ -3,8 +3,8 @@
 
 /*
  * Statistics: counters of what a worker has done since it was made, for tests of cost claims, for
- * benchmarks and for people who wonder. Counting costs an increment of memory that only the
- * worker's thread writes.
+ * benchmarks and for people who look for the cause of a delay. Counting costs one increment in
+ * memory that only the worker's thread writes.
  */
 
 #include "tern/context.h"
@@ -59,7 +59,7 @@ typedef struct tern_stats {
 #undef X
 } tern_stats;
 
-/* [out] stats: a copy of the worker's counters. The worker's own thread. */
+/* [out] stats: a copy of the worker's counters. Only the worker's own thread may call it. */
 TERN_API void tern_stats_get(const tern_worker *worker, tern_stats *stats);
 
 #ifdef __cplusplus

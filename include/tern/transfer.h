@@ -5,34 +5,36 @@
  * One-sided transfer: put, get, atomics, completion and order.
  *
  * Completion. tern_put returns when the source may be reused (tern/circular.h has streams of puts
- * that need not wait for that); tern_flush when the puts and atomics to a target are complete
- * there, visible to it and to those that it tells. tern_get returns with the data.
+ * that need not wait for that). tern_flush returns when the puts and atomics to a target are
+ * complete there: visible to the target, and to every rank that is told of them afterwards.
+ * tern_get returns with the data.
  *
  * Departure. Calls and notified transfers may wait in queues of the worker: for the first ring of a
- * pair, for room, or since a policy gathers them. Progress of the worker alone moves them on, so a
- * program flushes before it waits outside tern. docs/calls.md has a table of what has left when.
+ * pair, for room in a ring, or because a policy gathers them. Only the worker's own progress sends
+ * them, so a program must flush before it waits outside tern. docs/calls.md has a table that says
+ * when each kind has left.
  *
  * Order. Operations of one worker on one target are ordered like this:
  *
  *     put -> put, put -> atomic, put -> call    only by tern_fence (or tern_flush) between them
  *     atomic -> atomic on the same word         always
- *     get -> anything                           always, a get has returned
+ *     get -> anything                           always: when a get returns, it is done
  *
  * Single-copy atomicity. Puts and gets of 1, 2, 4 and 8 bytes, naturally aligned on both sides, are
  * never torn over shm and p2p. Over rma they may be.
  *
- * Every access is checked against the segment or the region: TERN_ERR_RANGE, and nothing is
- * touched. Bytes may be 0. Any of these may be used in handlers, except those that wait for another
- * rank: over shm none does.
+ * Every access is checked against the segment or the region; if it lies outside, the status is
+ * TERN_ERR_RANGE and no memory is touched. bytes may be 0. Handlers may use all these functions
+ * except those that wait for another rank; over shm none waits.
  *
  * Over shm an operation on a segment makes no system call and no MPI call, and its target need not
- * take part; registered memory costs what tern/registration.h says.
- * Over rma MPI decides: with MPICH the target must be inside MPI now and then. MPI-3 has no
- * non-blocking flush: over rma a deadline cannot end tern_flush; the death of its target can
- * if there were calls or notified puts to it since the last, and else mostly not with MPICH.
+ * take part; registered memory costs what tern/registration.h says. Over rma this depends on MPI:
+ * with MPICH the target must be inside MPI now and then. MPI-3 has no non-blocking flush: over rma
+ * no time limit can end tern_flush. The death of its target ends it if there were calls or notified
+ * puts to the target since the last flush; otherwise, with MPICH, it mostly does not.
  *
- * A put or get that ends with TERN_ERR_PEER is given up. Over rma and p2p MPI may still read or
- * write its local memory, which has to stay what it is until MPI_Finalize.
+ * When a put or get returns TERN_ERR_PEER tern has given it up. Over rma and p2p MPI may still read
+ * or write its local memory, which must not be freed or reused until MPI_Finalize.
  */
 
 #include <string.h>
@@ -65,7 +67,7 @@ TERN_INLINE char *tern_internal_reach_address(const tern_worker *worker, tern_pt
     return tern_internal_address_below(view, view->ranks, p, bytes);
 }
 
-/* Not for applications: the same for the inlined operations; NULL also where the library is to make
+/* Not for applications: the same for the inlined operations; NULL also if the library is to make
  * all transfers, so that it can count them. */
 TERN_INLINE char *tern_internal_inlined_address(const tern_worker *worker, tern_ptr p,
                                                 uint64_t bytes) {
@@ -73,18 +75,19 @@ TERN_INLINE char *tern_internal_inlined_address(const tern_worker *worker, tern_
     return tern_internal_address_below(view, view->inlined, p, bytes);
 }
 
-/* Not for applications: where the inlined operations go when load/store does not do. */
+/* Not for applications: the inlined operations call these if load/store does not reach the memory.
+ */
 TERN_NODISCARD TERN_API tern_status tern_internal_put_far(tern_worker *worker, tern_ptr to,
                                                           const void *from, size_t bytes);
 TERN_NODISCARD TERN_API tern_status tern_internal_get_far(tern_worker *worker, void *to,
                                                           tern_ptr from, size_t bytes);
 TERN_API void tern_internal_copy(void *to, const void *from, size_t bytes);
 
-/* Copies bytes from local memory to a global place. On return the source may be reused.
- * TERN_ERR_RANGE, TERN_ERR_PEER, TERN_ERR_MPI. In a handler, of registered memory (tern/
- * registration.h), also TERN_ERR_AGAIN: of another node, used for the first time; TERN_ERR_STATE:
- * to be copied by its owner's progress. Outside one TERN_ERR_AGAIN too: its owner has to copy it
- * and all TERN_CALL_REQUESTS of this worker are in use. */
+/* Copies bytes from local memory to a global address. On return the source may be reused.
+ * TERN_ERR_RANGE, TERN_ERR_PEER, TERN_ERR_MPI. For registered memory (tern/registration.h) also, in
+ * a handler: TERN_ERR_AGAIN if it is memory of another node that this rank uses for the first time;
+ * TERN_ERR_STATE if the owner's progress would have to copy it. Outside handlers: TERN_ERR_AGAIN if
+ * the owner's progress has to copy it and all TERN_CALL_REQUESTS of this worker are in use. */
 TERN_NODISCARD TERN_INLINE tern_status tern_put(tern_worker *worker, tern_ptr to, const void *from,
                                                 size_t bytes) {
     char *address = tern_internal_inlined_address(worker, to, bytes);
@@ -101,7 +104,7 @@ TERN_NODISCARD TERN_INLINE tern_status tern_put(tern_worker *worker, tern_ptr to
     return TERN_OK;
 }
 
-/* Copies bytes from a global place to local memory, and blocks until they are there. Returns the
+/* Copies bytes from a global address to local memory, and blocks until they are there. Returns the
  * same errors as tern_put. */
 TERN_NODISCARD TERN_INLINE tern_status tern_get(tern_worker *worker, void *to, tern_ptr from,
                                                 size_t bytes) {
@@ -118,10 +121,10 @@ TERN_NODISCARD TERN_INLINE tern_status tern_get(tern_worker *worker, void *to, t
     return TERN_OK;
 }
 
-/* Start a put or a get and return (tern/request.h). The local memory must stay as it is (put) or
- * untouched (get) until the request is complete, which means for a put what tern_put's return
- * means. May wait as the blocking ones do for the key of registered memory. Errors as theirs;
- * TERN_ERR_ARGUMENT: the request is under way. */
+/* Start a put or a get and return (tern/request.h). Until the request is complete the program must
+ * not change (put) or touch (get) the local memory. A put's request is complete when tern_put would
+ * return. Like the blocking functions, they may wait for the key of registered memory. They return
+ * the same errors; TERN_ERR_ARGUMENT: the request is under way. */
 TERN_NODISCARD TERN_API tern_status tern_put_start(tern_worker *worker, tern_ptr to,
                                                    const void *from, size_t bytes,
                                                    tern_request *request);
@@ -131,14 +134,15 @@ TERN_NODISCARD TERN_API tern_status tern_get_start(tern_worker *worker, void *to
 /* Not for applications. */
 TERN_NODISCARD TERN_API tern_status tern_internal_flush_far(tern_worker *worker, uint32_t rank);
 
-/* Waits, with progress, until everything that this worker has queued for rank has left: calls,
- * notified puts and gets, and what rendezvous tell; what tern_call_policy and tern_call_cork hold
- * back is released. Notified operations whose ring is full have left once the target has probed
- * enough, unless that is this worker itself; calls once it has made progress. Then waits until
- * every put and atomic of this worker to rank is complete there. Non-blocking puts must have been
- * waited for. Over shm, with nothing queued, a sequentially consistent fence. In a handler, over
- * shm, the fence alone. TERN_ERR_ARGUMENT; TERN_ERR_PEER: also where something queued was given up
- * because rank died meanwhile; TERN_ERR_STATE, in a handler: it would have to wait. */
+/* Waits, making progress, until everything that this worker has queued for rank has left: calls,
+ * notified puts and gets, and messages of rendezvous, also calls that tern_call_policy and
+ * tern_call_cork hold back. Queued calls leave when the target makes progress. Notified operations
+ * whose ring is full leave when the target probes; tern_flush does not wait for those to this
+ * worker itself. Then it waits until every put and atomic of this worker to rank is complete there.
+ * The program must have waited for non-blocking puts. Over shm, with nothing queued, this is a
+ * sequentially consistent fence; in a handler, over shm, it is only the fence. TERN_ERR_ARGUMENT;
+ * TERN_ERR_PEER: also if queued operations were given up because rank died meanwhile;
+ * TERN_ERR_STATE, in a handler: it would have to wait. */
 TERN_NODISCARD TERN_INLINE tern_status tern_flush(tern_worker *worker, uint32_t rank) {
     const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
     if (__builtin_expect(rank >= view->inlined || view->reach[rank].bytes == 0 || view->unsent != 0,
@@ -149,28 +153,26 @@ TERN_NODISCARD TERN_INLINE tern_status tern_flush(tern_worker *worker, uint32_t 
     return TERN_OK;
 }
 
-/* The same towards every rank. */
+/* tern_flush for every rank. */
 TERN_NODISCARD TERN_API tern_status tern_flush_all(tern_worker *worker);
 
 /* Orders this worker's earlier puts and atomics to rank before its later puts, atomics and calls
- * there. Cheaper than a flush: nothing but a compiler barrier and a release fence over shm and p2p.
- */
+ * there. Cheaper than a flush: over shm and p2p only a compiler barrier and a release fence. */
 TERN_NODISCARD TERN_API tern_status tern_fence(tern_worker *worker, uint32_t rank);
 
 /* Collective over the ranks of the context, called by one worker of each; blocks, making progress.
  * Every put and atomic of these workers is complete at its target before any rank returns. While it
  * waits, the worker also makes progress for the workers of its process that no thread has adopted,
  * which late ranks may have called. TERN_ERR_PEER when a rank died; TERN_ERR_STATE in a handler.
- * TERN_ERR_MISMATCH: another rank has called another collective function; both names are in the
- * detail, every rank gets the error without having done anything, and the next collective works. So
- * it is with all collective functions of a context. A rank that has returned may make calls, and
- * one that is still inside runs them before it returns; tern_phase (tern/call.h) keeps them back.
- */
+ * TERN_ERR_MISMATCH: another rank has called another collective function; the detail has both
+ * names, every rank gets the error, nothing was done, and the next collective works. This is true
+ * of all collective functions of a context. A rank that has returned may make calls, and a rank
+ * that is still inside runs them before it returns; tern_phase (tern/call.h) holds them back. */
 TERN_NODISCARD TERN_API tern_status tern_barrier(tern_worker *worker);
 
 /*
  * Atomics on naturally aligned words of 4 or 8 bytes. [out] old: the value before; may be NULL.
- * Each returns when it is done. Which memory takes them from whom is its tern_domain.
+ * Each returns when it is done. The tern_domain of the memory says which ranks may use them.
  * TERN_ERR_RANGE; TERN_ERR_ARGUMENT: not aligned; TERN_ERR_UNSUPPORTED: TERN_DOMAIN_NODE memory of
  * another node. Order: sequentially consistent over shm; elsewhere they are atomic, and ordered per
  * word.
@@ -192,18 +194,18 @@ TERN_NODISCARD TERN_API tern_status tern_internal_atomic_far(tern_worker *worker
                                                              uint64_t operand, uint64_t expected,
                                                              uint64_t *old);
 
-/* Starts an atomic on a word of 8 bytes and returns (tern/request.h). operand is what to add, store
- * or, for TERN_ATOMIC_CAS, put in the place of expected. [out] old: the word before; must not be
- * NULL and has to stay in place until the request is complete. What load/store reaches is done when
- * this returns, and over rma what MPI's own atomics serve. In a handler that alone, else
- * TERN_ERR_STATE. */
+/* Starts an atomic on a word of 8 bytes and returns (tern/request.h). operand: the number to add or
+ * store, or for TERN_ATOMIC_CAS the number that replaces expected. [out] old: the word before; must
+ * not be NULL and must stay valid until the request is complete. The atomic is done when this
+ * returns if load/store reaches the word, and over rma if MPI's own atomics serve it. In a handler
+ * only those atomics are allowed, others return TERN_ERR_STATE. */
 TERN_NODISCARD TERN_API tern_status tern_atomic_start(tern_worker *worker, tern_ptr p,
                                                       tern_atomic_op op, uint64_t operand,
                                                       uint64_t expected, uint64_t *old,
                                                       tern_request *request);
 
-/* Not for applications: address, which is the word's or NULL, if the processor's atomics serve it.
- */
+/* Not for applications: returns address (the word's, or NULL) if the processor's atomics serve the
+ * word, else NULL. */
 TERN_INLINE void *tern_internal_direct_word(const tern_worker *worker, tern_ptr p, unsigned width,
                                             char *address) {
     const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
@@ -211,7 +213,7 @@ TERN_INLINE void *tern_internal_direct_word(const tern_worker *worker, tern_ptr 
     return direct && ((uintptr_t)address & (width - 1)) == 0 ? address : NULL;
 }
 
-/* Not for applications: the word's address if the processor's atomics serve it. */
+/* Not for applications: the word's address if the processor's atomics serve it, else NULL. */
 TERN_INLINE void *tern_internal_atomic_address(const tern_worker *worker, tern_ptr p,
                                                unsigned width) {
     return tern_internal_direct_word(worker, p, width,

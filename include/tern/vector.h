@@ -12,13 +12,13 @@
  *     TERN_READ_VECTOR(&reader, worker, double, &w);      w has the memory, with no copy
  *     tern_vector_destroy(&w);                            which goes back to where it came from
  *
- * A shared vector has the same memory as the one it was shared with until one of them grows or
- * takes its memory for itself (tern_vector_own), which copies it. Writing to elements copies
- * nothing: all that share see it.
+ * Vectors that share (tern_vector_share) have the same memory until one of them grows or takes a
+ * copy of its own (tern_vector_own). Writing to elements copies nothing: all vectors that share see
+ * the change.
  *
- * Threads: a vector is used by one thread at a time, and vectors that share memory by one each, as
- * with buffers (tern/buffer.h). The worker only says whose segment: its own thread need not be the
- * one. All are local and never block.
+ * Threads: one thread at a time uses a vector; different threads may use vectors that share memory,
+ * with the rules of buffers (tern/buffer.h). The worker only names the segment, so any thread may
+ * pass it. All functions are local and never block.
  */
 
 #include "tern/buffer.h"
@@ -36,55 +36,61 @@ typedef struct tern_vector {
     tern_item_type type;
 } tern_vector;
 
-/* A vector of count elements, their content undefined, in the segment of the worker's rank; NULL:
- * in heap memory. [out] vector. TERN_ERR_ARGUMENT: NULL, or an element of 0 bytes; TERN_ERR_RANGE:
- * an element or a count over the limits of an archive's item; TERN_ERR_MEMORY. */
+/* Creates a vector of count elements, their content undefined, in the segment of the worker's rank;
+ * worker NULL: in heap memory. [out] vector. TERN_ERR_ARGUMENT: NULL, or an element of 0 bytes;
+ * TERN_ERR_RANGE: an element or a count over the limits of an archive's item; TERN_ERR_MEMORY. */
 TERN_NODISCARD TERN_API tern_status tern_vector_create(struct tern_worker *worker,
                                                        tern_item_type type, size_t element,
                                                        size_t count, tern_vector *vector);
 #define TERN_VECTOR_CREATE(worker, ctype, count, vector)                                           \
     tern_vector_create(worker, TERN_ITEM_TYPE_OF(ctype), sizeof(ctype), count, vector)
 
-/* Lets go of the memory. The vector is empty then and can still be used, or forgotten. */
+/* Drops the memory. The vector is empty then and can be used again, or left. */
 TERN_API void tern_vector_destroy(tern_vector *vector);
 
-/* The first element, or NULL while there never was one; valid until the vector grows. */
+/* Returns the address of the first element, or NULL if the vector never had one; valid until the
+ * vector grows. */
 TERN_INLINE void *tern_vector_data(const tern_vector *vector) {
     return tern_buffer_data(vector->buffer);
 }
-/* The number of its elements. */
+/* Returns the number of elements. */
 TERN_INLINE size_t tern_vector_count(const tern_vector *vector) { return vector->count; }
-/* Where other ranks find the first element; TERN_NULL: heap memory. */
+/* Returns the global pointer to the first element; TERN_NULL if it lies in heap memory. */
 TERN_INLINE tern_ptr tern_vector_place(const tern_vector *vector) {
     return tern_buffer_place(vector->buffer);
 }
 
-/* Makes it count elements. New ones have undefined content. Memory is taken by doubling and never
- * given back before the vector is destroyed; it is copied if it is shared or too small.
- * TERN_ERR_RANGE; TERN_ERR_MEMORY; the vector is as it was then. */
+/* Sets the number of elements to count. New elements have undefined content. The memory grows by
+ * doubling and is not given back before the vector is destroyed. If it is shared or too small the
+ * elements are copied to new memory. TERN_ERR_RANGE; TERN_ERR_MEMORY; after an error the vector is
+ * as it was. */
 TERN_NODISCARD TERN_API tern_status tern_vector_resize(tern_vector *vector, size_t count);
 
-/* Appends count elements, which may lie in the vector. Errors as tern_vector_resize;
- * TERN_ERR_ARGUMENT: NULL. */
+/* Appends count elements, which may lie in the vector. Returns the same errors as
+ * tern_vector_resize; TERN_ERR_ARGUMENT: NULL. */
 TERN_NODISCARD TERN_API tern_status tern_vector_append(tern_vector *vector, const void *elements,
                                                        size_t count);
 
-/* Takes memory that nobody else uses, by a copy if it is shared. TERN_ERR_MEMORY. */
+/* Makes sure that no other vector or buffer shares the memory: copies it if one does.
+ * TERN_ERR_MEMORY. */
 TERN_NODISCARD TERN_API tern_status tern_vector_own(tern_vector *vector);
 
-/* [out] to: a vector with the same memory. What to had is not let go of. */
+/* Makes a vector with the same memory. [out] to: overwritten; memory that it had is not dropped. */
 TERN_API void tern_vector_share(const tern_vector *from, tern_vector *to);
 
-/* [out] to: all that from has, which is empty then. What to had is not let go of. */
+/* Moves the memory and elements of from to another vector; from is empty then. [out] to:
+ * overwritten; memory that it had is not dropped. */
 TERN_API void tern_vector_move(tern_vector *from, tern_vector *to);
 
-/* Writes the elements as one item. A writer that shares keeps their memory, if they are as large as
- * its threshold. Errors as tern_write_items. */
+/* Writes the elements as one item. If they have the size of its threshold or more, a writer that
+ * shares holds a reference to their memory instead of copying. Returns the same errors as
+ * tern_write_items. */
 TERN_API tern_status tern_write_vector(tern_writer *writer, const tern_vector *vector);
 
-/* Reads an item of such elements. [out] vector: with the memory of the item's chunk, if that is a
- * buffer; else with a copy, in the worker's segment or heap memory. The worker is where it will
- * grow, too. What vector had is not let go of. Errors as tern_read_array and tern_vector_create. */
+/* Reads an item of elements of this type. [out] vector: overwritten; memory that it had is not
+ * dropped. It gets the memory of the item's chunk if that is a buffer, else a copy in the worker's
+ * segment or in heap memory. The vector takes memory from there when it grows, too. Returns the
+ * same errors as tern_read_array and tern_vector_create. */
 TERN_API tern_status tern_read_vector(tern_reader *reader, struct tern_worker *worker,
                                       tern_item_type type, size_t element, tern_vector *vector);
 #define TERN_READ_VECTOR(reader, worker, ctype, vector)                                            \
