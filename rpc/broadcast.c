@@ -7,18 +7,19 @@
 #include "src/progress/wait.h"
 
 /*
- * Passing a broadcast on (paper 000, table 1). A buffer that is put lies in its place here when the
- * call is: from there it goes to the same place of each child, in front of the child's call, and
- * before a function here may change it. Nothing of that waits for room: progress comes back.
+ * Passing a broadcast on (paper 000, table 1). A buffer that is put has arrived at its place on
+ * this rank when the call arrives. From there this rank puts it to the same place of each child,
+ * before the child's call, and before a function on this rank may change it. Nothing here waits for
+ * room: if there is none progress tries again.
  */
 
-/* In ranks that count from the origin's, rank r tells r * arity + 1 to r * arity + arity; each of
- * them the worker of the origin's index, and that one the others of its rank. */
+/* With ranks counted from the origin's, rank r sends to ranks r * arity + 1 to r * arity + arity,
+ * to the worker that has the origin's index. That worker sends to the other workers of its rank. */
 static uint32_t broadcast_child_of(const tern_worker *worker, const tern_extension *e, uint32_t i,
                                    uint32_t ranks) {
     const tern_context *context = worker->context;
     uint32_t root = e->origin / context->workers;
-    if (i >= ranks) { /* the i-th of the others at home */
+    if (i >= ranks) { /* another worker of this rank */
         uint32_t index = i - ranks;
         return context->rank * context->workers + index + (index >= worker->index);
     }
@@ -35,8 +36,8 @@ static uint32_t ranks_below(const tern_worker *worker, const tern_extension *e) 
     return ranks < e->arity ? (uint32_t)ranks : e->arity;
 }
 
-/* What is left of the buffer, as far as it goes now. Over rma, whose puts and batches come in any
- * order, a flush is between them and the call. TERN_ERR_AGAIN: later. */
+/* Puts the rest of the buffer, as far as it can now. Over rma, where puts and batches arrive in any
+ * order, a flush separates them from the call. TERN_ERR_AGAIN: try again later. */
 static tern_status broadcast_put_far(tern_worker *worker, tern_ptr place, const char *from,
                                      uint64_t bytes, uint64_t *put) {
     const tern_transport_ops *via = tern_way_to(worker->context, place.rank);
@@ -56,7 +57,7 @@ static tern_status broadcast_put_far(tern_worker *worker, tern_ptr place, const 
     return status;
 }
 
-/* Where there is no such place here, there is none at the child, which says so. */
+/* If this rank has no such place the child has none either, and reports the error. */
 static tern_status put_to(tern_worker *worker, const tern_extension *e, uint32_t rank,
                           uint64_t *put) {
     tern_ptr here = e->place, there = e->place;

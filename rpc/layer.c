@@ -40,7 +40,7 @@ static void rpc_close_layer(tern_context *context) {
     context->layer[TERN_LAYER_RPC] = NULL;
 }
 
-/* And what threads have that have none. */
+/* Makes the layer's state of each worker, and that of the threads without a worker. */
 static tern_status rpc_make_workers(tern_context *context) {
     for (uint32_t i = 0; i <= context->workers; i++) {
         size_t bytes = (sizeof(tern_rpc_worker) + TERN_LINE - 1) / TERN_LINE * TERN_LINE;
@@ -82,7 +82,8 @@ static tern_status rpc_open_layer(tern_context *context) {
     return TERN_OK;
 }
 
-/* Calls that are lost, on every rank alike, keep nobody from destroying. */
+/* Waits for quiescence. If calls are lost, which every rank finds alike, the context is destroyed
+ * all the same. */
 static tern_status rpc_drain(tern_context *context, tern_worker *worker) {
     (void)context;
     tern_status status = tern_quiesce(worker);
@@ -112,7 +113,8 @@ static void rpc_name_unsent(tern_worker *worker, tern_text *text) {
                       tern_rank_of(worker->context, o->out->target));
 }
 
-/* A broadcast goes to many: it waits for any. */
+/* A rank for which something waits here. A broadcast goes to many ranks, so it counts for any rank.
+ */
 static uint32_t rpc_unsent(const tern_worker *worker, uint32_t rank) {
     uint32_t found = tern_overflow_unsent(worker, rank);
     if (found == TERN_NOBODY)

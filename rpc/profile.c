@@ -7,12 +7,11 @@
 #include "src/profile/trace.h"
 
 /*
- * In a context that is profiled (src/profile/profile.h) a function of this file takes the place of
- * each handler. So handlers are counted wherever they are run, and in other contexts running one
- * costs no more for it.
+ * In a profiled context (src/profile/profile.h) a function of this file replaces each handler and
+ * calls it. So handlers are counted wherever they run, and handlers of other contexts cost no more.
  *
  * The arrow from a call to its run is numbered by the position of the call's arguments in the ring:
- * where the function is about to run, the address of the arguments tells that position.
+ * when the function is about to run, the address of the arguments gives that position.
  */
 
 struct tern_rpc_slot {
@@ -20,7 +19,7 @@ struct tern_rpc_slot {
     uint32_t id;
 };
 
-/* From the beginning of a record to its arguments, or where they would be. */
+/* The distance from the beginning of a record to its arguments. */
 static uint64_t arguments_behind(unsigned kind) {
     switch (kind) {
     case TERN_RECORD_CALL_BUFFER:
@@ -50,8 +49,8 @@ uint64_t tern_call_arrow_extended(const tern_worker *worker, const tern_in *in) 
     return arrow_at(in->origin, worker->id, TERN_RECORD_CALL_EXTENDED, in->position);
 }
 
-/* Of a call whose arguments lie in the ring from its origin; 0: they do not. The ring's head is at
- * most a lap behind them. */
+/* The number of the arrow to a call, if its arguments lie in the ring from its origin; else 0. The
+ * ring's head is at most a lap behind them. */
 static uint64_t arrow_to(const tern_worker *worker, tern_worker_id origin, const void *arguments) {
     const tern_context *context = worker->context;
     if (origin.index >= context->workers)
@@ -75,7 +74,7 @@ static tern_status profile_run(tern_call_info *call, const void *arguments, size
     call->user = slot->function.user;
     const tern_span span = tern_span_begin(worker, TERN_SPAN_RUN, slot->id);
     const tern_status status = slot->function.handler(call, arguments, bytes);
-    /* One that returned another error has run. */
+    /* A handler that returned any other error has run. */
     tern_span_end(worker, &span, call->origin.rank, bytes,
                   status == TERN_ERR_AGAIN ? status : TERN_OK);
     if (status != TERN_ERR_AGAIN)

@@ -1,7 +1,7 @@
 #ifndef TERN_RPC_STATE_H
 #define TERN_RPC_STATE_H
 
-/* What the rpc layer hangs on contexts and workers. */
+/* The state of the rpc layer in contexts and workers. */
 
 #include <pthread.h>
 
@@ -15,8 +15,8 @@ typedef struct tern_rpc_function {
     void *user;
 } tern_rpc_function;
 
-/* The functions that were registered when the context was created. Sorted by name they have the
- * same numbers on every rank: those numbers travel. */
+/* The functions that were registered when the context was created, sorted by name. So a function
+ * has the same number on every rank, its wire number, which calls carry. */
 typedef struct tern_rpc_slot tern_rpc_slot; /* rpc/profile.c */
 
 typedef struct tern_rpc {
@@ -25,43 +25,48 @@ typedef struct tern_rpc {
     tern_rpc_slot *slot;         /* by wire number, while the context is profiled; or NULL */
     atomic_bool *refused;        /* by wire number: a call that nobody waits for has failed */
     uint32_t count;
-    uint64_t *header; /* by the function's id in this process: of its calls, but for the length */
-    uint32_t ids;     /* ids below this one are known here */
-    pthread_mutex_t threads_lock; /* of what threads without a worker lend */
-    atomic_bool threads_lend;     /* they lend something */
+    uint64_t *header; /* by the function's id in this process: the header of its calls, without the
+                         length */
+    uint32_t ids;     /* this context knows the functions with ids below this one */
+    pthread_mutex_t threads_lock; /* protects the list of what threads without a worker lend */
+    atomic_bool threads_lend;     /* threads without a worker have loans that have not ended */
 } tern_rpc;
 
-/* That operations of a counter on another node are done. */
+/* A notice: so many operations of a synchronizer on another node are done. */
 typedef struct tern_counter_notice {
     tern_ptr counter;
     uint64_t by;
 } tern_counter_notice;
 
-/* Notices that may wait for progress, and those of a call that ran, which was begun while there was
- * room, whatever its function has noted down since. */
+/* TERN_NOTICES may wait for progress. A call begins only while there is room for one;
+ * TERN_NOTICES_OF_A_CALL more are kept for it, because its function may add notices before it ends.
+ */
 enum { TERN_NOTICES = 64, TERN_NOTICES_OF_A_CALL = 2 };
 
 typedef struct tern_rpc_worker {
     struct tern_overflow *overflow; /* calls that wait for room (rpc/call/overflow.h) */
     size_t overflow_bytes;
     pthread_mutex_t overflow_lock;
-    struct tern_call_task *tasks; /* calls that go on over several rounds (rpc/call/extended.c) */
-    size_t fetched_bytes;         /* memory of tasks */
-    struct tern_buffer *spare;    /* rpc/archive/fetch.c */
-    bool spare_used;              /* in this round of progress */
+    struct tern_call_task *tasks;      /* calls that take several rounds of progress
+                                          (rpc/call/extended.c) */
+    size_t fetched_bytes;              /* memory of tasks */
+    struct tern_buffer *spare;         /* rpc/archive/fetch.c */
+    bool spare_used;                   /* in this round of progress */
     struct tern_departure *departures; /* rpc/synchronizer.c */
     struct tern_shipment *shipments,
         **shipments_end; /* the oldest first (rpc/archive/shipment.c) */
     uint64_t shipments_over, shipment_looks;
-    struct tern_held *held, **held_end; /* lent to others, the oldest first (rpc/lent/lent.h) */
+    struct tern_held *held, **held_end; /* memory lent to others, the oldest loan first
+                                           (rpc/lent/lent.h) */
     struct tern_held *room;         /* that the last handler has asked for (rpc/lent/result.c) */
-    uint64_t held_looks, held_over; /* loans that have ended */
-    uint32_t calls_lent;            /* loans of calls that have not */
+    uint64_t held_looks, held_over; /* looks for ended loans; loans that have ended */
+    uint32_t calls_lent;            /* loans of calls that have not ended */
     uint32_t notices;
     tern_counter_notice notice[TERN_NOTICES + TERN_NOTICES_OF_A_CALL];
-    uint64_t awaited; /* bit per reply cell whose answer has not been seen to arrive */
+    uint64_t awaited; /* a bit for each reply cell whose answer this worker has not yet seen */
     uint64_t sequence[TERN_CALL_REQUESTS];
-    uint16_t function[TERN_CALL_REQUESTS];    /* wire number of the one that was called */
+    uint16_t function[TERN_CALL_REQUESTS];    /* by reply cell: wire number of the function that was
+                                                 called */
     _Alignas(8) char result[TERN_RESULT_MAX]; /* where handlers leave results */
 } tern_rpc_worker;
 
@@ -82,16 +87,16 @@ static inline void tern_count(uint64_t *counter, uint64_t by) {
 /* Collective: numbers the functions and compares them across ranks (rpc/call/function.c). */
 tern_status tern_functions_number(tern_context *context, tern_rpc *rpc);
 
-/* Has calls counted, if the context is profiled (rpc/profile.c). */
+/* Makes handlers count their calls if the context is profiled (rpc/profile.c). */
 tern_status tern_rpc_profile(tern_context *context, tern_rpc *rpc);
 
 /* For a worker that has a profile: a call with this header is about to be committed to the ring. */
 void tern_call_trace_sent(tern_worker *worker, const tern_out *out, uint64_t header);
 
-/* The arrow to an extended call whose record is at the head of in. */
+/* The number of the timeline's arrow to an extended call whose record is at the head of in. */
 uint64_t tern_call_arrow_extended(const tern_worker *worker, const tern_in *in);
 
-/* Run calls from the head of a ring: a run of plain ones, or one that wants an answer
+/* Run calls from the head of a ring: several plain calls in a row, or one call with an answer
  * (rpc/call/execute.c). */
 size_t tern_calls_execute(tern_worker *worker, tern_in *in);
 size_t tern_call_answer(tern_worker *worker, tern_in *in);
@@ -100,19 +105,20 @@ size_t tern_call_answer(tern_worker *worker, tern_in *in);
 tern_status tern_call_answer_one(tern_worker *worker, tern_worker_id origin, uint32_t id,
                                  const char *payload, size_t bytes);
 
-/* Runs what has arrived by message; how many calls (rpc/call/message.c). */
+/* Runs the calls that have arrived by message; returns how many (rpc/call/message.c). */
 size_t tern_messages_run(tern_worker *worker);
 
-/* In the place of a text that a failed handler has not given. */
+/* The text of an error for which the handler has given no text. */
 #define TERN_NO_REASON "the handler gave no reason (tern_call_fail)"
 
-/* Runs the function of a call, and counts and logs what it refuses. call: all but worker and
- * result; is_awaited: its caller is told the error, with the detail. TERN_ERR_AGAIN: later. */
+/* Runs the function of a call; counts and logs an error that it returns. call: filled in except for
+ * worker and result; is_awaited: the caller gets the error, with the detail. TERN_ERR_AGAIN: run it
+ * again later. */
 tern_status tern_function_run(tern_worker *worker, tern_call_info *call, uint32_t id,
                               const void *arguments, size_t bytes, bool is_awaited);
 
-/* Sends what has become of a call to worker number `to`, who waits for it: the result that the
- * function left in call, or, where status is an error, the last one's text. */
+/* Sends the outcome of a call to worker number `to`, which waits for it: the result that the
+ * function left in call, or, if status is an error, the text of the last error. */
 void tern_call_reply(tern_worker *worker, uint32_t to, uint32_t id, const tern_return_address *back,
                      tern_status status, const tern_call_info *call);
 

@@ -9,13 +9,13 @@
 #include "src/log.h"
 #include "src/progress/wait.h"
 
-/* A call whose caller is to hear that it has left. */
+/* A call whose synchronizer is lowered when it has left. */
 typedef struct tern_departure {
     struct tern_departure *next;
     tern_ptr counter;
     uint32_t target;
-    bool queued;       /* in the overflow queue, or it was */
-    uint64_t position; /* in the ring, of what follows it */
+    bool queued;       /* the call is, or was, in the overflow queue */
+    uint64_t position; /* position in the ring behind the call */
 } tern_departure;
 
 static uint64_t *near_counter(const tern_worker *worker, tern_ptr counter) {
@@ -82,7 +82,7 @@ void tern_counter_lower_now(tern_worker *nobody, tern_ptr counter, uint64_t by) 
     __atomic_fetch_sub(&nobody->stats.notices_sent, 1, __ATOMIC_RELAXED);
 }
 
-/* Whether it was sent, or never can be. */
+/* Sends a notice. Returns whether it was sent, or can never be sent. */
 static bool send_notice(tern_worker *worker, const tern_counter_notice *notice) {
     uint64_t offset = 0;
     if (tern_segment_check(worker->context, notice->counter, 8, &offset) != TERN_OK)
@@ -106,7 +106,7 @@ static size_t send_notices(tern_worker *worker) {
     return sent;
 }
 
-/* Positions compare by difference. */
+/* Whether the call has left its ring. Positions are compared by difference. */
 static bool has_left(tern_worker *worker, tern_departure *d) {
     if (d->queued && !tern_overflow_clear(worker, d->target))
         return false;
@@ -125,7 +125,7 @@ void tern_counter_lower_when_sent(tern_worker *worker, tern_ptr counter, uint32_
     tern_departure d = {NULL, counter, target, out->lent, out->lane.write};
     tern_overflow_ring_done(worker);
     tern_departure *later = d.queued || !has_left(worker, &d) ? malloc(sizeof *later) : NULL;
-    if (later == NULL) { /* it has left, or there is no memory to note when it does */
+    if (later == NULL) { /* the call has left, or there is no memory to note when it leaves */
         tern_counter_lower(worker, counter, 1);
         return;
     }
@@ -187,11 +187,11 @@ tern_status tern_synchronizer_create(tern_worker *worker, tern_synchronizer *syn
     return TERN_OK;
 }
 
-/* [out] counter: its address. */
+/* Finds a counter that load/store reaches. [out] counter: its address. */
 static tern_status synchronizer_reach(const tern_worker *worker, tern_synchronizer s,
                                       uint64_t **counter) {
     if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "a synchronizer without a worker");
+        return tern_fail(TERN_ERR_ARGUMENT, "a function of synchronizers: worker is NULL");
     tern_status status = tern_counter_check(worker, s.counter);
     if (status != TERN_OK)
         return status;
@@ -235,7 +235,7 @@ tern_status tern_synchronizer_raise(tern_worker *worker, tern_synchronizer synch
 tern_status tern_synchronizer_lower(tern_worker *worker, tern_synchronizer synchronizer,
                                     uint64_t operations) {
     if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "a synchronizer without a worker");
+        return tern_fail(TERN_ERR_ARGUMENT, "a function of synchronizers: worker is NULL");
     tern_status status = tern_counter_check(worker, synchronizer.counter);
     if (status != TERN_OK)
         return status;

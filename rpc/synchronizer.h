@@ -2,32 +2,37 @@
 #define TERN_RPC_SYNCHRONIZER_H
 
 /*
- * Lowering counters. Those of the own node by the processor's atomics. Those of others by a message
- * that their owner applies and does not answer; such notices are gathered by counter and sent at
- * the end of a round of progress. Quiescence counts them: sent here, taken there.
+ * Lowering the counters of synchronizers. A worker lowers counters of its own node with the
+ * processor's atomics. For a counter of another node it sends its owner a message (a notice), which
+ * the owner applies and does not answer. A worker adds up the notices to one counter and sends them
+ * at the end of a round of progress. Quiescence counts notices as sent here and as taken at the
+ * owner.
  */
 
 #include "rpc/state.h"
 #include "tern/synchronizer.h"
 
-/* Whether a notice can be noted down now: to be asked before what it tells of is done. */
+/* Whether there is room for a notice. Ask this before the operation whose end the notice tells. */
 bool tern_notices_have_room(const tern_worker *worker);
 
-/* Lowers a counter that has been checked; a notice if it is of another node. */
+/* Lowers a counter that has been checked; by a notice if it is on another node. */
 void tern_counter_lower(tern_worker *worker, tern_ptr counter, uint64_t by);
 
-/* The same for a thread without a worker, whose notice is not gathered. Waits for a buffer. */
+/* The same for a thread without a worker, which sends its notice at once. Waits for a message
+ * buffer. */
 void tern_counter_lower_now(tern_worker *nobody, tern_ptr counter, uint64_t by);
 
 /* TERN_ERR_RANGE, TERN_ERR_ARGUMENT. */
 tern_status tern_counter_check(const tern_worker *worker, tern_ptr counter);
 
-/* Lowers the counter, which is near, once what was just sent to target is published. */
+/* Lowers the counter, which load/store reaches, when the call that was just sent to target is
+ * published. */
 void tern_counter_lower_when_sent(tern_worker *worker, tern_ptr counter, uint32_t target);
 
-/* Sends notices and finds out what has been published: how many. The progress of the layer. */
+/* Sends notices, and lowers the counters of calls that have been published since; returns how many.
+ * Part of the layer's progress. */
 size_t tern_synchronizers_advance(tern_worker *worker);
-/* A rank to which notices wait: rank, or any for TERN_ANYBODY; TERN_NOBODY. */
+/* Whether notices to rank (TERN_ANYBODY: to any rank) wait. Returns such a rank, or TERN_NOBODY. */
 uint32_t tern_synchronizers_unsent(const tern_worker *worker, uint32_t rank);
 
 void tern_synchronizers_discard(tern_worker *worker);

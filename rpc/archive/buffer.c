@@ -73,7 +73,7 @@ tern_ptr tern_buffer_place(const tern_buffer *buffer) {
 tern_status tern_buffer_write(tern_writer *writer, tern_item_type type, size_t element,
                               size_t count, tern_buffer *buffer) {
     const void *data = tern_buffer_data(buffer);
-    size_t bytes = element * count; /* no more than the buffer has */
+    size_t bytes = element * count; /* at most the size of the buffer */
     if (writer->status != TERN_OK || bytes < writer->share_min || bytes == 0 ||
         element > TERN_ITEM_ELEMENT_MAX || count > TERN_ITEM_COUNT_MAX)
         return tern_write_items(writer, type, element, data, count);

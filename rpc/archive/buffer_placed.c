@@ -4,7 +4,7 @@
 #include "rpc/archive/buffer.h"
 #include "tern/memory.h"
 
-/* Buffers in segments. Their memory is given back under the heap's lock, so by any thread. */
+/* Buffers in segments. Any thread may give their memory back, since that takes the heap's lock. */
 
 static void release_segment(void *data, size_t bytes, void *user) {
     tern_context *context = user;

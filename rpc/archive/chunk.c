@@ -5,7 +5,8 @@
 #include "rpc/archive/archive.h"
 #include "tern/buffer.h"
 
-/* Chunks: what a writer leaves where it is, and putting it together again. */
+/* Chunks: content that a writer does not copy; and gathering chunks and archive into one archive.
+ */
 
 tern_status tern_writer_share(tern_writer *writer, struct tern_worker *worker, size_t min) {
     if (writer->status != TERN_OK)
@@ -44,7 +45,8 @@ tern_status tern_chunk_write(tern_writer *writer, uint64_t word, const void *ite
     tern_status status = chunk_make_room(chunks);
     if (status != TERN_OK)
         return tern_writer_fail(writer, status);
-    /* A buffer's own place may be one in another context's segment. */
+    /* With a worker, look the memory up: the buffer's own pointer may name another context's
+     * segment. */
     tern_ptr place = chunks->worker != NULL ? tern_place_of(chunks->worker, items, bytes)
                                             : tern_buffer_place(buffer);
     chunks->list[chunks->count++] = (tern_chunk){items, bytes, place, tern_buffer_keep(buffer)};
@@ -71,14 +73,14 @@ const tern_chunk *tern_writer_chunks(const tern_writer *writer, size_t *count) {
     return *count > 0 ? writer->chunks->list : NULL;
 }
 
-/* Both sides of a copy that makes room for chunks as it goes. */
+/* The state of a copy that puts the content of chunks between the items. */
 typedef struct gathering {
     const char *from;
     size_t copied; /* of from */
     char *to;
     size_t written;
     size_t groups;
-    size_t group[TERN_GROUPS_MAX]; /* where their lengths were written */
+    size_t group[TERN_GROUPS_MAX]; /* where the lengths of the open groups were written */
 } gathering;
 
 static void copy_up_to(gathering *g, size_t end) {
@@ -92,13 +94,13 @@ static void put_chunk(gathering *g, size_t at, uint64_t word, const tern_chunk *
     char *to = g->to + g->written + at - g->copied;
     copy_up_to(g, at + 8);
     word &= ~TERN_ITEM_IN_CHUNK;
-    memset(to + padded, 0, 8); /* the padding, or what is written over */
+    memset(to + padded, 0, 8); /* the padding; the content overwrites the rest */
     memcpy(to, &word, sizeof word);
     memcpy(to + 8, chunk->memory, chunk->bytes);
     g->written += padded;
 }
 
-/* Everything lies at another distance now. */
+/* Writes the length of the group, which its chunks have changed. */
 static void end_group(gathering *g, size_t at) {
     copy_up_to(g, at + 8);
     size_t length = g->group[--g->groups];

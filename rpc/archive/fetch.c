@@ -29,8 +29,9 @@ struct tern_fetch {
 };
 
 static tern_status bad_list(tern_worker *worker, uint32_t origin, const tern_chunk_list *head) {
-    tern_status status = tern_fail(TERN_ERR_RANGE, "a bad list of chunks from worker %u", origin);
-    if (head->back.cell < TERN_CALL_REQUESTS) /* it may wait */
+    tern_status status =
+        tern_fail(TERN_ERR_RANGE, "the list of chunks from worker %u is malformed", origin);
+    if (head->back.cell < TERN_CALL_REQUESTS) /* the origin may wait for an answer */
         (void)tern_reply_send(worker, origin, &head->back, status, NULL, 0);
     return status;
 }
@@ -40,7 +41,7 @@ size_t tern_fetch_size(size_t bytes) {
            bytes / sizeof(tern_chunk_source) * (sizeof(part) + sizeof(tern_chunk));
 }
 
-/* The list lies where its origin can still write: it is read once, here. */
+/* Copies the list, which its origin can still write where it lies: it is read only once, here. */
 static tern_status copy_list(tern_worker *worker, uint32_t origin, const char *list, size_t bytes,
                              tern_fetch *f) {
     tern_chunk_list head = {.back.cell = TERN_CALL_REQUESTS};
@@ -61,7 +62,8 @@ static tern_status copy_list(tern_worker *worker, uint32_t origin, const char *l
         f->chunk[i] = (tern_chunk){.buffer = NULL};
         memcpy(&f->part[i].source, list + sizeof head + i * sizeof head.chunk[0],
                sizeof head.chunk[0]);
-        f->bytes += f->part[i].source.bytes; /* no overflow: each is looked at before it counts */
+        f->bytes += f->part[i].source.bytes; /* no overflow: each size is checked before it is added
+                                              */
         if (f->part[i].source.bytes == 0 || f->part[i].source.bytes > TERN_CHUNK_MAX)
             return bad_list(worker, origin, &head);
     }
@@ -82,7 +84,8 @@ tern_status tern_fetch_begin(tern_worker *worker, uint32_t origin, const char *l
     return TERN_OK;
 }
 
-/* The last buffer that nobody kept serves the next call, if that is of the same size. */
+/* Keeps the last buffer that no function kept: it serves the next call if that needs the same size.
+ */
 static void keep_spare(tern_rpc_worker *mine, tern_buffer *buffer) {
     mine->spare_used = true;
     if (buffer != NULL && tern_buffer_is_mine(buffer) && buffer->bytes <= SPARE_BYTES &&
@@ -108,7 +111,8 @@ void tern_fetch_spare_drop(tern_worker *worker) {
     mine->spare = NULL;
 }
 
-/* In the segment, so that it can be sent on as it is; or else wherever there is room. */
+/* Allocates a buffer for a chunk: in the segment, so that it can be sent on without a copy; in heap
+ * memory if the segment is full. */
 static tern_status fetch_make_room(tern_worker *worker, tern_chunk *c, uint64_t bytes) {
     if (c->buffer == NULL)
         c->buffer = take_spare(tern_rpc_worker_of(worker), bytes);
@@ -123,7 +127,7 @@ static tern_status fetch_make_room(tern_worker *worker, tern_chunk *c, uint64_t 
     return TERN_OK;
 }
 
-/* Where it is reached by a copy, that is all; else it is asked for. */
+/* Copies the chunk if this process reaches it; otherwise starts a get. */
 static tern_status fetch_start(tern_worker *worker, const tern_fetch *f, part *p, char *to) {
     tern_ptr place = p->source.place;
     uint64_t bytes = p->source.bytes, offset = 0;
@@ -161,7 +165,8 @@ static tern_status begin_part(tern_worker *worker, tern_fetch *f, part *p, tern_
     return status;
 }
 
-/* TERN_ERR_PEER: MPI may still write to the buffer, which nobody is given any more. */
+/* Checks whether a chunk has arrived. TERN_ERR_PEER: MPI may still write to the buffer, which is
+ * then leaked and not given to anybody. */
 static tern_status fetch_look(tern_worker *worker, part *p, tern_chunk *c) {
     int done = 0;
     uint32_t rank = p->source.place.rank;

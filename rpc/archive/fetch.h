@@ -12,60 +12,63 @@
 #include "tern/call.h"
 #include "tern/archive.h"
 
-/* Where a chunk is. */
+/* Where the target of a call finds a chunk. */
 typedef struct tern_chunk_source {
-    tern_ptr place;   /* or null: in the origin's private memory, which only its node can read */
+    tern_ptr place;   /* null: the chunk is in the origin's private memory, which only ranks of its
+                         node can read */
     uint64_t address; /* there */
     uint64_t bytes;
 } tern_chunk_source;
 
-/* What follows the arguments of such a call. */
+/* The list of chunks, which follows the arguments of a call with chunks. */
 typedef struct tern_chunk_list {
-    tern_return_address back; /* of who waits to reuse the memory */
+    tern_return_address back; /* the reply cell of the origin, which waits to reuse the memory */
     uint32_t count;
-    uint32_t index; /* 1: the first one is the archive itself, and there are no other arguments */
+    uint32_t index; /* 1: the first chunk is the archive itself, and there are no other arguments */
     tern_chunk_source chunk[];
 } tern_chunk_list;
 
 typedef struct tern_fetch tern_fetch;
 
-/* What a fetch with a list of so many bytes takes. */
+/* The size of a tern_fetch for a list of so many bytes. */
 size_t tern_fetch_size(size_t bytes);
 
-/* Begins with the list of so many bytes, a copy of which it keeps; origin: worker number. [out]
- * fetch: in memory of the size. TERN_ERR_AGAIN: not begun, as too much is being fetched already.
- * TERN_ERR_RANGE: the list is wrong. */
+/* Begins to fetch the chunks of a list, of which it keeps a copy. origin: number of the calling
+ * worker. [out] fetch: in memory of the size. TERN_ERR_AGAIN: not begun, because this worker is
+ * fetching too much already. TERN_ERR_RANGE: the list is wrong. */
 tern_status tern_fetch_begin(tern_worker *worker, uint32_t origin, const char *list, size_t bytes,
                              tern_fetch *fetch);
 
-/* One look at all chunks. TERN_ERR_AGAIN: some are still on their way. TERN_OK: all are here. Any
- * other: some never will be, and none is on its way any more. */
+/* Checks once which chunks have arrived. TERN_ERR_AGAIN: some are still on their way. TERN_OK: all
+ * have arrived. Any other status: some will never arrive, and no get is under way any more. */
 tern_status tern_fetch_advance(tern_worker *worker, tern_fetch *fetch);
 
-/* Tells the origin that its memory is free, and whether all is well. */
+/* Tells the origin that it may reuse the memory of the chunks, and the status of the fetch. */
 void tern_fetch_tell(tern_worker *worker, const tern_fetch *fetch, tern_status status);
 
-/* What the function is given: chunks, and the archive, if it came as one. */
+/* Fills in what the function of the call gets: the chunks, and the archive if it came as a chunk.
+ */
 void tern_fetch_give(const tern_fetch *fetch, tern_call_info *call, const void **arguments,
                      size_t *bytes);
 
-/* Lets go of what the function did not keep. Memory that MPI may still write is leaked. */
+/* Drops the chunks that the function did not keep. Leaks memory that MPI may still write. */
 void tern_fetch_end(tern_worker *worker, tern_fetch *fetch);
 
-/* Gives back the memory that was kept for the next call. Once there was no call in a round of
- * progress, a target that is fast enough for that needs it no more. */
+/* Gives back the buffer that the target has kept for the next call. Called when a round of progress
+ * had no such call: a target that catches up with its callers does not need it. */
 void tern_fetch_spare_drop(tern_worker *worker);
 
 /*
- * shipment.c: calls whose chunks have not been fetched. Each keeps the buffers that its chunks lie
- * in until its target says, in a reply cell, that it has them.
+ * shipment.c: the origin's side of calls whose chunks have not been fetched. Each shipment holds
+ * references to the buffers of its chunks until the target says, in a reply cell, that it has the
+ * chunks.
  */
 
-/* Lets go of what has been fetched; how many. The progress of the layer. */
+/* Drops the shipments that have been fetched; returns how many. Part of the layer's progress. */
 size_t tern_shipments_advance(tern_worker *worker);
 
-/* A rank that gets chunks with help from here, and has not got them: rank, or any for TERN_ANYBODY;
- * TERN_NOBODY. */
+/* Whether rank (TERN_ANYBODY: any rank) still has to get chunks and needs this rank's help for
+ * that. Returns such a rank, or TERN_NOBODY. */
 uint32_t tern_shipments_unsent(const tern_worker *worker, uint32_t rank);
 
 void tern_shipments_discard(tern_worker *worker);

@@ -2,7 +2,7 @@
 #include "rma/memory/state.h"
 #include "rpc/archive/archive.h"
 
-/* Which memory of this process other ranks can get from. */
+/* Finds out whether other ranks can get from an address of this process. */
 
 static tern_ptr place_in_segment(const tern_context *context, const char *memory, size_t bytes) {
     const tern_rma *rma = tern_rma_of(context);
@@ -14,7 +14,7 @@ static tern_ptr place_in_segment(const tern_context *context, const char *memory
                       TERN_PTR_ORIGIN + (uint64_t)(memory - heap)};
 }
 
-/* As tern_register would name it. */
+/* The pointer into the region in which the memory lies, or TERN_NULL. */
 static tern_ptr place_in_region(const tern_context *context, const char *memory, size_t bytes) {
     tern_regions *regions = tern_regions_of(context);
     tern_ptr place = TERN_NULL;

@@ -5,9 +5,9 @@
 #include "rpc/archive/archive.h"
 
 /*
- * Reader of archives: what the inlined path of the header leaves, which is content in chunks,
- * groups and errors. Reading an item is a load, a few comparisons and no copy. Nothing allocates.
- * Whatever the bytes are, nothing outside them and the chunks is read. Guarded by
+ * Reader of archives: what the inlined functions of the header do not do, which is content in
+ * chunks, groups and errors. Reading an item is a load, a few comparisons and no copy. The reader
+ * never allocates. Whatever the bytes are, it never reads outside them and the chunks. Guarded by
  * tests/rpc/test_archive.c, tests/rpc/test_archive_values.c and tests/fuzz.
  */
 
@@ -19,11 +19,12 @@ tern_status tern_reader_fail(tern_reader *reader, tern_status status) {
     return reader->status;
 }
 
-/* Which machine or program it came from. */
+/* Says what kind of machine or program an archive with this header came from. */
 static tern_status explain_header(const unsigned char *header) {
     const unsigned char *here = tern_archive_header;
     if (memcmp(header, here, 4) != 0)
-        return tern_fail(TERN_ERR_MISMATCH, "this is no archive");
+        return tern_fail(TERN_ERR_MISMATCH,
+                         "the bytes are no archive: they do not begin with tern");
     return tern_fail(TERN_ERR_MISMATCH,
                      "an archive of version %u, byte order %u and %u-byte pointers; here they are "
                      "%u, %u (1: little-endian) and %u",
@@ -73,7 +74,7 @@ static const char *reader_name_of(uint64_t type) {
     return type < sizeof names / sizeof names[0] ? names[type] : "an unknown type";
 }
 
-/* Where the reader is, for messages: the items before it are counted again. */
+/* Where the reader is, for messages. To find it the items before are counted again. */
 typedef struct place {
     size_t item, byte;
 } place;
@@ -83,7 +84,7 @@ static place reader_find_place(const tern_reader *reader) {
     const char *start = reader->next - here.byte;
     for (size_t at = TERN_ARCHIVE_HEADER; at + 8 <= here.byte; here.item++) {
         size_t size = tern_item_size(tern_load_word(start + at));
-        if (size > here.byte - at) /* it changed since it was read */
+        if (size > here.byte - at) /* the archive changed since it was read */
             break;
         at += size;
     }
@@ -98,7 +99,7 @@ static tern_status refuse_end(tern_reader *reader, const char *wanted) {
                   at.byte, at.item, wanted));
 }
 
-/* An item that is another than the one wanted. */
+/* Fails because the item is another than the one wanted. */
 static tern_status refuse_other(tern_reader *reader, uint64_t word, const char *wanted) {
     place at = reader_find_place(reader);
     uint64_t type = tern_item_type_of_word(word);
@@ -114,7 +115,7 @@ static tern_status refuse_other(tern_reader *reader, uint64_t word, const char *
                                               at.item, at.byte, found, wanted));
 }
 
-/* An item of the right kind for which there is too little. */
+/* Fails because an item of the right kind is longer than the rest of the archive. */
 static tern_status refuse_length(tern_reader *reader, uint64_t word, const char *there) {
     place at = reader_find_place(reader);
     return tern_reader_fail(
@@ -126,7 +127,7 @@ static tern_status refuse_length(tern_reader *reader, uint64_t word, const char 
                   reader_name_of(tern_item_type_of_word(word)), there));
 }
 
-/* [out] chunk: the next one, if it is what the item says. */
+/* Takes the next chunk, if it has the size that the item says. [out] chunk. */
 static const void *take_chunk(tern_reader *reader, uint64_t word, size_t *count,
                               const tern_chunk **chunk) {
     char there[80] = "its chunk is missing";
@@ -145,7 +146,7 @@ static const void *take_chunk(tern_reader *reader, uint64_t word, size_t *count,
     return (*chunk)->bytes > 0 ? (*chunk)->memory : tern_archive_header;
 }
 
-/* The word is read once more, here for all that is decided. */
+/* Reads the word once more, and decides everything by this value. */
 static const void *reader_seek(tern_reader *reader, tern_item_type type, size_t element,
                                uint64_t wanted, size_t *count, const tern_chunk **chunk) {
     char number[24] = "any number", text[120];
@@ -192,7 +193,7 @@ tern_status tern_internal_reader_refuse_string(tern_reader *reader) {
                           at.item - 1, at.byte));
 }
 
-/* The next item is not the group of that name. */
+/* Fails because the next item is not the group of that name. */
 static tern_status refuse_group(tern_reader *reader, const char *name) {
     char text[120];
     snprintf(text, sizeof text, "is the group '%.80s'", name);

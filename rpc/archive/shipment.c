@@ -21,13 +21,13 @@ enum { LOOKS = 16 };
 
 typedef struct tern_shipment {
     struct tern_shipment *next;
-    tern_return_address back;   /* of the word that all chunks have been fetched */
-    tern_return_address answer; /* of the result, where it is waited for */
+    tern_return_address back;   /* for the message that all chunks have been fetched */
+    tern_return_address answer; /* for the result, if the caller waits for it */
     uint32_t rank;              /* of the target */
     tern_ptr reusable;          /* counter; null: nobody waits */
     size_t count;
     tern_chunk_list *list;
-    tern_buffer *buffer[]; /* by chunk; NULL: memory of the caller's */
+    tern_buffer *buffer[]; /* by chunk; NULL: memory of the caller */
 } tern_shipment;
 
 static size_t list_bytes(size_t count) {
@@ -58,8 +58,8 @@ static tern_status shipment_check_size(size_t bytes) {
                      TERN_CHUNK_MAX);
 }
 
-/* In the segment, where any rank can get it; if that is full, in private memory, where a target of
- * the node may. */
+/* Copies a chunk to the segment, where any rank can get it; if the segment is full, to private
+ * memory, which a target of the node may read. */
 static tern_status shipment_stage(tern_worker *worker, tern_shipment *s, const void *memory,
                                   size_t bytes) {
     tern_buffer **copy = &s->buffer[s->count];
@@ -78,11 +78,11 @@ static tern_status shipment_stage(tern_worker *worker, tern_shipment *s, const v
     return TERN_OK;
 }
 
-/* By where the memory is: a buffer may be of another context. */
+/* Decides by the address of the memory, since a buffer may be of another context. */
 static tern_status shipment_load(tern_worker *worker, tern_shipment *s, const tern_chunk *c) {
     tern_ptr place = tern_place_of(worker, c->memory, c->bytes);
     bool placed = !tern_ptr_is_null(place), far = !tern_is_near(worker->context, s->rank);
-    /* Registered memory is private to who reads it on the node. */
+    /* Ranks of the node read registered memory as private memory. */
     bool is_private =
         !placed || (!far && tern_internal_reach_address(worker, place, c->bytes) == NULL);
     if (is_private && !tern_cma_allowed(worker, s->rank))
@@ -105,14 +105,15 @@ static tern_status load_all(tern_worker *worker, tern_shipment *s, const tern_ch
     return status;
 }
 
-/* How much of an archive goes in a record, with so many chunks. */
+/* How many bytes of an archive fit a record together with the list of so many chunks. */
 static size_t archive_max(const tern_context *context, size_t count, bool by_message) {
     size_t most = tern_outgoing_max(context, by_message);
     size_t rest = sizeof(tern_extension) + list_bytes(count);
     return most > rest + 8 ? most - rest - 8 : 0;
 }
 
-/* Whether reply cells, or memory to stage in, come free when earlier shipments are fetched. */
+/* Whether reply cells or memory are lacking that will be free when earlier shipments have been
+ * fetched. */
 static bool is_short(const tern_worker *worker, tern_status status) {
     return (status == TERN_ERR_AGAIN || status == TERN_ERR_MEMORY) &&
            tern_rpc_worker_of(worker)->shipments != NULL;
@@ -126,14 +127,14 @@ typedef struct parcel {
     const tern_chunk *chunks;
     size_t count;
     const tern_archive_options *options;
-    tern_answer *answer; /* under way for a result; NULL: nobody waits for one */
+    tern_answer *answer; /* the answer for a result; NULL: the caller wants no result */
 } parcel;
 
 static bool goes_aside(const tern_context *context, const parcel *p) {
     return p->bytes > archive_max(context, p->count, p->to.by_message);
 }
 
-/* All limits, before anything is done. */
+/* Checks all limits before anything is done. */
 static tern_status shipment_check(const tern_context *context, const parcel *p) {
     size_t most = tern_outgoing_max(context, p->to.by_message);
     size_t rest = sizeof(tern_extension) + list_bytes(0);
@@ -150,7 +151,8 @@ static tern_status shipment_check(const tern_context *context, const parcel *p) 
     return status;
 }
 
-/* Reply cells: for the word that all chunks have been fetched, and for a result. */
+/* Takes reply cells: one for the message that all chunks have been fetched, and one for a result.
+ */
 static tern_status shipment_expect(tern_worker *worker, const parcel *p, tern_shipment *s) {
     tern_status status = tern_reply_expect(worker, &s->back);
     if (status != TERN_OK || p->answer == NULL)
@@ -173,7 +175,7 @@ static tern_status try_pack(tern_worker *worker, const parcel *p, tern_shipment 
     if (s == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a call with %zu chunks", p->count);
     s->rank = tern_rank_of(worker->context, p->to.target);
-    tern_status status = shipment_expect(worker, p, s); /* first: it costs no copy */
+    tern_status status = shipment_expect(worker, p, s); /* first, because this costs no copy */
     if (status != TERN_OK) {
         shipment_drop(s);
         return status;
@@ -189,7 +191,7 @@ static tern_status try_pack(tern_worker *worker, const parcel *p, tern_shipment 
     return TERN_OK;
 }
 
-/* Until one shipment less is under way. */
+/* Waits until a shipment has been fetched. */
 static tern_status wait_for_one(tern_worker *worker) {
     const tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     const uint64_t over = mine->shipments_over;
@@ -202,7 +204,7 @@ static tern_status wait_for_one(tern_worker *worker) {
 
 static tern_status shipment_pack(tern_worker *worker, const parcel *p, tern_shipment **shipment) {
     for (;;) {
-        /* Looked at first: many calls in a row find all cells in use, and no text is needed. */
+        /* Check first: many calls in a row find all cells in use, and none of them needs a text. */
         tern_status status = TERN_ERR_AGAIN;
         if (tern_reply_room(worker) || !is_short(worker, status))
             status = try_pack(worker, p, shipment);
@@ -274,7 +276,7 @@ static tern_status shipment_ship(tern_worker *worker, const parcel *p) {
 
 static const tern_archive_options usual;
 
-/* Nothing is shared: the archive is plain arguments. */
+/* Without chunks the archive goes as plain arguments. */
 static tern_status call_plainly(tern_worker *worker, tern_worker_id target,
                                 const tern_function *function, const parcel *p) {
     tern_call_options options = {.full = p->options->full, .synchronizer = p->options->executed};
@@ -291,7 +293,7 @@ static tern_status call_shipping(tern_worker *worker, const parcel *p) {
     return status;
 }
 
-/* [out] p: what is to be sent. */
+/* Checks the arguments. [out] p: what is to be sent. */
 static tern_status shipment_address(tern_worker *worker, tern_worker_id target,
                                     const tern_function *function, const tern_writer *writer,
                                     parcel *p) {
@@ -322,7 +324,9 @@ tern_status tern_call_archive(tern_worker *worker, tern_worker_id target,
     if (worker == NULL || writer == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_call_archive: NULL argument");
     if ((unsigned)p.options->full > TERN_FULL_QUEUE)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_archive: full %d", (int)p.options->full);
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_call_archive: full is %d; pass a TERN_FULL_ constant",
+                         (int)p.options->full);
     tern_status status = shipment_address(worker, target, function, writer, &p);
     if (status != TERN_OK)
         return status;
@@ -363,7 +367,7 @@ tern_status tern_call_archive_start(tern_worker *worker, tern_worker_id target,
     return status;
 }
 
-/* Whether the target has fetched it, or never will. */
+/* Whether the target has fetched the chunks, or never will. */
 static bool is_over(tern_worker *worker, const tern_shipment *s) {
     tern_status status = TERN_ERR_PEER;
     const bool answered = tern_reply_arrived(worker, &s->back);
@@ -393,8 +397,9 @@ static void shipment_finish(tern_worker *worker, tern_shipment **link) {
     mine->shipments_over++;
 }
 
-/* A look at a cell that is about to be written takes its line from the writer. Targets fetch in
- * order, but for what they set aside: behind the first that is not over, one looks now and then. */
+/* Reading a cell that is about to be written takes its cache line from the writer. Targets fetch in
+ * order, except for calls that they set aside. So behind the first shipment that is not over this
+ * looks only now and then. */
 size_t tern_shipments_advance(tern_worker *worker) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     tern_shipment **link = &mine->shipments;

@@ -5,7 +5,8 @@
 
 #include "rpc/archive/archive.h"
 
-/* Values of the application's types: groups with the type's name, and what its functions write. */
+/* Values of the application's types. A group with the type's name holds what the type's functions
+ * write. */
 
 static tern_status value_check(const tern_type *type, const void *other) {
     if (type == NULL || type->name == NULL || other == NULL)
@@ -16,7 +17,8 @@ static tern_status value_check(const tern_type *type, const void *other) {
     return TERN_OK;
 }
 
-/* How values without functions are told as items: large ones as single bytes. */
+/* The element size of the items of a type without functions. Large values are written as single
+ * bytes. */
 static size_t element_of(const tern_type *type) {
     return type->bytes <= TERN_ITEM_ELEMENT_MAX ? type->bytes : 1;
 }
@@ -67,16 +69,16 @@ tern_status tern_write_list(tern_writer *writer, const tern_type *type, const vo
     return status == TERN_OK ? tern_write_end(writer) : status;
 }
 
-/* Where values go to: an array, or whatever add gives. */
+/* Where values are read to: an array, or the memory that add returns. */
 typedef struct sink {
-    char *array; /* NULL: add */
+    char *array; /* NULL: use add */
     size_t room; /* values that the array still takes */
     void *(*add)(void *user, uint64_t left);
     void *user;
 } sink;
 
-/* Memory for count values that lie side by side if it is an array, else for one; NULL and a status
- * if there is none. */
+/* Returns memory for count values side by side if the sink is an array, else for one value. NULL:
+ * there is none, and the reader has failed. */
 static void *value_make_room(tern_reader *reader, const tern_type *type, sink *to, size_t count,
                              uint64_t left) {
     if (to->array == NULL) {
@@ -101,7 +103,7 @@ static void *value_make_room(tern_reader *reader, const tern_type *type, sink *t
     return value;
 }
 
-/* One item of values without functions; runs: items that follow. */
+/* Reads one item of values without functions; runs: how many items follow. */
 static tern_status read_plain(tern_reader *reader, const tern_type *type, sink *to, uint64_t runs) {
     size_t count = 0, element = element_of(type);
     const char *content =

@@ -5,7 +5,7 @@
 #include "rpc/archive/archive.h"
 #include "rpc/archive/buffer.h"
 
-/* Vectors: a buffer's memory is what they have room for. */
+/* Vectors: the size of the buffer is the capacity of the vector. */
 
 static tern_status vector_check(size_t element, size_t count) {
     if (element > TERN_ITEM_ELEMENT_MAX || count > TERN_ITEM_COUNT_MAX)
@@ -35,7 +35,7 @@ void tern_vector_destroy(tern_vector *vector) {
     vector->count = 0;
 }
 
-/* Other memory, with room for so many, and the elements in it. */
+/* Replaces the memory by new memory with room for so many elements, and copies the elements. */
 static tern_status vector_replace(tern_vector *vector, size_t room) {
     tern_buffer *other = NULL;
     tern_status status = tern_buffer_create(vector->worker, vector->element * room, &other);
@@ -48,7 +48,7 @@ static tern_status vector_replace(tern_vector *vector, size_t room) {
     return TERN_OK;
 }
 
-/* Memory of its own with room for count, which is no less than it has. */
+/* Gives the vector memory of its own with room for count elements, at least as many as it has. */
 static tern_status vector_reserve(tern_vector *vector, size_t count) {
     size_t room = tern_buffer_bytes(vector->buffer) / vector->element;
     tern_status status = vector_check(vector->element, count);
@@ -76,7 +76,7 @@ tern_status tern_vector_append(tern_vector *vector, const void *elements, size_t
         return TERN_OK;
     if (count > TERN_ITEM_COUNT_MAX - vector->count)
         return vector_check(vector->element, SIZE_MAX);
-    /* Its own elements stay until they are copied. */
+    /* elements may lie in the vector: keep its old memory until they are copied. */
     tern_buffer *before = tern_buffer_keep(vector->buffer);
     /* R8: tern_buffer_drop */
     bool alone = vector->buffer != NULL &&

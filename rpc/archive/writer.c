@@ -4,9 +4,9 @@
 #include "rpc/archive/archive.h"
 
 /*
- * Writer of archives: what the inlined path of the header leaves, which is memory, groups and
- * errors. Adding an item is two stores and a copy; nothing allocates unless a writer outgrows its
- * memory, then by doubling. Guarded by tests/rpc/test_archive.c.
+ * Writer of archives: what the inlined functions of the header do not do, which is memory, groups
+ * and errors. Adding an item is two stores and a copy. A writer allocates only when it outgrows its
+ * memory, and then doubles it. Guarded by tests/rpc/test_archive.c.
  */
 
 enum { FIRST_HEAP = 256 };
@@ -54,7 +54,7 @@ tern_status tern_writer_reserve(tern_writer *writer, size_t size) {
     return tern_writer_fail(writer, writer_grow(writer, size));
 }
 
-/* An empty archive in the memory that is there. */
+/* Begins an empty archive in the memory that the writer has. */
 static tern_status writer_begin(tern_writer *writer) {
     writer->bytes = writer->group = 0;
     writer->groups = 0;
@@ -77,7 +77,7 @@ tern_status tern_writer_open(tern_writer *writer, void *memory, size_t room, siz
                             .limit = limit,
                             .share_min = SIZE_MAX};
     if ((memory == NULL && room > 0) || (uintptr_t)memory % 8 != 0) {
-        writer->limit = 0; /* cannot be reset */
+        writer->limit = 0; /* so it cannot be reset */
         return tern_writer_fail(writer,
                                 tern_fail(TERN_ERR_ARGUMENT, "tern_writer_open: memory is %s",
                                           memory == NULL ? "NULL" : "not aligned to 8 bytes"));
@@ -114,7 +114,7 @@ tern_status tern_internal_write_slowly(tern_writer *writer, tern_item_type type,
     return tern_write_items(writer, type, element, items, count);
 }
 
-/* While a group is open, the word behind its own says where the one around it begins. */
+/* While a group is open, the word behind its first word says where the group around it begins. */
 tern_status tern_write_begin(tern_writer *writer, const char *name, uint64_t count) {
     size_t length = name != NULL ? strlen(name) : 0, size = 16 + tern_padded(length);
     if (writer->status != TERN_OK)
@@ -132,7 +132,7 @@ tern_status tern_write_begin(tern_writer *writer, const char *name, uint64_t cou
         return writer->status;
     char *at = writer->data + writer->bytes;
     uint64_t words[2] = {tern_item_word(TERN_ITEM_BEGIN, length, count), writer->group};
-    memset(at + size - 8, 0, 8); /* the padding, or what is written over */
+    memset(at + size - 8, 0, 8); /* the padding; the name overwrites the rest */
     memcpy(at, words, sizeof words);
     if (length > 0)
         memcpy(at + sizeof words, name, length);
@@ -181,7 +181,8 @@ tern_status tern_writer_finish(const tern_writer *writer, const void **archive, 
 void tern_writer_close(tern_writer *writer) {
     if (writer->chunks != NULL)
         tern_chunks_free(writer->chunks);
-    if (writer->heap != NULL) /* most archives of arguments need none: spare them the call */
+    if (writer->heap != NULL) /* most archives of arguments have no heap memory, and need not call
+                                 free */
         free(writer->heap);
     *writer = (tern_writer){.status = TERN_ERR_STATE};
 }

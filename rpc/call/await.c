@@ -59,7 +59,7 @@ static const char *answer_function(const tern_worker *worker, const tern_answer 
                      ->name[tern_rpc_worker_of(worker)->function[answer->cell]];
 }
 
-/* Hands out what lies in the cell. */
+/* Copies the answer out of the cell, and returns its status. */
 static tern_status cell_take(tern_worker *worker, const tern_cell *cell, uint32_t rank,
                              void *result, size_t capacity, size_t *result_bytes) {
     /* R9: tern_reply_arrived; each is read once, since other ranks of the node can write there */
@@ -87,7 +87,7 @@ static tern_status cell_take(tern_worker *worker, const tern_cell *cell, uint32_
     return TERN_OK;
 }
 
-/* Nobody waits for it any more. */
+/* Gives up an answer: nobody waits for it any more. */
 static void answer_forget(tern_worker *worker, const tern_answer *answer) {
     if (answer->cell != TERN_CELL_OF_THREAD)
         tern_rpc_worker_of(worker)->awaited &= ~((uint64_t)1 << answer->cell);
@@ -99,7 +99,7 @@ static void answer_give_up(tern_worker *worker, const tern_answer *answer) {
     tern_reply_give_up(worker, &back, tern_rank_of(worker->context, answer->target));
 }
 
-/* Of an answer that is there. */
+/* Takes an answer that has arrived. */
 static tern_status answer_take(tern_worker *worker, const tern_answer *answer, void *result,
                                size_t capacity, size_t *result_bytes) {
     const tern_return_address back = address_of(answer);
@@ -119,7 +119,7 @@ static tern_status answer_wait(tern_worker *worker, const tern_answer *answer, v
     tern_wait_state wait = TERN_WAIT_FOR("the result of", answer_function(worker, answer), 0);
     tern_status status = TERN_OK;
     if (!tern_reply_arrived(worker, &back))
-        status = tern_puts_deliver(worker); /* the handler may wait for them */
+        status = tern_puts_deliver(worker); /* the handler may depend on them */
     while (status == TERN_OK && !tern_reply_arrived(worker, &back))
         status =
             tern_answer_round(worker, &wait, tern_call_round(worker), rank, answer->target, &back);
@@ -130,7 +130,7 @@ static tern_status answer_wait(tern_worker *worker, const tern_answer *answer, v
     return status;
 }
 
-/* What is waited for is the function's, which was called before. */
+/* The time of the wait is counted for the function that was called. */
 static tern_status answer_wait_profiled(tern_worker *worker, const tern_answer *answer,
                                         void *result, size_t capacity, size_t *result_bytes,
                                         bool *came) {
@@ -158,11 +158,11 @@ tern_status tern_answer_check_size(tern_status status, size_t got, size_t wanted
 
 /* Requests that hold an answer. */
 
-/* Behind the answer: flags. */
+/* The flags of a request lie behind the answer in its own words. */
 enum { FLAGS = 2 };
 enum {
-    EXACT = 1, /* less than it has room for is an error */
-    FAILED = 2 /* a look has found that no answer will come, or none has come */
+    EXACT = 1, /* a result of fewer bytes than the request has room for is an error */
+    FAILED = 2 /* a look has found that the answer will not come, or a wait has ended without it */
 };
 
 static tern_answer answer_of(const tern_request *request) {
@@ -172,7 +172,8 @@ static tern_answer answer_of(const tern_request *request) {
     return answer;
 }
 
-/* A result that goes into the request itself is a number, and not counted in bytes. */
+/* A result that goes into the request itself is a number; then tern_request_result is this number
+ * and not its size. */
 static tern_status answer_end(tern_request *request, tern_status status, size_t bytes) {
     const uint64_t number = request->result;
     if (request->own[FLAGS] & EXACT)
@@ -189,7 +190,7 @@ static bool answer_is_plain(const tern_cell *cell, const tern_request *request) 
            (bytes == request->room || !(request->own[FLAGS] & EXACT));
 }
 
-/* An error is left to the wait, which tells it with its text. */
+/* An error is left to tern_wait, which returns it with its text. */
 static bool answer_request_look(tern_worker *worker, tern_request *request) {
     const tern_answer answer = answer_of(request);
     const tern_return_address back = address_of(&answer);
@@ -198,7 +199,7 @@ static bool answer_request_look(tern_worker *worker, tern_request *request) {
     if (!tern_reply_arrived(worker, &back)) {
         if (request->own[FLAGS] & FAILED)
             return true;
-        tern_status status = tern_puts_deliver(worker); /* the handler may wait for them */
+        tern_status status = tern_puts_deliver(worker); /* the handler may depend on them */
         if (status == TERN_OK)
             status = tern_answer_glance(worker, answer.target, &back);
         if (status == TERN_OK)

@@ -4,9 +4,10 @@
 #include "rpc/lent/lent.h"
 
 /*
- * Making calls. Over shm the short way, tern_internal_call_now, does for most: a few checks, the
+ * Making calls. Over shm the short way, tern_internal_call_now, sends most calls: a few checks, the
  * pair's ring, a copy of the arguments straight into the target's memory, two header words; no
- * system call, lock or allocation. Guarded by `tern-bench call`. What it cannot send comes here.
+ * system call, lock or allocation. Guarded by `tern-bench call`. This file makes the calls that the
+ * short way cannot send.
  */
 
 static tern_status call_copying(tern_worker *worker, tern_worker_id target,
@@ -22,7 +23,7 @@ static tern_status call_copying(tern_worker *worker, tern_worker_id target,
     return tern_outgoing_send(worker, &call, full);
 }
 
-/* Sizes that are looked for the short way: what every ring takes in one record. */
+/* Calls up to this size try the short way: every ring takes such a call in one record. */
 enum { SHORT_MAX = 1024 };
 
 tern_status tern_internal_call_any(tern_worker *worker, tern_worker_id target,

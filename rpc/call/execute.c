@@ -10,16 +10,16 @@
 #include "tern/message.h"
 
 /*
- * Executing calls. Plain calls are consumed in runs, so that per call there is one indirect call
- * and no more. Hot path: no system call, lock or allocation; beyond the record's own lines it
- * touches the handler table. What it needs of the ring is kept in registers across handlers, which
- * cannot reach it. Guarded by `tern-bench call`.
+ * Executing calls. Plain calls are consumed in runs, so that each call costs only one indirect
+ * call. Hot path: no system call, lock or allocation; apart from the record's own cache lines it
+ * touches only the handler table. It keeps the state of the ring that it needs in registers while
+ * handlers run, since these cannot change it. Guarded by `tern-bench call`.
  */
 
 enum { PAUSES = 64 };
 
-/* The detail is the handler's if it has set one since there were so many failures; else there is
- * none. */
+/* Logs or counts an error of a handler. failures: this thread's count of failures before the
+ * handler ran. If the handler has not set the detail of this error since, there is none. */
 static void note_refusal(tern_worker *worker, tern_worker_id origin, uint32_t id,
                          tern_status status, uint32_t failures, bool is_awaited) {
     const tern_rpc *rpc = tern_rpc_of(worker->context);
@@ -69,17 +69,17 @@ tern_status tern_function_run(tern_worker *worker, tern_call_info *call, uint32_
 
 static const char bad_call[] = "a bad length or an unknown function";
 
-/* A consumer at the producer's heels makes every cache line travel once a record. One that leaves
- * an empty ring alone for a moment, while records stream, then takes whole lines. How long: by
- * measurement, `tern-bench call`. */
+/* A consumer that follows the producer closely makes every cache line travel once for each record.
+ * If it leaves an empty ring alone for a moment, while records stream, it then takes whole lines.
+ * The length of the pause was measured with `tern-bench call`. */
 static void let_origin_run_ahead(void) {
     for (int i = 0; i < PAUSES; i++)
         tern_relax();
 }
 
-/* What tern_call_with sends of a call that has a buffer inside and no more to say: a word with the
- * bytes of the arguments, these, and from the next multiple of 8 bytes on the buffer. False: the
- * arguments are more than there is. */
+/* Finds the arguments and the buffer of a call that tern_call_with has sent with a buffer inside
+ * and no other options: a word with the size of the arguments, the arguments, and from the next
+ * multiple of 8 bytes on the buffer. False: the size is larger than the record. */
 static bool execute_find_buffer(const char **arguments, size_t *bytes, tern_call_info *info) {
     if (*bytes < sizeof(uint64_t))
         return false;
@@ -143,7 +143,8 @@ size_t tern_calls_execute(tern_worker *worker, tern_in *in) {
         tern_status status = function[id].handler(&info, arguments, bytes);
         if (__builtin_expect(status != TERN_OK, 0)) {
             if (status == TERN_ERR_AGAIN)
-                break; /* stays at the head, to be run again before anything else of its caller */
+                break; /* the call stays at the head and runs again before any other call of its
+                          caller */
             note_refusal(worker, in->origin_id, id, status, failures, false);
         }
         if (has_buffer) {
@@ -184,7 +185,7 @@ void tern_call_reply(tern_worker *worker, uint32_t to, uint32_t id, const tern_r
     tern_log(TERN_LOG_WARN, "a reply to rank %u was not sent: %s", call->origin.rank,
              tern_error_detail());
     if (status == TERN_RESULT_LENT)
-        tern_counter_lower(worker, loan.counter, 1); /* nobody will take it */
+        tern_counter_lower(worker, loan.counter, 1); /* nobody will fetch the result */
 }
 
 tern_status tern_call_answer_one(tern_worker *worker, tern_worker_id origin, uint32_t id,

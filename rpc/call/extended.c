@@ -19,23 +19,26 @@ enum { CALLS_A_ROUND = 8 };
 
 typedef struct tern_call_task {
     struct tern_call_task *next;
-    const void *head; /* the ring at whose head the record lies, or its message; NULL: it is here */
-    tern_in *in;      /* the ring; NULL: it is at `lies` */
+    const void *head; /* the head of the ring where the record lies, or its message; NULL: the
+                         record was copied */
+    tern_in *in;      /* the ring; NULL: the record is at `lies` */
     const char *lies;
     char *record; /* tern's own memory for it */
-    bool counted; /* as fetched memory */
+    bool counted; /* the record counts as fetched memory */
     uint64_t header;
-    tern_extension e;     /* checked: where the record lies its origin could still change it */
+    tern_extension e;     /* a checked copy: the origin can still change the record where it lies */
     tern_passing passing; /* of a broadcast */
-    uint64_t arrow;       /* to it, while the worker is profiled (src/profile/trace.h) */
+    uint64_t arrow;       /* the timeline's arrow to the call, while the worker is profiled
+                             (src/profile/trace.h) */
     int stage;
     tern_status status; /* of the fetch */
-    tern_loan loan;     /* of the rest of the record; counter null: there is none */
-    const char *rest;   /* where load/store reaches what is lent; or in borrowed */
+    tern_loan loan;     /* of the rest of the record; counter null: the record is complete */
+    const char *rest;   /* the rest of the record: where it is lent if load/store reaches that, or
+                           in borrowed */
     char *borrowed;     /* tern's own memory for it */
     const void *buffer;
     char *memory;      /* for the buffer, tern's own */
-    tern_fetch *fetch; /* of chunks: begun, behind the task */
+    tern_fetch *fetch; /* of chunks, once it has begun; it lies behind the task */
     tern_transfer transfer;
 } tern_call_task;
 
@@ -47,7 +50,7 @@ static bool is_aside(const tern_extension *e) {
     return e->way == TERN_BUFFER_GET_ASIDE || e->way == TERN_WAY_CHUNKS_ASIDE;
 }
 
-/* left: bytes behind the extension, or that are lent in their place. */
+/* Checks an extension. left: how many bytes follow it, or are lent in their place. */
 static bool extended_well_formed(const tern_worker *worker, const tern_extension *e,
                                  uint64_t left) {
     const tern_context *context = worker->context;
@@ -61,8 +64,9 @@ static bool extended_well_formed(const tern_worker *worker, const tern_extension
             e->buffer_bytes <= left - extended_padded(e->arguments));
 }
 
-/* For what is fetched. TERN_ERR_AGAIN: too much of it is in use. A call that has some already gets
- * the rest: else it would wait for itself, or two for each other. */
+/* Allocates memory for fetched data. TERN_ERR_AGAIN: too much of it is in use. A call that has some
+ * already gets the rest in any case: otherwise it could wait for its own memory, or two calls for
+ * each other's. */
 static tern_status take_memory(tern_worker *worker, uint64_t bytes, bool has_some, char **memory) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     const size_t limit = worker->context->config.overflow_memory;
@@ -84,7 +88,7 @@ static void give_memory(tern_worker *worker, uint64_t bytes, char **memory) {
     *memory = NULL;
 }
 
-/* Starts a get of what load/store does not reach. */
+/* Starts a get of memory that load/store does not reach. */
 static tern_status extended_start_get(tern_worker *worker, tern_call_task *t, tern_ptr from,
                                       uint64_t bytes, char *to) {
     uint64_t offset = 0;
@@ -99,8 +103,8 @@ static tern_status extended_start_get(tern_worker *worker, tern_call_task *t, te
     return TERN_OK;
 }
 
-/* Begins to get what is lent in the place of the rest of the record. Where load/store reaches it,
- * it is read where it lies. */
+/* Begins to get the rest of the record, which its origin lends. If load/store reaches it, it is
+ * read where it lies. */
 static tern_status extended_borrow(tern_worker *worker, tern_call_task *t) {
     const tern_loan *loan = &t->loan;
     tern_ptr data;
@@ -133,8 +137,8 @@ static void find_rest(tern_worker *worker, tern_call_task *t) {
     }
 }
 
-/* Where the buffer is to lie: its place, or memory until the function has run. TERN_ERR_AGAIN: too
- * much of that is in use. */
+/* Finds the memory for the buffer: its place, or memory of tern until the function has run.
+ * TERN_ERR_AGAIN: too much memory of tern is in use. */
 static tern_status extended_make_room(tern_worker *worker, tern_call_task *t, char **to) {
     const tern_extension *e = &t->e;
     if (!tern_ptr_is_null(e->place)) {
@@ -151,8 +155,8 @@ static tern_status extended_make_room(tern_worker *worker, tern_call_task *t, ch
     return status;
 }
 
-/* Begins to get the buffer; one that load/store reaches is there at once, and is not copied unless
- * it has a place. TERN_ERR_AGAIN: later. */
+/* Begins to get the buffer. A buffer that load/store reaches needs no get, and no copy unless it
+ * has a place. TERN_ERR_AGAIN: try again later. */
 static tern_status extended_fetch(tern_worker *worker, tern_call_task *t) {
     const tern_extension *e = &t->e;
     char *to = NULL, *near = tern_internal_reach_address(worker, e->from, e->buffer_bytes);
@@ -164,7 +168,7 @@ static tern_status extended_fetch(tern_worker *worker, tern_call_task *t) {
     tern_status status =
         e->buffer_bytes <= TERN_BUFFER_MAX
             ? tern_segment_check(worker->context, e->from, e->buffer_bytes, &offset)
-            : tern_fail(TERN_ERR_RANGE, "a buffer of %llu bytes",
+            : tern_fail(TERN_ERR_RANGE, "a buffer of %llu bytes; TERN_BUFFER_MAX is the limit",
                         (unsigned long long)e->buffer_bytes);
     if (status == TERN_OK)
         status = extended_make_room(worker, t, &to);
@@ -219,7 +223,7 @@ static void look_at_chunks(tern_worker *worker, tern_call_task *t) {
     tern_fetch_tell(worker, t->fetch, status);
 }
 
-/* One look at the get from rank into memory, after which comes the stage next. */
+/* Checks once whether the get from rank to memory is complete; then the task goes to stage next. */
 static void extended_look(tern_worker *worker, tern_call_task *t, uint32_t rank, char **memory,
                           int next) {
     int done = 0;
@@ -237,7 +241,8 @@ static void extended_lower(tern_worker *worker, const tern_extension *e, tern_no
         tern_counter_lower(worker, e->counter, 1);
 }
 
-/* A bad buffer is the call's error: siblings then meet it themselves. */
+/* Passes a broadcast on to this rank's other workers. They find the buffer in its place; if this
+ * worker could not get it, they try themselves and meet the same error. */
 static bool pass_at_home(tern_worker *worker, tern_call_task *t, const char *arguments,
                          size_t rest) {
     tern_extension here = t->e;
@@ -262,7 +267,7 @@ static void extended_refuse(tern_worker *worker, const tern_call_task *t, tern_c
     tern_call_reply(worker, t->e.origin, id, &t->e.answer, status, call);
 }
 
-/* Runs the function and sends its result, if that is waited for. */
+/* Runs the function, and sends its result if the caller waits for it. */
 static tern_status extended_run(tern_worker *worker, const tern_call_task *t,
                                 const void *arguments) {
     const tern_extension *e = &t->e;
@@ -291,11 +296,11 @@ static tern_status extended_run(tern_worker *worker, const tern_call_task *t,
     return status;
 }
 
-/* Nothing of the call is needed any more. */
+/* Gives back everything that the call has used. */
 static void extended_let_go(tern_worker *worker, tern_call_task *t) {
     const tern_extension *e = &t->e;
     if (t->memory == NULL && tern_ptr_is_null(e->place))
-        extended_lower(worker, e, TERN_ON_SENT); /* it was used where it lies */
+        extended_lower(worker, e, TERN_ON_SENT); /* the buffer was used where it lies */
     extended_lower(worker, e, TERN_ON_EXECUTED);
     give_memory(worker, e->buffer_bytes, &t->memory);
     give_memory(worker, t->loan.bytes, &t->borrowed);
@@ -304,7 +309,7 @@ static void extended_let_go(tern_worker *worker, tern_call_task *t) {
     tern_fetch_end(worker, t->fetch);
 }
 
-/* As far as it goes now; whether the call is over. */
+/* Goes on with the call as far as it can now. Returns whether the call is over. */
 static bool extended_advance(tern_worker *worker, tern_call_task *t) {
     const char *payload = t->in != NULL ? tern_ring_payload(t->in) : t->lies;
     const tern_extension *e = &t->e;
@@ -342,7 +347,7 @@ static bool extended_advance(tern_worker *worker, tern_call_task *t) {
     if (extended_run(worker, t, arguments) == TERN_ERR_AGAIN)
         return false;
     extended_let_go(worker, t);
-    /* After what it made was counted as sent: quiesce relies on it. */
+    /* After the calls that its handler made were counted as sent: quiesce relies on it. */
     tern_count(&worker->stats.calls_executed, 1);
     return true;
 }
@@ -356,7 +361,8 @@ static void extended_end(tern_worker *worker, tern_call_task **link) {
     free(t);
 }
 
-/* The link to the task of a record that lies at head, or to NULL. */
+/* Returns the link to the task whose record lies at head; the link holds NULL if there is no such
+ * task. */
 static tern_call_task **task_of(tern_worker *worker, const void *head) {
     tern_call_task **link = &tern_rpc_worker_of(worker)->tasks;
     while (*link != NULL && (*link)->head != head)
@@ -364,15 +370,15 @@ static tern_call_task **task_of(tern_worker *worker, const void *head) {
     return link;
 }
 
-/* What follows the record comes closer while its chunks are copied. */
+/* Prefetches the record behind this one while the chunks of this one are copied. */
 static void prefetch_next(const tern_in *in, uint64_t header) {
     uint64_t next = in->position + tern_record_size(tern_record_bytes(header));
     for (uint64_t at = next; at < next + 320; at += 64)
         __builtin_prefetch(in->data + (at & in->mask));
 }
 
-/* Makes the task of a record whose payload lies there. NULL: no memory, or, with *refused set to
- * why, the record is bad. */
+/* Makes the task of a record with this payload. NULL: there is no memory, or the record is bad and
+ * *refused says why. */
 static tern_call_task *extended_make(tern_worker *worker, uint64_t header, const char *payload,
                                      const char **refused) {
     size_t bytes = tern_record_bytes(header);
@@ -392,14 +398,15 @@ static tern_call_task *extended_make(tern_worker *worker, uint64_t header, const
         *refused = "a call with a bad extension";
         return NULL;
     }
-    /* Not calloc, which would not use what free has kept. */
+    /* Not calloc, which would not reuse the memory that free has kept. */
     tern_call_task *t = malloc(sizeof *t + (has_chunks(&e) ? tern_fetch_size(e.buffer_bytes) : 0));
     if (t != NULL)
         *t = (tern_call_task){.header = header, .e = e, .loan = loan, .lies = payload};
     return t;
 }
 
-/* Begins one at *link. False: no memory, or the record is refused. */
+/* Begins the task of the record at the head of in, at *link. False: there is no memory, or the
+ * record is refused. */
 static bool extended_begin(tern_worker *worker, tern_in *in, tern_call_task **link) {
     uint64_t header = tern_ring_peek(worker, in);
     const char *refused = NULL;
@@ -421,7 +428,8 @@ static bool extended_begin(tern_worker *worker, tern_in *in, tern_call_task **li
     return true;
 }
 
-/* Lets the ring, or the messages, go on without the call; whether it could. */
+/* Copies the record, so that the ring, or the messages behind it, can go on without the call.
+ * Returns whether it could. */
 static bool set_aside(tern_call_task *t) {
     size_t bytes = tern_record_bytes(t->header);
     if (t->record == NULL)
@@ -434,7 +442,8 @@ static bool set_aside(tern_call_task *t) {
     return true;
 }
 
-/* The call at the head of in, as far as it goes; whether the ring is past it. */
+/* Goes on with the call at the head of in as far as it can. Returns whether the ring has passed the
+ * call. */
 static bool call_one(tern_worker *worker, tern_in *in) {
     tern_call_task **link = task_of(worker, in), *t;
     if (*link == NULL && !extended_begin(worker, in, link))
@@ -449,9 +458,9 @@ static bool call_one(tern_worker *worker, tern_in *in) {
     return true;
 }
 
-/* A broadcast is in no order with other calls. While its children have no room it lets the messages
- * behind it run, as far as memory goes: else two workers that pass broadcasts on to each other
- * could wait for each other's windows for ever. */
+/* Broadcasts are not ordered with other calls. While its children have no room a broadcast lets the
+ * messages behind it run, as long as there is memory for copies. Otherwise two workers that pass
+ * broadcasts on to each other could wait for each other's windows for ever. */
 static bool set_broadcast_aside(tern_worker *worker, tern_call_task *t) {
     if (t->e.arity == 0 || (t->stage != PASS_ON && t->stage != LANDED))
         return false;
@@ -473,7 +482,7 @@ bool tern_call_extended_message(tern_worker *worker, const tern_inbox_message *m
             worker->stats.records_malformed++;
             tern_log(TERN_LOG_ERROR, "a message from rank %u is %s; it is dropped",
                      message->origin.rank, refused);
-            return true; /* and was not counted as sent by any call */
+            return true; /* no worker has counted it as a sent call */
         }
         if (t == NULL)
             return false;
@@ -491,7 +500,7 @@ bool tern_call_extended_message(tern_worker *worker, const tern_inbox_message *m
            set_broadcast_aside(worker, t);
 }
 
-/* More than one, as they come, for a round of progress costs as much as a call. */
+/* Consumes as many as have come, since a round of progress costs as much as a call. */
 size_t tern_call_extended(tern_worker *worker, tern_in *in) {
     size_t handled = 0;
     uint64_t header;
@@ -530,7 +539,7 @@ bool tern_tasks_pass_on(const tern_worker *worker) {
     return false;
 }
 
-/* MPI may still write into what is being fetched. */
+/* Does not free memory that is being fetched, since MPI may still write to it. */
 void tern_tasks_discard(tern_worker *worker) {
     tern_call_task **first = &tern_rpc_worker_of(worker)->tasks;
     while (*first != NULL) {

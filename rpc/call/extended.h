@@ -2,17 +2,18 @@
 #define TERN_RPC_CALL_EXTENDED_H
 
 /*
- * Extended calls: what tern_call_with and tern_broadcast send, but for calls with a buffer inside
- * and no synchronizer, which are plain ones (rpc/call/execute.c). The record's payload:
+ * Extended calls: tern_call_with and tern_broadcast send these. Only a call with a buffer inside
+ * and no synchronizer goes as a plain call (rpc/call/execute.c). The record's payload:
  *
  *     tern_extension | arguments, to a multiple of 8 bytes | buffer or list that goes with the call
  *
- * Where that is more than a ring takes the record has a tern_loan instead of all that follows the
- * extension, and what it names is fetched first (rpc/lent/lend.c).
+ * If the payload is larger than a ring takes, a tern_loan replaces everything behind the extension.
+ * The target first fetches the memory that the loan names (rpc/lent/lend.c).
  *
- * What such a call has to do before and after its function runs may take several rounds of
- * progress. A task holds how far it is. Meanwhile the record stays at the head of its ring, and so
- * the pair's order is kept; one whose buffer is got aside is copied, and the ring goes on.
+ * The work before and after the function of such a call may take several rounds of progress. A task
+ * records how far the call is. Meanwhile the record stays at the head of its ring, which keeps the
+ * order of the pair. If the buffer is got aside (TERN_BUFFER_GET_ASIDE) the record is copied
+ * instead, and the ring goes on.
  */
 
 #include "rma/message/inbox.h"
@@ -20,52 +21,55 @@
 
 typedef struct tern_extension {
     tern_ptr counter; /* to be lowered; null: none */
-    tern_ptr from;    /* where the buffer is got */
-    tern_ptr place;   /* where it is or goes, at the target whatever rank it names; or null */
+    tern_ptr from;    /* where the target gets the buffer */
+    tern_ptr place;   /* where the buffer is or goes; its offset counts at the target, whatever rank
+                         it names; or null */
     uint64_t buffer_bytes;
     uint32_t arguments; /* bytes */
-    uint32_t origin;    /* worker number of who made the call */
+    uint32_t origin;    /* number of the worker that made the call */
     uint8_t way;        /* tern_buffer_way */
     uint8_t flags;      /* TERN_CALL_OF_THREAD and the like */
     uint8_t notify;     /* tern_notify_on */
     uint8_t lent;       /* 1: a tern_loan follows */
     uint32_t arity;     /* of a broadcast: ranks that each rank passes it on to; 0: it ends here */
-    tern_return_address answer; /* of who waits for the result; sequence 0: nobody */
+    tern_return_address answer; /* of the worker that waits for the result; sequence 0: none waits
+                                 */
 } tern_extension;
 
 enum {
-    TERN_CALL_OF_THREAD = 1, /* a thread without a worker made it, in the origin's process */
-    TERN_CALL_BY_MESSAGE = 2 /* a broadcast is passed on by messages */
+    TERN_CALL_OF_THREAD = 1, /* a thread without a worker made the call, in the origin's process */
+    TERN_CALL_BY_MESSAGE = 2 /* ranks pass the broadcast on by messages */
 };
 
-/* Ways that only tern_call_archive takes: a list of chunks follows the arguments
+/* Two more ways, which only tern_call_archive uses: a list of chunks follows the arguments
  * (rpc/archive/fetch.h). */
 enum { TERN_WAY_CHUNKS = TERN_BUFFER_GET_ASIDE + 1, TERN_WAY_CHUNKS_ASIDE };
 
-/* Consumes one from the head of in. */
+/* Consumes an extended call from the head of in. */
 size_t tern_call_extended(tern_worker *worker, tern_in *in);
 
-/* Goes on with one that has come by message, as far as it goes now; whether the message is not
- * needed any more. */
+/* Goes on with an extended call that has come by message, as far as it can now. Returns whether the
+ * message is no longer needed. */
 bool tern_call_extended_message(tern_worker *worker, const tern_inbox_message *message);
 
-/* Goes on with those that were copied; how many are over. The progress of the layer. */
+/* Goes on with the calls whose records were copied; returns how many have ended. Part of the
+ * layer's progress. */
 size_t tern_tasks_advance(tern_worker *worker);
 
-/* Whether some broadcast has not been passed on to all children. */
+/* Whether this worker has a broadcast that it has not passed on to all children. */
 bool tern_tasks_pass_on(const tern_worker *worker);
 
 void tern_tasks_discard(tern_worker *worker);
 
 /* How far a broadcast has been passed on. */
 typedef struct tern_passing {
-    uint32_t told; /* children that have the call */
-    uint64_t put;  /* bytes of the buffer that were put to the next one */
+    uint32_t told; /* children to which the call was sent */
+    uint64_t put;  /* bytes of the buffer that were put to the next child */
 } tern_passing;
 
-/* A broadcast's children (rpc/broadcast.c): one after the other gets the buffer, if it is put, and
- * the call. False: no room, later. own: the other workers of this rank too, as it reads once the
- * buffer is here. */
+/* Passes a broadcast on to its children (rpc/broadcast.c), one after the other: puts the buffer, if
+ * it is to be put, and sends the call. False: there was no room; call it again later. own: passes
+ * the call also to the other workers of this rank, which is right once the buffer is here. */
 bool tern_broadcast_pass(tern_worker *worker, const tern_extension *e, uint32_t id,
                          const char *rest, size_t bytes, bool own, tern_passing *passing);
 

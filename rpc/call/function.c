@@ -11,19 +11,19 @@
 #include "src/collective/collective.h"
 #include "src/mpi/mpi.h"
 
-/* The functions of the process, filled before main() and seldom after; contexts copy what they
- * need. Ids are places in it, from 1. */
+/* The functions of the process, mostly registered before main(). Contexts copy what they need of
+ * this table. A function's id is its position in the table, from 1. */
 #define FUNCTIONS_MAX 65535u
 
 static struct {
     pthread_mutex_t lock;
     tern_function **function;
     uint32_t count, room;
-    tern_status broken; /* the first failure before main(), for context creation to tell */
+    tern_status broken; /* the first failure before main(), which context creation returns */
     char why[512];
 } registry = {PTHREAD_MUTEX_INITIALIZER, NULL, 0, 0, TERN_OK, ""};
 
-/* Names go up to the parameters that remote.h puts behind them. */
+/* Compares two names without the parameters that remote.h appends to them. */
 static bool same_function(const char *a, const char *b) {
     size_t length = strcspn(a, "(");
     return strcspn(b, "(") == length && memcmp(a, b, length) == 0;
@@ -112,7 +112,7 @@ static tern_status copy_registry(tern_rpc *rpc) {
         for (uint32_t i = 0; i < rpc->count; i++) {
             rpc->function[i] = (tern_rpc_function){sorted[i]->handler, sorted[i]->user};
             rpc->name[i] = sorted[i]->name;
-            /* Id 0, of what was never registered, keeps 0. */
+            /* header[0] stays 0: functions that were never registered have id 0. */
             rpc->header[sorted[i]->id] = tern_record_header(TERN_RECORD_CALL, i, 0);
         }
     }
@@ -128,7 +128,8 @@ static uint64_t function_fingerprint(const tern_rpc *rpc) {
     return hash;
 }
 
-/* Two sorted lists: the first name that only one has. theirs: names, each with its final zero. */
+/* Finds the first name that only one of two sorted lists has. theirs: names, each with its final
+ * zero. */
 static tern_status find_difference(const tern_context *context, const tern_rpc *rpc,
                                    const char *theirs, size_t bytes) {
     const char *their = theirs, *end = theirs + bytes;
@@ -149,7 +150,7 @@ static tern_status find_difference(const tern_context *context, const tern_rpc *
     return TERN_OK;
 }
 
-/* Rank 0 tells its names; a rank that differs says where. */
+/* Rank 0 sends its names to all; a rank with other names reports the first difference. */
 static tern_status explain_difference(tern_context *context, const tern_rpc *rpc) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < rpc->count && context->rank == 0; i++)

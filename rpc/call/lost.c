@@ -8,14 +8,15 @@
 #include "rpc/lent/lent.h"
 #include "rpc/synchronizer.h"
 
-/* To the worker that waits here for an answer that nobody else will give. */
+/* Gives an error as the answer to the worker that waits on this rank: no other rank will answer. */
 static void lost_answer(const tern_worker *worker, uint32_t origin, const tern_return_address *back,
                         tern_status status) {
     const char *text = tern_error_detail();
     tern_reply_here(worker->context, origin, back, status, text, strlen(text));
 }
 
-/* The death of the only reader ends a loan anyway, and its memory may be in other use by now. */
+/* Does nothing if the status is the death of the only reader: that has ended the loan already, and
+ * its memory may be in other use by now. */
 static void settle_loan(tern_worker *worker, const char *payload, tern_status status) {
     tern_loan loan;
     memcpy(&loan, payload, sizeof loan);
@@ -27,7 +28,8 @@ static void settle_extended(tern_worker *worker, const tern_pending_call *call,
                             tern_status status) {
     tern_extension e;
     memcpy(&e, call->payload, sizeof e);
-    /* That of a broadcast from another node takes a notice, for which there may be no room. */
+    /* The counter of a broadcast from another node needs a notice, for which there may be no room.
+     */
     if (!tern_ptr_is_null(e.counter) &&
         (tern_internal_reach_address(worker, e.counter, sizeof(uint64_t)) != NULL ||
          tern_notices_have_room(worker)))

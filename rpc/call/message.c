@@ -11,18 +11,19 @@
 #include "src/profile/profile.h"
 #include "src/progress/wait.h"
 
-/* Calls by message: what goes into an inbox, and what is taken out of an inbox and run. A message
- * holds what a ring's record holds. */
+/* Calls by message: sending a call to an inbox, and running the calls of an inbox. A message has
+ * the content of a ring's record. */
 
-enum { RUN_MOST = 256 }; /* in a round of progress, so that rings get their turn */
+enum { RUN_MOST = 256 }; /* the most calls of a round of progress, so that rings get their turn */
 enum { SMALL = 1024 };   /* bytes of a call that are put together on the stack */
 
 tern_worker *tern_context_caller(tern_context *context) {
     return context != NULL ? tern_context_nobody(context) : NULL;
 }
 
-/* Before it can run: quiesce relies on it. Threads without a worker share a counter. Relaxed: the
- * message, which is handed over later, orders it before its run. */
+/* Counts a call as sent before it can run: quiesce relies on it. Threads without a worker share a
+ * counter. Relaxed is enough: the message, which is handed over later, orders the count before the
+ * call's run. */
 static void count_sent(tern_worker *worker, int64_t by) {
     /* R4 */
     __atomic_fetch_add(&worker->stats.calls_sent, (uint64_t)by, __ATOMIC_RELAXED);
@@ -39,8 +40,8 @@ static tern_status message_send_payload(tern_worker *worker, const tern_outgoing
     while (status == TERN_ERR_AGAIN && may_wait &&
            (status = tern_wait_round(worker->context, &wait, tern_call_round(worker), rank)) ==
                TERN_OK);
-    /* A rank that tries for ever is told, too. MPI has been asked just now, which costs more than
-     * this. */
+    /* So a program that tries for ever learns of the death, too. MPI has been asked just now, which
+     * costs more than this. */
     if (status == TERN_ERR_AGAIN && tern_peer_look(&worker->context->peers, rank) == TERN_PEER_DEAD)
         status = tern_peer_fail(rank);
     if (status != TERN_OK)
@@ -70,7 +71,7 @@ tern_status tern_outgoing_send_message(tern_worker *worker, const tern_outgoing 
     return status;
 }
 
-/* And was not counted as sent by any call. */
+/* Drops a malformed message, which no worker has counted as a sent call. */
 static bool message_refuse(tern_worker *worker, const tern_inbox_message *entry) {
     worker->stats.records_malformed++;
     tern_log(TERN_LOG_ERROR, "a message from rank %u with %u bytes calls %#x, which is unknown",
@@ -78,7 +79,7 @@ static bool message_refuse(tern_worker *worker, const tern_inbox_message *entry)
     return true;
 }
 
-/* Whether it is over. */
+/* Runs the call of a message. Returns whether the call is over. */
 static bool message_run(tern_worker *worker, const tern_inbox_message *entry) {
     const uint32_t id = tern_record_id(entry->what);
     const unsigned kind = tern_record_kind(entry->what);

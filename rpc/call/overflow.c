@@ -12,7 +12,7 @@ void tern_overflow_open(tern_worker *worker) {
     pthread_mutex_init(&tern_rpc_worker_of(worker)->overflow_lock, NULL);
 }
 
-/* The link that leads to the target's queue, or to NULL. */
+/* Returns the link to the target's queue; the link holds NULL if there is no queue. */
 static tern_overflow **overflow_find(const tern_worker *worker, uint32_t target) {
     tern_overflow **link = &tern_rpc_worker_of(worker)->overflow;
     while (*link != NULL && (*link)->out->target != target)
@@ -32,8 +32,7 @@ static size_t cost_of(uint64_t header) {
     return sizeof(tern_pending_call) + tern_record_bytes(header);
 }
 
-/* Service threads look at the first link without the lock, to see whether there is anything to do.
- */
+/* Service threads read the first link without the lock, to see whether there is anything to do. */
 static void set_link(tern_overflow **link, tern_overflow *queue) {
     /* R4 */
     __atomic_store_n(link, queue, __ATOMIC_RELAXED);
@@ -101,7 +100,7 @@ tern_status tern_overflow_push(tern_worker *worker, const tern_outgoing *outgoin
     tern_status status = overflow_push(worker, outgoing, outgoing->header | (uint64_t)bytes << 32);
     overflow_release(worker);
     if (status == TERN_OK)
-        tern_error_clear_again(); /* it had found the ring full */
+        tern_error_clear_again(); /* the text of the full ring */
     return status;
 }
 
@@ -131,7 +130,7 @@ static void drop_first(tern_rpc_worker *owner, tern_overflow *queue) {
     free(call);
 }
 
-/* What waits for a rank that has died, or for a ring that there will never be. */
+/* Gives up all calls of a queue: the target has died, or its ring can never be opened. */
 static void lose_all(tern_worker *pending, tern_rpc_worker *owner, tern_overflow *queue,
                      tern_status status) {
     size_t lost = 0;
@@ -142,10 +141,11 @@ static void lose_all(tern_worker *pending, tern_rpc_worker *owner, tern_overflow
     if (lost > 0)
         tern_log(TERN_LOG_ERROR, "%zu calls to worker %u that waited for room are lost: %s", lost,
                  queue->out->target, tern_error_detail());
-    tern_error_clear(); /* those that wait for the calls have been told */
+    tern_error_clear(); /* the waits for the calls have got the status */
 }
 
-/* Moves what has room now, to be published together. The pending's thread has the owner's lock. */
+/* Moves the calls for which there is room now to the ring, and publishes them together. The thread
+ * of worker pending holds the owner's lock. */
 static size_t overflow_move(tern_worker *pending, tern_rpc_worker *owner, tern_overflow *queue) {
     size_t moved = 0;
     tern_status status = TERN_OK;
@@ -202,7 +202,7 @@ uint32_t tern_overflow_unsent(const tern_worker *worker, uint32_t rank) {
     return TERN_NOBODY;
 }
 
-/* A worker that has the lock moves its calls itself. */
+/* Moves calls of worker, unless its lock is taken: then the worker moves them itself. */
 static size_t overflow_assist(tern_worker *service, tern_worker *worker) {
     tern_rpc_worker *theirs = tern_rpc_worker_of(worker);
     size_t moved = 0;

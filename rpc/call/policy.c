@@ -3,9 +3,9 @@
 #include "rpc/call/overflow.h"
 
 /*
- * Publishing policies (paper 000, 4.4.2). They are no other ways to send: what is
- * gathered is a number of the pair's lane, which every commit compares with, and what is kept while
- * the ring is full is a choice of tern_outgoing_send.
+ * Publishing policies (paper 000, 4.4.2). A policy does not change how a call is sent. The number
+ * of bytes to gather is a threshold in the pair's lane, to which every commit compares; and whether
+ * a call is queued at a full ring is decided in tern_outgoing_send.
  */
 
 /* Threads without a worker have no rings. */
@@ -35,13 +35,15 @@ tern_status tern_call_policy(tern_worker *worker, tern_worker_id target, tern_pu
     if (status != TERN_OK)
         return status;
     if ((unsigned)policy > TERN_PUBLISH_SPILL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_policy: there is no policy %d", (int)policy);
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_call_policy: policy is %d; pass a TERN_PUBLISH_ constant",
+                         (int)policy);
     uint32_t number = tern_worker_number(worker->context, target);
     tern_out *out = NULL;
     status = tern_ring_open(worker, number, &out);
     if (status != TERN_OK && status != TERN_ERR_AGAIN)
         return status;
-    tern_error_clear_again(); /* one that is still being set up has its place already */
+    tern_error_clear_again(); /* a ring that is still being set up already takes the policy */
     out = tern_overflow_ring(worker, number);
     out->policy = (uint8_t)policy;
     out->lane.gather = 0;

@@ -9,24 +9,24 @@
 #include "tern/transfer.h"
 
 /*
- * Quiescence: sums of calls sent and executed over all ranks, in waves. A wave in which
- * they are equal, equal to those of the wave before, proves that nothing was under way between the
- * two: a call is counted as sent before it can be executed, wherever it waits until then, and as
- * executed after the calls that its handler makes were counted as sent. Notices to synchronizers of
- * other nodes count like calls: as sent before the call that they tell of counts as executed. Those
- * of the own node have arrived by then.
+ * Quiescence: the ranks sum up the calls sent and executed over all ranks, in waves. If in one wave
+ * the two sums are equal, and equal to those of the wave before, nothing was under way between the
+ * two waves. For a call is counted as sent before it can be executed, wherever it waits until then,
+ * and as executed after the calls that its handler makes were counted as sent. Notices to
+ * synchronizers of other nodes count like calls: as sent before the call that they tell of counts
+ * as executed. Counters of the own node have been lowered by then.
  *
- * A ring that was closed for a malformed record holds calls that are never executed. The ranks sum
- * up malformed records too: where there are some, and many waves find the same unequal sums, all
- * give up, in the same wave. After half as many waves each rank looks at its own rings, where a
- * record may have been written over that no rank has read (rma/reply/answer.h).
+ * A ring that was closed because of a malformed record holds calls that are never executed.
+ * Therefore the ranks sum up malformed records, too: if there are any, and many waves find the same
+ * unequal sums, all ranks give up in the same wave. After half as many waves each rank looks at its
+ * own rings, where a record may have been overwritten that no rank has read (rma/reply/answer.h).
  */
 enum { WAVES_OF_THE_LOST = 100 };
 
 enum { SENT, EXECUTED, MALFORMED, SUMS };
 
 static void quiesce_count(const tern_context *context, uint64_t sums[SUMS]) {
-    memset(sums, 0, SUMS * sizeof *sums); /* i == workers: threads that have none */
+    memset(sums, 0, SUMS * sizeof *sums); /* i == workers: threads without a worker */
     /* Executed first: a call that runs in between is then seen as sent, never only as executed. */
     for (uint32_t i = 0; i <= context->workers; i++)
         /* R1: tern_count, serve_atomic */
@@ -43,7 +43,7 @@ static void quiesce_count(const tern_context *context, uint64_t sums[SUMS]) {
             __atomic_load_n(&context->worker[i]->stats.records_malformed, __ATOMIC_RELAXED);
 }
 
-/* One wave. [out] quiet: it is the second that finds nothing under way. */
+/* Runs one wave. [out] quiet: it is the second wave in a row that finds nothing under way. */
 static tern_status quiesce_wave(tern_worker *worker, uint64_t before[SUMS], uint32_t *alike,
                                 bool *quiet) {
     uint64_t sums[SUMS];
@@ -79,7 +79,8 @@ static bool answers_of(tern_worker *worker) {
     return true;
 }
 
-/* Of this worker and of those that no thread has: progress is made for them too. */
+/* Whether this worker, and the workers that no thread has adopted and for which it makes progress,
+ * wait for no answer. */
 static bool answers_are_here(tern_worker *worker) {
     tern_context *context = worker->context;
     bool here = answers_of(worker);
@@ -98,12 +99,13 @@ tern_status tern_phase(tern_worker *worker) {
     tern_status status = tern_worker_may_wait(worker, "tern_phase");
     if (status == TERN_OK)
         status = tern_quiesce(worker);
-    /* Behind this barrier no rank needs more than the last one for its way out. */
+    /* After this barrier a rank needs nothing but the last barrier to return. */
     if (status == TERN_OK)
         status = tern_barrier(worker);
     if (status != TERN_OK)
         return status;
-    /* A rank leaves the last barrier only when all have come to it, and so run no calls. */
+    /* A rank leaves the last barrier only when all ranks have come to it, and by then they all hold
+     * calls back. */
     worker->holds_calls = true;
     status = tern_collective_barrier(worker->context, worker);
     worker->holds_calls = false;
@@ -120,9 +122,9 @@ tern_status tern_quiesce(tern_worker *worker) {
     uint32_t alike = 0;
     bool quiet = false;
     if (tern_call_flush_all(worker) != TERN_OK)
-        tern_error_clear(); /* progress goes on with it */
+        tern_error_clear(); /* progress does the rest */
     while (status == TERN_OK && !quiet) {
-        /* Until nothing happens here, mostly: waves are dearer than polls. */
+        /* Mostly until nothing happens here any more: waves cost more than polls. */
         for (int i = 0; i < 1000 && tern_progress_process(worker) > 0; i++)
             ;
         status = quiesce_wave(worker, before, &alike, &quiet);

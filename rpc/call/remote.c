@@ -10,9 +10,9 @@
 #include "rpc/call/await.h"
 #include "rpc/state.h"
 
-/* What the declarations of remote.h share. */
+/* The functions that the declarations of remote.h use. */
 
-/* A type by what it is, not by what it is called: C and C++ spell bool differently. */
+/* Writes a type by its kind and size, not by its name: C and C++ spell bool differently. */
 static void spell_type(FILE *text, const tern_remote_parameter *p) {
     static const char *const number[] = {
         [TERN_ITEM_SIGNED] = "int", [TERN_ITEM_UNSIGNED] = "uint", [TERN_ITEM_FLOAT] = "float"};
@@ -64,8 +64,8 @@ static char *full_name(const char *name, const tern_remote_parameter *list) {
     return NULL;
 }
 
-/* The name is kept as long as the process. Without memory for it the short one has to do, by which
- * this rank will differ from others. */
+/* The name is kept as long as the process. Without memory for it the short name is used, and then
+ * this rank differs from the others. */
 void tern_remote_register(tern_function *function, const tern_remote_parameter *list) {
     char *full = full_name(function->name, list);
     if (full != NULL)
@@ -89,7 +89,8 @@ tern_status tern_remote_finish(tern_writer *writer, const tern_function *functio
                                                  : "no memory for its arguments");
 }
 
-/* Whether content of so many bytes becomes a chunk; without a worker the call will be refused. */
+/* Whether content of so many bytes becomes a chunk. Without a worker it does not, since the call
+ * will be refused. */
 static bool remote_shares(tern_writer *writer, tern_worker *worker, size_t element, size_t count) {
     return worker != NULL && !tern_is_nobody(worker) && count <= TERN_ITEM_COUNT_MAX &&
            element * count >= tern_place_threshold(worker) &&
@@ -189,8 +190,8 @@ void *tern_remote_part(const tern_call_info *call, const tern_function *function
     return data;
 }
 
-/* Memory that this rank has registered; NULL: it is not all there. It may be deregistered while the
- * handler runs, like what tern_local gives. */
+/* The address of memory that this rank has registered; NULL: p and bytes do not lie in a region. As
+ * with tern_local, the memory may be deregistered while the handler runs. */
 static char *remote_registered(const tern_context *context, tern_ptr p, uint64_t bytes) {
     uint64_t place = 0;
     tern_hold hold = {NULL, NULL};

@@ -56,7 +56,7 @@ bool tern_outgoing_fits(const tern_context *context, const tern_outgoing *c) {
     return tern_outgoing_bytes(c) <= most;
 }
 
-/* Bare TERN_ERR_AGAIN: no room. */
+/* Puts the call into its ring. TERN_ERR_AGAIN, without a text: no room. */
 static tern_status put_call(tern_worker *worker, const tern_outgoing *c, size_t bytes) {
     tern_out *out = NULL;
     void *room = NULL;
@@ -76,7 +76,8 @@ static tern_status put_call(tern_worker *worker, const tern_outgoing *c, size_t 
     return TERN_OK;
 }
 
-/* The policy is this thread's alone, also while another has the ring. */
+/* Whether calls to target are queued at a full ring. Only this thread sets the policy, also while
+ * another thread has the ring. */
 static bool send_keeps(const tern_worker *worker, uint32_t target) {
     const tern_out *out = tern_overflow_ring_of(worker, target);
     return out != NULL && out->policy == TERN_PUBLISH_SPILL;

@@ -1,8 +1,8 @@
 #ifndef TERN_RPC_CALL_SEND_H
 #define TERN_RPC_CALL_SEND_H
 
-/* Sending: a call of any kind goes into its ring, waits for room, or is left to the overflow; or it
- * goes by message (tern/message.h). */
+/* Sending: puts a call of any kind into its ring, waits for room, or leaves it to the overflow
+ * queue; or sends it by message (tern/message.h). */
 
 #include "rma/message/message.h"
 #include "rpc/state.h"
@@ -21,34 +21,35 @@ typedef struct tern_call_piece {
 
 enum { TERN_PIECES = 3 };
 
-/* A call that is complete but for its place. Its payload is the pieces, each from a multiple of 8
- * bytes on. */
+/* A call that is ready to be copied to a record. Its payload is the pieces, each from a multiple of
+ * 8 bytes on. */
 typedef struct tern_outgoing {
     tern_call_target to;
-    uint64_t header; /* but for the length */
+    uint64_t header; /* of the record, without the length */
     tern_call_piece piece[TERN_PIECES];
 } tern_outgoing;
 
 size_t tern_outgoing_bytes(const tern_outgoing *call);
 
-/* The most that they may be, and whether they are no more. */
+/* The largest size of all pieces together; the second function returns whether the call keeps to
+ * it. */
 size_t tern_outgoing_max(const tern_context *context, bool by_message);
 bool tern_outgoing_fits(const tern_context *context, const tern_outgoing *call);
 
-/* The same for a payload that is copied to `to`. */
+/* Copies the payload to `to`. */
 void tern_outgoing_write(const tern_outgoing *call, void *to);
 
-/* Sends. In a handler TERN_FULL_WAIT is TERN_FULL_QUEUE. TERN_ERR_AGAIN, TERN_ERR_RANGE,
+/* Sends a call. In a handler TERN_FULL_WAIT means TERN_FULL_QUEUE. TERN_ERR_AGAIN, TERN_ERR_RANGE,
  * TERN_ERR_MEMORY, TERN_ERR_PEER as in tern/call.h. */
 tern_status tern_outgoing_send(tern_worker *worker, const tern_outgoing *call, tern_full full);
 
-/* The same of a call by message (rpc/call/message.c). There is no queue: TERN_FULL_QUEUE is
+/* Sends a call by message (rpc/call/message.c). There is no queue: TERN_FULL_QUEUE means
  * TERN_FULL_FAIL. */
 tern_status tern_outgoing_send_message(tern_worker *worker, const tern_outgoing *call,
                                        tern_full full);
 
-/* A round of a wait for a call: of the worker's progress, or, of a thread without a worker, of
- * service for others. How much it found. */
+/* One round of a wait for a call. For a worker it is a round of progress; a thread without a worker
+ * serves the messages of others. Returns how many events it handled. */
 static inline size_t tern_call_round(tern_worker *worker) {
     return tern_is_nobody(worker) ? tern_message_poll(worker) + tern_contexts_round(worker)
                                   : tern_progress_round(worker);
@@ -59,8 +60,8 @@ static inline tern_status tern_call_may_wait(const tern_worker *worker, const ch
     return tern_is_nobody(worker) ? TERN_OK : tern_worker_may_wait(worker, name);
 }
 
-/* The header of the function's calls, but for the length; 0 if anything about the call is wrong,
- * and tern_call_refuse says what. [out] route. */
+/* Returns the header of the function's calls, without the length, or 0 if an argument is wrong:
+ * then tern_call_refuse gives the error. [out] route. */
 static inline uint64_t tern_call_header(const tern_worker *worker, tern_worker_id target,
                                         const tern_function *function, const void *arguments,
                                         size_t bytes, tern_call_target *route) {

@@ -11,7 +11,7 @@ static bool is_got(const tern_call_options *o) {
     return o->way == TERN_BUFFER_GET || o->way == TERN_BUFFER_GET_ASIDE;
 }
 
-/* Where a buffer that a broadcast puts goes on this rank; NULL: nowhere. */
+/* The address of a broadcast's place on this rank; NULL: this rank has no such place. */
 static char *place_at_home(const tern_worker *worker, const tern_call_options *o) {
     tern_ptr place = o->place;
     place.rank = worker->context->rank;
@@ -23,7 +23,9 @@ static tern_status call_with_check(const tern_worker *worker, const tern_call_op
     uint64_t offset = 0;
     if ((unsigned)o->full > TERN_FULL_QUEUE || (unsigned)o->notify > TERN_ON_SENT ||
         (unsigned)o->way > TERN_BUFFER_GET_ASIDE)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_with: full %d, notify %d, way %d",
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_call_with: options have full %d, notify %d, way %d, not all of "
+                         "which are constants of tern/call.h",
                          (int)o->full, (int)o->notify, (int)o->way);
     if ((o->way == TERN_BUFFER_INSIDE || o->way == TERN_BUFFER_PUT) && o->buffer == NULL &&
         o->buffer_bytes > 0)
@@ -54,16 +56,17 @@ static tern_extension call_with_extend(const tern_worker *worker, const tern_cal
                         .notify = (uint8_t)o->notify,
                         .arity = arity};
     if (o->notify == TERN_ON_SENT && !is_got(o))
-        e.counter = TERN_NULL; /* known here */
+        e.counter = TERN_NULL; /* this rank knows when the call was sent */
     return e;
 }
 
-/* Where batches are put the fence is a flush, so the put is there before a call by message, too. */
+/* If batches are put, the fence is a flush, so the put arrives before a call by message, too. */
 static tern_status put_buffer(tern_worker *worker, tern_call_target to,
                               const tern_call_options *o) {
     const uint32_t rank = tern_rank_of(worker->context, to.target);
     if (o->place.rank != rank)
-        return tern_fail(TERN_ERR_ARGUMENT, "a place on rank %u for a call of rank %u",
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "the place of the buffer is on rank %u, but the call goes to rank %u",
                          o->place.rank, rank);
     if (tern_is_nobody(worker))
         return tern_thread_put(worker->context, o->place, o->buffer, o->buffer_bytes);
@@ -86,7 +89,8 @@ static tern_status send_extended(tern_worker *worker, tern_call_target to, uint6
         o->synchronizer != NULL ? tern_synchronizer_raise(worker, *o->synchronizer, runs) : TERN_OK;
     if (status != TERN_OK)
         return status;
-    /* Of a broadcast everybody puts it on from its own place. It may lie here already. */
+    /* In a broadcast each rank puts the buffer on from its own place. On this rank it may lie there
+     * already. */
     if (o->way == TERN_BUFFER_PUT && arity == 0)
         status = put_buffer(worker, to, o);
     else if (o->way == TERN_BUFFER_PUT && o->buffer_bytes > 0)
@@ -156,7 +160,7 @@ tern_status tern_broadcast(tern_worker *worker, const tern_function *function,
     uint32_t arity = o->arity > 0 ? o->arity : (uint32_t)worker->context->config.broadcast_arity;
     if (status == TERN_OK)
         status = send_extended(worker, to, header, arguments, bytes, o, arity);
-    /* Here and now it is passed on, unless this is a handler. */
+    /* This rank passes the broadcast on at once, unless this is a handler. */
     if (status == TERN_OK && !to.by_message)
         tern_ignore(tern_call_flush(worker, self));
     if (status == TERN_OK)

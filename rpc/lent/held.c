@@ -15,7 +15,7 @@ struct tern_held {
     tern_held *next;
     tern_ptr counter;
     size_t bytes;
-    uint32_t rank; /* of the only reader, or TERN_ANYBODY */
+    uint32_t rank; /* rank of the only reader, or TERN_ANYBODY */
     bool is_call;
 };
 
@@ -29,7 +29,7 @@ void tern_held_drop(tern_worker *worker, tern_held *held) {
     free(held);
 }
 
-/* The list of threads without a worker is used by several. */
+/* Locks the list of threads without a worker, which several threads use. */
 static void held_lock(const tern_worker *worker) {
     if (tern_is_nobody(worker))
         pthread_mutex_lock(&tern_rpc_of(worker->context)->threads_lock);
@@ -40,7 +40,8 @@ static void held_unlock(const tern_worker *worker) {
         pthread_mutex_unlock(&tern_rpc_of(worker->context)->threads_lock);
 }
 
-/* Tells the workers of the process whether threads lend anything. The lock is held. */
+/* Tells the workers of the process whether threads without a worker have loans. The caller holds
+ * the lock. */
 static void held_note(const tern_worker *worker) {
     if (tern_is_nobody(worker))
         /* R4 */
@@ -48,7 +49,7 @@ static void held_note(const tern_worker *worker) {
                               tern_rpc_worker_of(worker)->held != NULL, memory_order_relaxed);
 }
 
-/* Whether every reader has let go, or the only one has died. */
+/* Whether every reader has ended the loan, or the only reader has died. */
 static bool held_is_over(tern_worker *worker, const tern_held *held) {
     /* R8: tern_counter_lower; what the readers did with the memory comes before its next use */
     if (__atomic_load_n(held_counter(worker, held), __ATOMIC_ACQUIRE) == 0)
@@ -56,7 +57,8 @@ static bool held_is_over(tern_worker *worker, const tern_held *held) {
     return held->rank != TERN_ANYBODY && tern_glance(worker, held->rank) != TERN_OK;
 }
 
-/* Gives back what is over: all, or as far as the first that is not, which is the oldest. */
+/* Gives back the memory of loans that are over: of all such loans, or, from the oldest on, up to
+ * the first loan that is not over. */
 static size_t held_sweep(tern_worker *worker, bool all) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     size_t over = 0;
@@ -84,7 +86,8 @@ static size_t held_sweep(tern_worker *worker, bool all) {
     return over;
 }
 
-/* A look takes the counter's line from the reader that is about to lower it. */
+/* Reading a counter takes its cache line from the reader that is about to lower it. So this mostly
+ * stops at the first loan that is not over. */
 size_t tern_held_advance(tern_worker *worker) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     if (tern_is_nobody(worker))
@@ -197,13 +200,13 @@ tern_status tern_loan_check(const tern_worker *worker, const tern_loan *loan, ui
     return tern_segment_check(worker->context, *data, loan->bytes, &offset);
 }
 
-/* Nobody is told who has died. */
+/* Does nothing if the rank that lends has died. */
 void tern_loan_end(tern_worker *worker, const tern_loan *loan) {
     if (!tern_peer_is_dead(&worker->context->peers, loan->counter.rank))
         tern_counter_lower(worker, loan->counter, 1);
 }
 
-/* The memory goes with the segment. */
+/* Frees the list; the memory itself goes with the segment. */
 void tern_held_discard(tern_worker *worker) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     while (mine->held != NULL) {

@@ -7,7 +7,7 @@
 #include "src/progress/wait.h"
 #include "tern/archive.h"
 
-/* Until memory that was lent has come back. */
+/* Waits until some memory that was lent has come back. */
 static tern_status await_memory(tern_worker *worker) {
     const uint64_t over = tern_held_over(worker);
     tern_wait_state wait = TERN_WAIT_IN("tern_call (for memory of earlier calls)");
@@ -18,11 +18,12 @@ static tern_status await_memory(tern_worker *worker) {
     }
     if (status != TERN_ERR_PEER || !tern_held_reclaim(worker))
         return status;
-    tern_error_clear(); /* the memory of a reader that has died is free */
+    tern_error_clear(); /* the memory of a loan whose reader has died is free */
     return TERN_OK;
 }
 
-/* Calls give their memory back in time whatever the application does; results may not. */
+/* Allocates memory to lend. Waits only for memory of calls, which comes back whatever the
+ * application does; memory of results may not. */
 static tern_status create_held(tern_worker *worker, size_t bytes, tern_full full,
                                tern_held **held) {
     for (;;) {
@@ -46,7 +47,7 @@ static tern_status send_lent(tern_worker *worker, tern_outgoing *call, tern_exte
     tern_outgoing rest = {.piece = {call->piece[1], call->piece[2]}};
     const size_t own = call->piece[1].bytes, bytes = tern_outgoing_bytes(&rest);
     tern_held *held = NULL;
-    if (own > TERN_CHUNK_MAX || bytes > TERN_CHUNK_MAX) /* a sum may have wrapped */
+    if (own > TERN_CHUNK_MAX || bytes > TERN_CHUNK_MAX) /* the sum may have wrapped */
         return tern_fail(TERN_ERR_RANGE,
                          "a call with %zu bytes of arguments and %zu that go with them; %u are the "
                          "limit of both; have a large buffer got by the target",
@@ -65,7 +66,7 @@ static tern_status send_lent(tern_worker *worker, tern_outgoing *call, tern_exte
     call->piece[2] = (tern_call_piece){NULL, 0};
     status = tern_outgoing_send(worker, call, full);
     if (status != TERN_OK)
-        tern_counter_lower(worker, loan.counter, readers); /* nobody will read it */
+        tern_counter_lower(worker, loan.counter, readers); /* nobody will read the memory */
     return status;
 }
 

@@ -2,19 +2,19 @@
 #define TERN_RPC_LENT_LENT_H
 
 /*
- * Held memory: bytes of this rank's segment that other workers fetch: results that no reply cell
- * takes (rpc/lent/result.c), and calls that no ring takes (rpc/lent/lend.c). A counter lies in
- * front of them:
+ * Held memory: memory of this rank's segment that other workers fetch from: results that are too
+ * large for a reply cell (rpc/lent/result.c), and calls that are too large for a ring
+ * (rpc/lent/lend.c). A counter lies in front of the bytes:
  *
  *     readers that have still to fetch: 8 bytes | 56 unused | the bytes
  *
  * The holder lends the memory and tells its readers the loan. Each reader copies the bytes and then
  * lowers the counter as it lowers a synchronizer's (rpc/synchronizer.h). The holder's progress
- * gives the memory back when the counter is 0. So a reader alone writes to its own memory, and one
- * that gives up has nothing to fear from the holder.
+ * gives the memory back when the counter is 0. So only the reader writes to its own memory: if it
+ * gives up, the holder will not write there later.
  *
- * What threads without a worker lend is in one list of the process, under a lock. The progress of
- * every worker of the process gives it back.
+ * The loans of threads without a worker are in one list of the process, under a lock. The progress
+ * of every worker of the process gives their memory back.
  */
 
 #include "rpc/call/await.h"
@@ -24,13 +24,13 @@
 
 typedef struct tern_held tern_held;
 
-/* What a reader is told. */
+/* What the holder tells a reader. */
 typedef struct tern_loan {
     tern_ptr counter;
     uint64_t bytes;
 } tern_loan;
 
-/* Memory of this rank's segment for so many bytes, not lent yet. TERN_ERR_MEMORY. */
+/* Allocates memory of this rank's segment for so many bytes, not lent yet. TERN_ERR_MEMORY. */
 tern_status tern_held_create(tern_worker *worker, size_t bytes, tern_held **held);
 
 char *tern_held_data(const tern_worker *worker, const tern_held *held);
@@ -39,65 +39,69 @@ size_t tern_held_bytes(const tern_held *held);
 /* Gives back memory that was never lent; NULL is fine. */
 void tern_held_drop(tern_worker *worker, tern_held *held);
 
-/* Lends the first bytes to so many readers. rank: of the only reader, whose death ends the loan, or
- * TERN_ANYBODY. The progress of the worker drops it. */
+/* Lends the first bytes to so many readers. rank: the rank of the only reader, whose death ends the
+ * loan, or TERN_ANYBODY. The worker's progress frees the memory when the loan has ended. */
 tern_loan tern_held_lend(tern_worker *worker, tern_held *held, size_t bytes, uint64_t readers,
                          uint32_t rank);
 
-/* The same for a call: all of it. Its readers need nothing of the application to let go. */
+/* Lends all of the memory, for a call. Its readers end such a loan without any help of the
+ * application. */
 tern_loan tern_held_lend_call(tern_worker *worker, tern_held *held, uint64_t readers,
                               uint32_t rank);
 
-/* Whether the loan, which came from elsewhere, names memory of that rank's segment. [out] data:
- * where the bytes lie. TERN_ERR_RANGE, TERN_ERR_ARGUMENT. */
+/* Checks that a loan, which came from another rank, names memory of that rank's segment. [out]
+ * data: where the bytes lie. TERN_ERR_RANGE, TERN_ERR_ARGUMENT. */
 tern_status tern_loan_check(const tern_worker *worker, const tern_loan *loan, uint32_t rank,
                             tern_ptr *data);
 
-/* A reader lets go of what it was lent. There has to be room for a notice (rpc/synchronizer.h). */
+/* Ends a loan: the reader lowers the counter. There must be room for a notice (rpc/synchronizer.h).
+ */
 void tern_loan_end(tern_worker *worker, const tern_loan *loan);
 
-/* The only reader of the oldest call's memory that has only one, or TERN_ANYBODY. */
+/* Of the oldest call's memory that has a single reader, the rank of that reader; TERN_ANYBODY if
+ * there is no such memory. */
 uint32_t tern_held_reader(const tern_worker *worker);
 
-/* How many loans of calls have not ended, and how many loans have. */
+/* How many loans of calls have not ended; and how many loans of any kind have ended. */
 uint32_t tern_held_calls(const tern_worker *worker);
 uint64_t tern_held_over(const tern_worker *worker);
 
-/* A rank that gets what a call carries with help from here, and has not got it: rank, or any for
- * TERN_ANYBODY; TERN_NOBODY. */
+/* Whether rank (TERN_ANYBODY: any rank) still has to get the data of a call and needs this rank's
+ * help for that. Returns such a rank, or TERN_NOBODY. */
 uint32_t tern_held_unsent(const tern_worker *worker, uint32_t rank);
 
-/* Gives back all that is no longer needed. False: there was nothing. */
+/* Gives back all memory whose loans have ended. False: there was none. */
 bool tern_held_reclaim(tern_worker *worker);
 
-/* Gives back what is no longer needed; how many. The progress of the layer. */
+/* Gives back memory whose loans have ended, in the order of the loans; returns how many. Part of
+ * the layer's progress. */
 size_t tern_held_advance(tern_worker *worker);
 
 void tern_held_discard(tern_worker *worker);
 
 /*
- * lend.c: calls whose payload no ring takes. What would follow the extension in the record lies in
- * memory that the caller's rank lends, and a tern_loan takes its place in the
- * record. Targets fetch it before anything else (rpc/call/extended.c), each rank of a broadcast
- * from the first one.
+ * lend.c: calls whose payload is too large for a ring. The bytes that would follow the extension in
+ * the record lie in memory that the caller's rank lends, and a tern_loan takes their place in the
+ * record. Targets fetch them before anything else (rpc/call/extended.c); each rank of a broadcast
+ * fetches them from the rank that made the broadcast.
  */
 
-/* Sends an extended call, piece[0] of which is e, whatever its size, to so many readers. TERN_ERR_
- * AGAIN: memory is lacking that earlier such calls hold, and full is not to wait; TERN_ERR_MEMORY;
- * TERN_ERR_RANGE: more than TERN_CHUNK_MAX; else as tern_outgoing_send. */
+/* Sends an extended call of any size, piece[0] of which is e, to so many readers. TERN_ERR_AGAIN:
+ * earlier such calls hold the memory, and full says not to wait; TERN_ERR_MEMORY; TERN_ERR_RANGE:
+ * more than TERN_CHUNK_MAX; other errors are those of tern_outgoing_send. */
 tern_status tern_extended_send(tern_worker *worker, tern_outgoing *call, tern_extension *e,
                                tern_full full, uint64_t readers);
 
-/* Makes a call whose arguments no ring takes. header: as tern_call_header gives it; [out] answer:
- * of the result; or NULL. */
+/* Makes a call whose arguments are too large for a ring. header: as tern_call_header gives it;
+ * [out] answer: for the result; NULL: no result is wanted. */
 tern_status tern_call_large(tern_worker *worker, tern_call_target route, uint64_t header,
                             const void *arguments, size_t bytes, tern_full full,
                             tern_answer *answer);
 
 /*
- * result.c: results that no reply cell takes. The handler asks for room in its own segment
- * (tern_call_result), and the reply lends that room to the caller. The caller,
- * who alone knows its buffer, copies the bytes to it and lets the room go.
+ * result.c: results that are too large for a reply cell. The handler asks for room in its own
+ * segment (tern_call_result), and the reply lends that room to the caller. Only the caller knows
+ * its buffer: it copies the bytes there and ends the loan.
  */
 
 /* The status of a reply whose payload is a tern_loan. */
@@ -108,12 +112,13 @@ tern_status tern_call_large(tern_worker *worker, tern_call_target route, uint64_
 tern_status tern_result_lend(tern_worker *worker, const tern_call_info *call, const char *name,
                              tern_loan *loan);
 
-/* Copies a result that rank lends into memory of so many bytes and lets go of it. Waits with
- * progress. TERN_ERR_RANGE: it does not fit; TERN_ERR_MISMATCH: payload is no loan; as tern_get. */
+/* Copies a result that rank lends to the caller's memory of capacity bytes and ends the loan.
+ * Waits, making progress. TERN_ERR_RANGE: the result does not fit; TERN_ERR_MISMATCH: payload is
+ * not a loan; other errors are those of tern_get. */
 tern_status tern_result_take(tern_worker *worker, uint32_t rank, const void *payload, size_t bytes,
                              void *result, size_t capacity, size_t *result_bytes);
 
-/* Gives back room that the last handler has asked for and nobody was sent. */
+/* Gives back the room that the last handler has asked for, if it was not lent. */
 void tern_result_drop(tern_worker *worker);
 
 #endif

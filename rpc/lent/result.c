@@ -9,7 +9,7 @@
 #include "rpc/synchronizer.h"
 #include "src/progress/wait.h"
 
-enum { PIECE = 1 << 20 }; /* bytes of a get into memory of tern's */
+enum { PIECE = 1 << 20 }; /* bytes of one get into memory of tern */
 
 void tern_result_drop(tern_worker *worker) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
@@ -54,8 +54,8 @@ tern_status tern_result_lend(tern_worker *worker, const tern_call_info *call, co
     return TERN_OK;
 }
 
-/* By a buffer of tern's: what MPI may still write when the other rank has died is not the caller's
- * memory, and is leaked. */
+/* Gets a result through a buffer of tern. If the other rank dies MPI may still write to that
+ * buffer, which is leaked, and not to the caller's memory. */
 static tern_status get_by_piece(tern_worker *worker, tern_ptr from, char *to, uint64_t bytes) {
     uint64_t piece = bytes < PIECE ? bytes : PIECE;
     char *staged = malloc(piece);
@@ -74,7 +74,8 @@ static tern_status get_by_piece(tern_worker *worker, tern_ptr from, char *to, ui
     return TERN_OK;
 }
 
-/* Straight into memory of a segment or a region, which the caller leaves alone after a failure. */
+/* Gets a result straight into memory of a segment or a region, which the caller must leave alone
+ * after a failure. */
 static tern_status get_result(tern_worker *worker, tern_ptr from, char *to, uint64_t bytes) {
     if (tern_is_nobody(worker))
         return tern_thread_get(worker->context, to, from, bytes);
@@ -98,7 +99,7 @@ static void result_let_go(tern_worker *worker, const tern_loan *loan) {
     if (status != TERN_OK)
         return;
     tern_loan_end(worker, loan);
-    tern_synchronizers_advance(worker); /* at once: progress may be far away */
+    tern_synchronizers_advance(worker); /* at once: the next progress may be much later */
 }
 
 tern_status tern_result_take(tern_worker *worker, uint32_t rank, const void *payload, size_t bytes,
