@@ -28,8 +28,8 @@ static tern_status atomic_far(tern_worker *worker, tern_ptr p, tern_atomic_op op
     if (p.offset % width != 0)
         return tern_fail(
             TERN_ERR_ARGUMENT,
-            "an atomic of %u bytes at offset %llu, which is not a multiple of its size", width,
-            (unsigned long long)p.offset);
+            "an atomic of %u bytes at offset %llu is not aligned; use a multiple of its size",
+            width, (unsigned long long)p.offset);
     bool near = tern_is_near(context, p.rank);
     if (p.domain == TERN_DOMAIN_NODE && !near)
         return tern_fail(TERN_ERR_UNSUPPORTED,

@@ -98,7 +98,7 @@ static void arguments_are_checked(void) {
            tern_hashtable_modify(w, values, &key, m, NULL, 0, in, rw, NULL, 8, NULL, NULL));
     EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_modify(w, values, &key, m, NULL, 0, (tern_absent)2, rw,
                                                     NULL, 0, NULL, NULL));
-    EXPECT_DETAIL("absent 2");
+    EXPECT_DETAIL("absent is 2");
     EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_modify(w, values, &key, m, NULL, 0, in, TERN_READ_ONLY,
                                                     NULL, 0, NULL, NULL));
     EXPECT_DETAIL("TERN_READ_ONLY");

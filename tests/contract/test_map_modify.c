@@ -217,7 +217,7 @@ static void modifications_are_checked(void) {
     EXPECT_DETAIL("argument is NULL");
     EXPECT(TERN_ERR_ARGUMENT, tern_map_modify(w, map, key, key_bytes, &halve_modifier, NULL, 0,
                                               (tern_absent)2, 0, NULL, 0, NULL, NULL));
-    EXPECT_DETAIL("absent 2");
+    EXPECT_DETAIL("absent is 2");
     EXPECT(TERN_ERR_ARGUMENT, tern_map_add(w, NULL, key, key_bytes, 1, 0, NULL));
     EXPECT_DETAIL("tern_map_add");
     EXPECT(TERN_ERR_ARGUMENT, tern_map_add(w, map, key, key_bytes, 1, TERN_READ_ONLY, NULL));

@@ -82,7 +82,7 @@ static void arguments(void) {
     EXPECT(TERN_ERR_ARGUMENT, tern_circular_create(NULL, NULL, &c));
     EXPECT(TERN_ERR_ARGUMENT, tern_circular_create(w, NULL, NULL));
     EXPECT(TERN_ERR_ARGUMENT, tern_circular_create(w, &o, &c));
-    EXPECT_DETAIL("unit_bytes 1073741825");
+    EXPECT_DETAIL("unit_bytes is 1073741825");
     o = (tern_circular_options){.units = 5, .units_max = 4};
     EXPECT(TERN_ERR_ARGUMENT, tern_circular_create(w, &o, &c));
     o = (tern_circular_options){.units_max = ((size_t)1 << 30) + 1};

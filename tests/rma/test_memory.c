@@ -510,7 +510,7 @@ static void no_place_on_all(void) {
     EXPECT(TERN_ERR_ARGUMENT, tern_alloc_all(NULL, 8, 0, domain, &all));
     EXPECT(TERN_ERR_ARGUMENT, tern_alloc_all(f.worker, 0, 0, domain, &all));
     EXPECT(TERN_ERR_ARGUMENT, tern_alloc_all(f.worker, 8, f.rank == 0 ? 3 : 0, domain, &all));
-    EXPECT_DETAIL("alignment 3");
+    EXPECT_DETAIL("alignment is 3");
     EXPECT(TERN_ERR_ARGUMENT, tern_alloc_all(f.worker, 8, 0, domain, NULL));
     if (f.size > 1)
         EXPECT(TERN_ERR_MISMATCH, tern_alloc_all(f.worker, 8 + f.rank, 0, domain, &all));

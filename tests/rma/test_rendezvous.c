@@ -390,7 +390,7 @@ static void errors(void) {
     EXPECT_OK(tern_post_receive(f.worker, to(next), 0, mine, 8, &post));
     EXPECT_OK(tern_descriptor_wait(f.worker, to(previous), TERN_POSTED_ANY, 0, &d));
     EXPECT(TERN_ERR_RANGE, tern_rendezvous_finish(f.worker, &d, 9));
-    EXPECT_DETAIL("has 8");
+    EXPECT_DETAIL("has only 8");
     tern_descriptor copy = d;
     EXPECT_OK(tern_rendezvous_finish(f.worker, &d, 8));
     EXPECT(TERN_ERR_ARGUMENT, tern_rendezvous_finish(f.worker, &d, 8));

@@ -303,7 +303,7 @@ static void refusals(void) {
     EXPECT(TERN_ERR_ARGUMENT, tern_call_policy(f.worker, beyond, TERN_PUBLISH_WRITE, 0));
     EXPECT(TERN_ERR_ARGUMENT, tern_call_policy(f.worker, none, TERN_PUBLISH_WRITE, 0));
     EXPECT(TERN_ERR_ARGUMENT, tern_call_policy(f.worker, to(0), (tern_publish)3, 0));
-    EXPECT_DETAIL("policy 3");
+    EXPECT_DETAIL("policy is 3");
     EXPECT(TERN_ERR_ARGUMENT, tern_call_flush(NULL, to(0)));
     EXPECT(TERN_ERR_ARGUMENT, tern_call_flush(f.worker, beyond));
     EXPECT(TERN_ERR_ARGUMENT, tern_call_flush_all(NULL));
