@@ -209,7 +209,7 @@ static void errors(void) {
         {to(next), p, NULL, 8, "", 0, 0, TERN_ERR_ARGUMENT, "NULL"},
         {to(next), p, data, 8, NULL, 1, 0, TERN_ERR_ARGUMENT, "NULL"},
         {to(next), p, data, 8, data, 257, 0, TERN_ERR_ARGUMENT, "257"},
-        {to(next), p, data, 8, "", 0, 4, TERN_ERR_ARGUMENT, "flags 0x4"},
+        {to(next), p, data, 8, "", 0, 4, TERN_ERR_ARGUMENT, "flags is 0x4"},
         {to(next), other, data, 8, "", 0, 0, TERN_ERR_ARGUMENT, "memory of rank"},
         {to(next), beyond, data, 8, "", 0, 0, TERN_ERR_RANGE, "8 bytes at offset"},
         {to(next), beyond, data, 300, "", 0, 0, TERN_ERR_RANGE, "300 bytes at offset"},
