@@ -10,7 +10,7 @@
  * Passing a broadcast on (paper 000, table 1). A buffer that is put has arrived at its place on
  * this rank when the call arrives. From there this rank puts it to the same place of each child,
  * before the child's call, and before a function on this rank may change it. Nothing here waits for
- * room: if there is none progress tries again.
+ * room: if a ring is full, progress tries again.
  */
 
 /* With ranks counted from the origin's, rank r sends to ranks r * arity + 1 to r * arity + arity,

@@ -451,14 +451,14 @@ typedef struct tern_hashtable_file {
 
 /* Saves the table to a file. Collective over the ranks, one worker of each; blocks. Nobody may
  * change the table meanwhile. note, note_bytes: the application's note, the same on every rank;
- * NULL and 0 if there is none. The file is written under another name beside path, synced, and
- * renamed when it is complete: an older file at path stays as it was until then. Only a regular
- * file is replaced. The new one gets its mode and its owner; other hard links to it keep the old
- * content. If path is a symbolic link to a regular file, the link stays and the file it leads to is
- * replaced. If one rank has an error all ranks get an error, and the new file is removed. Each rank
- * needs memory for one block (256 KiB at most). TERN_ERR_ARGUMENT: also a note of more than
- * TERN_NOTE_MAX bytes, and a path to something that is not a regular file, such as a folder, a
- * device or a link that leads nowhere; TERN_ERR_MISMATCH: the paths or the notes differ;
+ * pass NULL and 0 to write the file without a note. The file is written under another name beside
+ * path, synced, and renamed when it is complete: an older file at path stays as it was until then.
+ * Only a regular file is replaced. The new one gets its mode and its owner; other hard links to it
+ * keep the old content. If path is a symbolic link to a regular file, the link stays and the file
+ * it leads to is replaced. If one rank has an error all ranks get an error, and the new file is
+ * removed. Each rank needs memory for one block (256 KiB at most). TERN_ERR_ARGUMENT: also a note
+ * of more than TERN_NOTE_MAX bytes, and a path to something that is not a regular file, such as a
+ * folder, a device or a link that leads nowhere; TERN_ERR_MISMATCH: the paths or the notes differ;
  * TERN_ERR_SYSTEM, and for a folder that is not there TERN_ERR_NOT_FOUND: the file cannot be
  * written (no permission, disk full, larger than RLIMIT_FSIZE), or its owner cannot be kept;
  * TERN_ERR_PEER: a rank has died, and path leads to the old file or to the whole new one. */

@@ -78,7 +78,7 @@ typedef struct sink {
 } sink;
 
 /* Returns memory for count values side by side if the sink is an array, else for one value. NULL:
- * there is none, and the reader has failed. */
+ * no memory is left, or the archive has more values than the array takes; the reader has failed. */
 static void *value_make_room(tern_reader *reader, const tern_type *type, sink *to, size_t count,
                              uint64_t left) {
     if (to->array == NULL) {

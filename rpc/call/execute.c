@@ -19,7 +19,8 @@
 enum { PAUSES = 64 };
 
 /* Logs or counts an error of a handler. failures: this thread's count of failures before the
- * handler ran. If the handler has not set the detail of this error since, there is none. */
+ * handler ran. If that has not changed since, the handler has set no detail, and the detail that
+ * stands there belongs to an older error. */
 static void note_refusal(tern_worker *worker, tern_worker_id origin, uint32_t id,
                          tern_status status, uint32_t failures, bool is_awaited) {
     const tern_rpc *rpc = tern_rpc_of(worker->context);
