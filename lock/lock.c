@@ -18,15 +18,16 @@
 #include "tern/transfer.h"
 
 /*
- * Each rank keeps its share of the locks in private memory, where only handlers of one worker, its
- * keeper, touch them. A worker waits for one lock at a time, so one entry for each worker of the
- * job holds every queue: an entry names the next worker of its lock's queue. The turn is told by a
- * reply into a cell that the waiter reserved, which the keeper writes when it comes to it.
+ * Each rank keeps its share of the locks in private memory. Only handlers of one of its workers,
+ * the keeper, touch them. A worker waits for one lock at a time, so one entry for each worker of
+ * the job is enough for all queues: the entry of a waiting worker names the next worker in the
+ * queue of that lock. The call to acquire reserves a reply cell; when the lock is the waiter's, the
+ * keeper writes the reply into this cell.
  */
 
 typedef struct lock {
     uint32_t holder;      /* worker number + 1; 0: free */
-    uint32_t first, last; /* of those that wait; the same, 0: nobody */
+    uint32_t first, last; /* the first and the last waiting worker, number + 1; 0: none waits */
     uint32_t unused;
 } lock;
 
@@ -41,7 +42,7 @@ struct tern_locks {
     tern_object object;
     tern_callee callee;
     uint64_t nonce;
-    size_t count, share; /* of all ranks, of each */
+    size_t count, share; /* locks of all ranks, and of each rank */
     lock *lock;          /* this rank's share */
     waiter *waiter;      /* by worker number */
     uint8_t *held;       /* by own worker and lock: 1 */
@@ -50,10 +51,10 @@ struct tern_locks {
 /* Arguments of all calls. */
 typedef struct lock_message {
     uint64_t nonce, lock;
-    tern_return_address back; /* of an acquire */
+    tern_return_address back; /* the reply cell, for an acquire */
 } lock_message;
 
-/* The lock that a call is for, or NULL. */
+/* Returns the lock that a call names, or NULL. */
 static lock *locks_find(const tern_call_info *call, const void *arguments, size_t bytes,
                         lock_message *m, waiter **waiters) {
     if (bytes != sizeof *m)
@@ -151,7 +152,8 @@ static uint32_t keeper_rank(const tern_locks *locks, size_t index) {
     return (uint32_t)(index % locks->context->size);
 }
 
-/* One worker of its rank, so that handlers of a keep never run at the same time. */
+/* The keeper: always the same worker of the rank, so that handlers on one share never run at the
+ * same time. */
 static tern_worker_id locks_keeper(const tern_locks *locks, size_t index) {
     const tern_config *config = &locks->context->config;
     return (tern_worker_id){keeper_rank(locks, index),
@@ -207,8 +209,8 @@ tern_status tern_lock_try(tern_worker *worker, tern_locks *locks, size_t index, 
     return TERN_OK;
 }
 
-/* Puts come before the release. Those to the keeper's rank do so by themselves where it gets them
- * in order with the call; others are waited for. */
+/* Makes sure that this worker's puts arrive before the release. Puts to the keeper's rank need no
+ * wait if they arrive in order with the call; for all others it waits. */
 static tern_status locks_settle_puts(tern_worker *worker, uint32_t keeper) {
     bool in_order = tern_way_to(worker->context, keeper)->posts_in_order &&
                     tern_requests_moving(worker, keeper);
@@ -225,7 +227,7 @@ tern_status tern_lock_release(tern_worker *worker, tern_locks *locks, size_t ind
         return tern_fail(TERN_ERR_STATE, "tern_lock_release: this worker does not hold lock %zu",
                          index);
     lock_message m = message_for(locks, index);
-    /* What is near was stored, and is published with the call. */
+    /* Puts to shared memory were stores, and the call publishes them. */
     status = locks_settle_puts(worker, keeper_rank(locks, index));
     if (status == TERN_OK)
         status = tern_call(worker, locks_keeper(locks, index), &tern_lock_on_release_function, &m,
@@ -254,7 +256,7 @@ static void locks_discard(tern_object *object) {
     tern_destroyed_keep_object(locks, sizeof *locks);
 }
 
-/* Calls that still come find nothing. */
+/* Calls that arrive later find no locks. */
 static void locks_dispose(tern_locks *locks) {
     tern_callee_remove(locks->context, &locks->callee);
     locks_discard(&locks->object);
@@ -292,8 +294,8 @@ tern_status tern_locks_create(tern_worker *worker, size_t count, tern_locks **lo
     if (status == TERN_OK) {
         fresh->nonce = random == 0 ? 1 : random;
         tern_callee_add(context, &fresh->callee, TERN_CALLEE_LOCKS, fresh->nonce, fresh);
-        /* Nobody calls before all ranks serve. If a death ends this, others may have returned:
-         * this rank's share is left to them. */
+        /* No rank calls before all ranks serve. If a death ends this barrier, other ranks may have
+         * returned and may use this rank's share, so it is kept. */
         status = tern_collective_barrier(context, worker);
         if (status == TERN_ERR_PEER)
             tern_object_leave(context, &fresh->object, locks_discard);
@@ -330,7 +332,7 @@ tern_status tern_locks_destroy(tern_worker *worker, tern_locks *locks) {
     status = tern_collective_agree(context, worker, status, name);
     if (status == TERN_ERR_STATE || status == TERN_ERR_MISMATCH)
         return status;
-    /* Releases may be under way. */
+    /* Calls of tern_lock_release may still be under way. */
     if (status == TERN_OK)
         status = tern_quiesce(worker);
     tern_object_remove(context, &locks->object);

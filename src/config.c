@@ -12,8 +12,8 @@
 
 extern char **environ;
 
-/* One table drives parsing, checking, printing and the agreement of ranks. The value of a text is
- * its address, or 0 for none. */
+/* One table drives parsing, checking, printing and the comparison between ranks. The value of an
+ * option of kind OPTION_TEXT is the address of its text, or 0. */
 typedef enum option_kind { OPTION_CHOICE, OPTION_COUNT, OPTION_SIZE, OPTION_TEXT } option_kind;
 
 typedef struct option {
@@ -24,7 +24,7 @@ typedef struct option {
     const char *const *choice; /* OPTION_CHOICE: names by value, ends with NULL */
     uint64_t lowest, highest;  /* OPTION_COUNT and OPTION_SIZE */
     bool power_of_two;
-    bool local; /* ranks may differ */
+    bool local; /* ranks may have different values */
     uint64_t fallback;
     const char *meaning;
 } option;
@@ -145,7 +145,7 @@ static const option options[] = {
 
 #define KNOBS (sizeof options / sizeof options[0])
 
-/* Of the names of options, which all have fewer. */
+/* More characters than the name of any option has. */
 #define NAME_LETTERS 63
 
 static uint64_t read_field(const tern_config *config, const option *k) {
@@ -180,7 +180,7 @@ static const option *find_option(const char *name) {
     return NULL;
 }
 
-/* A size as people write it: 65536, 64K, 256M. */
+/* Writes a size in the short form: 65536 as 64K, and so on. */
 static void format_size(uint64_t value, char *text, size_t room) {
     static const char suffix[] = {0, 'K', 'M', 'G'};
     int s = 0;
@@ -209,7 +209,7 @@ static void format_value(const option *k, uint64_t value, char *text, size_t roo
     }
 }
 
-/* What the option allows, for messages. */
+/* Writes which values the option allows, for messages. */
 static void format_allowed(const option *k, char *text, size_t room) {
     if (k->kind == OPTION_CHOICE) {
         size_t used = 0;
@@ -278,7 +278,7 @@ static bool parse_number(const char *text, bool size, uint64_t *value) {
     return true;
 }
 
-/* [out] value: what text says, if the option allows that. */
+/* Reads the value of an option from text. [out] value. False: text is not an allowed value. */
 static bool parse_value(const option *k, const char *text, uint64_t *value) {
     if (k->kind == OPTION_CHOICE) {
         for (uint64_t i = 0; k->choice[i] != NULL; i++) {
@@ -299,9 +299,11 @@ static bool parse_value(const option *k, const char *text, uint64_t *value) {
 
 static size_t config_smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Letters to insert, delete and change (Levenshtein). Of a, NAME_LETTERS count. */
+/* The number of letters to insert, delete and change (Levenshtein). Only the first NAME_LETTERS
+ * letters of a count. */
 static size_t config_distance(const char *a, const char *b) {
-    size_t row[NAME_LETTERS + 1]; /* between the letters of b so far and the first i of a */
+    size_t row[NAME_LETTERS + 1]; /* row[i]: the distance between the letters of b so far and the
+                                     first i letters of a */
     size_t length = strnlen(a, NAME_LETTERS);
     for (size_t i = 0; i <= length; i++)
         row[i] = i;
@@ -333,7 +335,8 @@ static tern_status refuse_name(const char *name) {
                      NAME_LETTERS, name, nearest_name(name), all);
 }
 
-/* Where software is installed, as module files and find_package say it, is no option: TERN_ROOT. */
+/* Whether a variable says where software is installed, as TERN_ROOT of module files and
+ * find_package does. It is then not an option. */
 static bool is_path(const char *name) {
     static const char *const endings[] = {"_ROOT", "_DIR", "_HOME"};
     size_t length = strlen(name);
@@ -344,8 +347,8 @@ static bool is_path(const char *name) {
     return false;
 }
 
-/* Copies the name of the next variable from *entry on that looks like an option and is none; false:
- * there is no more. A name that is cut is longer than any option's. */
+/* Copies the name of the next variable, from *entry on, that looks like an option but is not one;
+ * false: there are no more. A name that is cut was longer than any option's. */
 static bool next_unknown(char ***entry, char name[NAME_LETTERS + 1]) {
     for (; *entry != NULL && **entry != NULL; ++*entry) {
         if (strncmp(**entry, "TERN_", 5) != 0)
@@ -379,8 +382,8 @@ tern_status tern_config_set(tern_config *config, const char *name, const char *v
     return TERN_OK;
 }
 
-/* Every option at its default or as the environment says. Returns the first option whose variable
- * is refused, which has its default then, or NULL. */
+/* Sets every option to its default, or to the value in the environment. Returns the first option
+ * whose variable has a value that is not allowed, or NULL; that option keeps its default. */
 static const option *read_environment(tern_config *config) {
     const option *refused = NULL;
     memset(config, 0, sizeof *config);
@@ -446,7 +449,7 @@ static void print_option(const option *k, uint64_t value, FILE *out) {
     fprintf(out, ROW "%s (%s)\n", k->name, text, config_origin(k, value), k->meaning, allowed);
 }
 
-/* A variable of the environment that gives no option its value. */
+/* Prints a variable of the environment whose value was refused. */
 static void print_refused(const option *k, FILE *out) {
     char allowed[128];
     format_allowed(k, allowed, sizeof allowed);

@@ -19,11 +19,12 @@
 #include "src/progress/wait.h"
 #include "tern/message.h"
 
-/* The context gets a duplicate whose errors return; the application's communicator and its handler
- * stay as they are. The ranks first tell each other over the application's communicator who they
- * are. A rank that never comes ends the creation there: a duplication that it leaves unfinished
- * would make Open MPI hold back every later communicator of the process, since it agrees on their
- * numbers one after the other. before: as for tern_collective_open. */
+/* Gives the context a duplicate of comm whose errors return; the application's communicator and its
+ * error handler stay as they are. Before that the ranks tell each other, over the application's
+ * communicator, which processes they are. If a rank never comes the creation fails in that step. It
+ * must not fail in the duplication: Open MPI agrees on the numbers of communicators one after the
+ * other, so an unfinished duplication would block every later communicator of the process. before:
+ * as for tern_collective_open. */
 static tern_status context_duplicate(tern_context *context, MPI_Comm comm, tern_status before) {
     int rank = 0, size = 0, inter = 0;
     tern_status status = TERN_MPI(PMPI_Comm_test_inter(comm, &inter));
@@ -49,7 +50,8 @@ static tern_status context_duplicate(tern_context *context, MPI_Comm comm, tern_
     return TERN_MPI(PMPI_Comm_set_errhandler(context->comm, MPI_ERRORS_RETURN));
 }
 
-/* The environment of a process is the same for all of its contexts, and mostly for all ranks. */
+/* Warns of unknown variables only once, since the environment is the same for all contexts of a
+ * process and mostly for all ranks. */
 static void warn_once(const tern_context *context) {
     static atomic_flag warned = ATOMIC_FLAG_INIT;
     /* R4 */
@@ -95,7 +97,8 @@ static tern_status find_nodes(tern_context *context) {
     const uint32_t size = context->size, *machine = context->peers.machine;
     uint32_t piece = (uint32_t)context->config.ranks_per_node;
     tern_transport_choice choice = context->config.transport;
-    /* Somebody who asks for a far transport on one machine wants it used. */
+    /* A program that asks for a network transport on one machine wants it to be used, so each rank
+     * is a node. */
     if (piece == 0 && tern_peers_on_one_machine(&context->peers) && choice != TERN_TRANSPORT_AUTO &&
         choice != TERN_TRANSPORT_SHM)
         piece = 1;
@@ -117,7 +120,7 @@ static tern_status context_make_workers(tern_context *context) {
     if (context->worker == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for %u workers", context->workers);
     for (uint32_t i = 0; i <= context->workers; i++) {
-        /* A cache line of its own: workers are written by different threads. */
+        /* Each worker has cache lines of its own, since different threads write workers. */
         tern_worker *worker = aligned_alloc(64, (sizeof *worker + 63) / 64 * 64);
         if (worker == NULL)
             return tern_fail(TERN_ERR_MEMORY, "no memory for %u workers", context->workers);
@@ -131,7 +134,8 @@ static tern_status context_make_workers(tern_context *context) {
     return TERN_OK;
 }
 
-/* Draws the nonce, and agrees on whether waits in MPI are attentive: on every rank or on none. */
+/* Draws the nonce, and agrees on whether waits in MPI make progress, which they do on every rank or
+ * on none. */
 static tern_status draw_nonce(tern_context *context) {
     uint64_t nonce = 0;
     if (context->rank == 0 && getrandom(&nonce, sizeof nonce, 0) != (ssize_t)sizeof nonce)
@@ -170,7 +174,7 @@ static void context_dispose(tern_context *context, size_t layers) {
     tern_contexts_end();
 }
 
-/* One whose creation failed: nobody has seen it. */
+/* Frees a context whose creation failed, so that no other thread has seen it. */
 static void context_forget(tern_context *context) {
     for (uint32_t i = 0; context->worker != NULL && i <= context->workers; i++)
         free(context->worker[i]);
@@ -193,7 +197,8 @@ static void context_init(tern_context *context, const tern_layer *const *layers)
     atomic_flag_clear(&context->tasks_busy);
 }
 
-/* This rank has no memory for a context: the others learn it from one that ends with this call. */
+/* Called if this rank has no memory for a context: it takes part in the creation with a temporary
+ * one, so that the others get the error. */
 static tern_status context_refuse(MPI_Comm comm) {
     tern_context context;
     context_init(&context, NULL);
@@ -204,7 +209,8 @@ static tern_status context_refuse(MPI_Comm comm) {
     return status;
 }
 
-/* A handler that runs in a wait of another context would wait for itself. */
+/* TERN_ERR_STATE if this thread runs a handler, in any context: creating or destroying a context
+ * there could wait for itself. */
 static tern_status context_may_change(const char *function) {
     return !tern_contexts_reading()
                ? TERN_OK
@@ -305,7 +311,8 @@ static void context_report(tern_context *context) {
         tern_profile_report(context);
 }
 
-/* The same on every rank, unless one has died: then nobody is to keep what is left. */
+/* Agrees on whether objects are left, so that every rank gets the same status. After a death
+ * objects do not keep the context from being destroyed. */
 static tern_status agree_on_objects(tern_context *context) {
     TERN_COLLECTIVE(context->worker[0], "tern_context_destroy");
     /* R7: finalized_under_us */
@@ -331,16 +338,16 @@ tern_status tern_context_destroy(tern_context *context) {
     tern_status status = context_may_change("tern_context_destroy");
     if (status != TERN_OK)
         return status;
-    /* From here on the workers are this thread's alone. */
+    /* From here on only this thread uses the workers. */
     tern_contexts_leave(context);
     status = destroy_may_begin(context);
-    /* The others have not come to destroy it, or objects are left: the context lives on. */
+    /* The other ranks are in another function, or objects are left: the context lives on. */
     if (status == TERN_ERR_STATE || status == TERN_ERR_MISMATCH) {
         tern_contexts_join(context);
         return status;
     }
     context->closing = true;
-    /* From here on the progress of this thread's waits stands for the service threads. */
+    /* From here on the progress of this thread's waits replaces the service threads. */
     tern_service_threads_stop(context);
     for (size_t layer = TERN_LAYER_SLOTS; layer-- > 0 && status == TERN_OK;)
         status = context_drain(context, layer);
@@ -350,7 +357,7 @@ tern_status tern_context_destroy(tern_context *context) {
     tern_destroyed_keep(context);
     if (status != TERN_OK && status != TERN_ERR_PEER)
         return status;
-    tern_error_clear(); /* what could not be sent any more, or to the dead, is nobody's concern */
+    tern_error_clear(); /* ignore that something could no longer be sent, or not to a dead rank */
     return TERN_OK;
 }
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* The only mutable state that contexts share, the MPI lock aside. */
+/* The only mutable state that contexts share, except the MPI lock. */
 static atomic_int current_level = TERN_LOG_WARN;
 static atomic_int log_rank = -1;
 
@@ -41,7 +41,8 @@ void tern_log(tern_log_level level, const char *format, ...) {
     if (length > sizeof line - 2)
         length = sizeof line - 2;
     line[length++] = '\n';
-    /* One write, so that the lines of several ranks do not mix. Nobody can be told if it fails. */
+    /* One write, so that the lines of several ranks do not mix. There is no way to report a
+     * failure. */
     ssize_t written = write(STDERR_FILENO, line, length);
     (void)written;
 }

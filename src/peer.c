@@ -19,14 +19,15 @@
 
 #define LOOK_AT_ONCE 256u
 
-/* Where a process identifier means something, one boot of one machine and one namespace; and where
- * processes can share memory, one boot, one name of the host and one network. */
+/* Identifies a process's surroundings. Process identifiers mean the same within one boot of a
+ * machine and one namespace. Processes can share memory within one boot, one host name and one
+ * network. */
 typedef struct identity {
     char boot[40];
     char host[64];
     uint64_t pid_namespace, network;
     int64_t pid;
-    uint64_t call_at; /* an address in its process */
+    uint64_t call_at; /* an address in that process */
 } identity;
 
 static uint64_t inode_of(const char *path) {
@@ -34,7 +35,8 @@ static uint64_t inode_of(const char *path) {
     return stat(path, &info) == 0 ? info.st_ino : 0;
 }
 
-/* A process for which no file can be opened would seem to be on another machine. */
+/* Whether files or memory are lacking. That is an error, because the process would otherwise seem
+ * to be on another machine. */
 static bool is_shortage(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
 
 static tern_status peer_identify(identity *me) {
@@ -60,7 +62,7 @@ static bool same_machine(const identity *a, const identity *b) {
            a->network == b->network;
 }
 
-/* Looks at the lowest rank of each machine alone. */
+/* Compares each rank only with the lowest rank of each machine. */
 static void find_machines(const identity *all, uint32_t size, uint32_t *machine) {
     for (uint32_t r = 0; r < size; r++) {
         uint32_t lowest = 0;
@@ -70,7 +72,7 @@ static void find_machines(const identity *all, uint32_t size, uint32_t *machine)
     }
 }
 
-/* Whether a process identifier of one means the same to the other. */
+/* Whether process identifiers mean the same in both processes. */
 static bool same_processes(const identity *a, const identity *b) {
     return a->boot[0] != 0 && strcmp(a->boot, b->boot) == 0 && a->pid_namespace == b->pid_namespace;
 }
@@ -198,7 +200,7 @@ tern_peer_state tern_peer_look(tern_peers *peers, uint32_t rank) {
 }
 
 bool tern_peer_peek(tern_peers *peers, uint32_t rank, uint64_t address, void *to, size_t bytes) {
-    /* The number of a process that is gone could be another's. */
+    /* The number of a process that has ended could belong to another process now. */
     if (tern_peer_look(peers, rank) != TERN_PEER_ALIVE)
         return false;
     struct iovec here = {to, bytes}, there = {(void *)(uintptr_t)address, bytes};
@@ -207,7 +209,7 @@ bool tern_peer_peek(tern_peers *peers, uint32_t rank, uint64_t address, void *to
 }
 
 void tern_peers_look(tern_peers *peers) {
-    /* Several workers may look at once: marks of death only go up. */
+    /* Several workers may look at once, since marks of death are only set, never cleared. */
     for (uint32_t at = 0; at < peers->sibling_count; at += LOOK_AT_ONCE) {
         struct pollfd some[LOOK_AT_ONCE];
         const uint32_t left = peers->sibling_count - at;

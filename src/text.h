@@ -1,7 +1,7 @@
 #ifndef TERN_SRC_TEXT_H
 #define TERN_SRC_TEXT_H
 
-/* A text that is put together in parts. What does not fit is cut off. */
+/* A text that is built from parts; the end that does not fit is cut off. */
 
 #include <stddef.h>
 

@@ -40,7 +40,8 @@ int tern_topology_numa_of(hwloc_topology_t topology, hwloc_const_cpuset_t proces
 
 tern_status tern_topology_nodes(const uint32_t *leader, uint32_t size, uint32_t virtual_size,
                                 uint32_t *node, uint32_t *nodes) {
-    /* By leader: ranks of its machine so far, and the node of the last of them. */
+    /* By leader: how many ranks of its machine were numbered so far, and the node of the last of
+     * them. */
     uint32_t *seen = calloc((size_t)size * 2, sizeof *seen);
     if (seen == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory to number the nodes of %u ranks", size);

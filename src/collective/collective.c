@@ -17,7 +17,7 @@
 
 enum { NAME_BYTES = 64, DETAIL_BYTES = 256 };
 
-/* How a rank's own part has ended. */
+/* The status and detail of this rank's part. */
 typedef struct failure {
     int64_t status;
     char detail[DETAIL_BYTES];
@@ -25,10 +25,10 @@ typedef struct failure {
 
 static const failure no_failure = {.status = TERN_OK};
 
-/* What a rank tells of itself where the words differ. */
+/* What each rank sends when a meeting has found that their words differ. */
 typedef struct presence {
     char name[NAME_BYTES];
-    uint64_t index, notified, in_notified; /* of its worker */
+    uint64_t index, notified, in_notified; /* of the rank's worker */
 } presence;
 
 _Static_assert(TERN_ROOM_RESERVE >= sizeof(failure), "a rank without memory can tell why");
@@ -36,14 +36,14 @@ _Static_assert(TERN_ROOM_RESERVE >= TERN_MEETING_WORDS * sizeof(uint64_t), "and 
 
 enum { ROOM_USUAL = 64 << 10, PIECE_LEAST = 8 };
 
-enum { TAG_PASS = 5 }; /* of context->comm, beside those of rma/transport */
+enum { TAG_PASS = 5 }; /* a tag of context->comm; rma/transport uses the others */
 
 tern_status tern_collective_may_begin(const tern_context *context) {
     const uint32_t dead = tern_peers_dead(&context->peers);
     return dead == TERN_NOBODY ? TERN_OK : tern_peer_fail(dead);
 }
 
-/* Waits with progress. */
+/* Waits for a collective of MPI, making progress. */
 static tern_status collective_finish(tern_context *context, tern_worker *worker,
                                      MPI_Request *request) {
     tern_wait_state wait = TERN_WAIT_START;
@@ -53,7 +53,8 @@ static tern_status collective_finish(tern_context *context, tern_worker *worker,
         tern_status status = TERN_MPI(PMPI_Test(request, &done, MPI_STATUS_IGNORE));
         if (status != TERN_OK || done)
             return status;
-        if (waited != TERN_OK) /* a death, and not complete even after it was noticed */
+        if (waited != TERN_OK) /* a rank has died, and one more test has not found the collective
+                                  complete */
             return waited;
         if (context->meanwhile.run != NULL)
             context->meanwhile.run(context->meanwhile.argument);
@@ -66,7 +67,7 @@ static tern_status collective_finish(tern_context *context, tern_worker *worker,
     }
 }
 
-/* Whether one that needs so many bytes of the room may begin. */
+/* Checks that a collective that needs so many bytes of the room may begin. */
 static tern_status room_check(const tern_context *context, size_t bytes) {
     tern_status status = tern_collective_may_begin(context);
     if (status != TERN_OK)
@@ -78,7 +79,7 @@ static tern_status room_check(const tern_context *context, size_t bytes) {
     return TERN_OK;
 }
 
-/* Ends what was begun in the room. */
+/* Waits for the collective that uses the room. If it does not end, leaves the room to MPI. */
 static tern_status collective_conclude(tern_context *context, tern_worker *worker,
                                        tern_status begun, MPI_Request *request) {
     const tern_status status =
@@ -91,7 +92,7 @@ static tern_status collective_conclude(tern_context *context, tern_worker *worke
 tern_status tern_collective_open(tern_context *context, tern_status before) {
     const size_t least = ((size_t)context->size + 1) * sizeof(presence);
     tern_status status = tern_room_open(context, least > ROOM_USUAL ? least : ROOM_USUAL);
-    if (context->room == NULL) /* nor a way to tell */
+    if (context->room == NULL) /* then this rank cannot even tell the others */
         return status;
     return tern_collective_agree(context, NULL, before != TERN_OK ? before : status,
                                  "tern_context_create");
@@ -110,7 +111,7 @@ tern_status tern_collective_duplicate(tern_context *context) {
     return status;
 }
 
-/* The result is what the room begins with: bytes of each rank. */
+/* Gathers bytes of each rank; the result is at the beginning of the room. */
 static tern_status collective_gather(tern_context *context, tern_worker *worker, const void *mine,
                                      size_t bytes) {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -125,8 +126,8 @@ static tern_status collective_gather(tern_context *context, tern_worker *worker,
     return collective_conclude(context, worker, status, &request);
 }
 
-/* In pieces for which the usual part of the room is enough, also in a large job, where the rest
- * stays untouched. */
+/* Gathers in pieces that fit the usual part of the room, so that in a large job the rest of the
+ * room stays untouched. */
 tern_status tern_collective_allgather(tern_context *context, tern_worker *worker, const void *mine,
                                       size_t bytes, void *gathered) {
     const size_t usual = ROOM_USUAL / ((size_t)context->size + 1);
@@ -151,7 +152,7 @@ tern_status tern_collective_gather(tern_context *context, const void *mine, size
     return status == TERN_OK ? collective_finish(context, NULL, &request) : status;
 }
 
-/* Of numbers of 64 bits, in place. */
+/* Reduces numbers of 64 bits, in place. */
 static tern_status collective_reduce(tern_context *context, tern_worker *worker, void *values,
                                      int count, MPI_Datatype type, MPI_Op op) {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -226,8 +227,9 @@ static tern_status collective_claim(tern_worker *worker) {
     return status;
 }
 
-/* Some worker of the rank comes to the next meeting: this one, or the one that it waits for. So a
- * rank that waits for this worker elsewhere is told already. */
+/* in_meeting is true also while the worker waits for the claim: some worker of the rank comes to
+ * the next meeting, this one or the one that has the claim. So a rank that waits for this worker
+ * elsewhere learns of that already. */
 tern_status tern_collective_claim(tern_worker *worker) {
     worker->in_meeting = true;
     const tern_status status = collective_claim(worker);
@@ -246,24 +248,27 @@ void tern_collective_leave(tern_worker *const *entered) {
     if (*entered == NULL)
         return;
     (*entered)->collective = NULL;
-    if (!(*entered)->in_progress) /* else it is a handler's, and refused */
+    if (!(*entered)->in_progress) /* in a handler the collective is refused */
         tern_collective_yield(*entered);
 }
 
-/* What a meeting sums up: the names, how many ranks have failed, and numbers of the caller's. */
+/* The words that a meeting sums up: the names, how many ranks have failed, and numbers of the
+ * caller. */
 enum { NAME, FAILED, NUMBERS, NUMBERS_MAX = TERN_MEETING_WORDS - NUMBERS };
 
 static const char *collective_name_of(const tern_worker *worker, const char *otherwise) {
     return worker != NULL && worker->collective != NULL ? worker->collective : otherwise;
 }
 
-/* Bits 0-19 count ranks; the others are a hash of the name and of what the worker has done. */
+/* Bits 0-19 count ranks; the others are a hash of the name and of how many collectives over
+ * notifications the worker has ended. */
 static uint64_t name_word(const tern_worker *worker, const char *name) {
     const uint64_t done = worker != NULL ? 2 * worker->notified + worker->in_notified : 0;
     return (XXH3_64bits_withSeed(name, strlen(name), done) & ~TERN_MEETING_COUNT) | 1;
 }
 
-/* Workers of different indexes have different collectives over notifications. */
+/* Whether all ranks meet with workers of one index. Only those are in the same collectives over
+ * notifications. */
 static bool same_index(const presence *all, uint32_t size) {
     for (uint32_t r = 1; r < size; r++)
         if (all[r].index != all[0].index)
@@ -271,8 +276,8 @@ static bool same_index(const presence *all, uint32_t size) {
     return true;
 }
 
-/* The first collective over notifications that a rank has not ended, or where workers cannot be
- * compared, that a rank is in. UINT64_MAX: there is none. */
+/* The number of the first collective over notifications that some rank has not ended; if the
+ * workers are not comparable, the first that some rank is in. UINT64_MAX: there is none. */
 static uint64_t first_unended(const presence *all, uint32_t size, bool comparable) {
     uint64_t first = UINT64_MAX;
     for (uint32_t r = 0; r < size; r++)
@@ -285,11 +290,11 @@ static bool presence_differs(const presence *a, const presence *b) {
     return a->in_notified != b->in_notified || strncmp(a->name, b->name, sizeof a->name) != 0;
 }
 
-/* All ranks have found out that their words differ, and tell each other what they are in. Those
- * that have ended the first collective over notifications that some rank has not are not concerned.
- * [out] through: this rank is one of them. TERN_ERR_MISMATCH, on every rank: those that are
- * concerned are in different functions, or in another one than that collective; each counts as if
- * it had ended that one. */
+/* Called when all ranks have found out that their words differ: they tell each other which
+ * functions they are in. Let C be the first collective over notifications that some rank has not
+ * ended. Ranks that have ended C are not concerned. [out] through: this rank is one of them.
+ * TERN_ERR_MISMATCH, on every rank: the concerned ranks are in different functions, or in another
+ * function than C; then each of them counts C as ended. */
 static tern_status collective_compare(tern_context *context, tern_worker *worker, const char *name,
                                       bool *through) {
     presence mine = {.name = ""};
@@ -305,7 +310,7 @@ static tern_status collective_compare(tern_context *context, tern_worker *worker
     const bool comparable = same_index(all, context->size);
     const uint64_t first = first_unended(all, context->size, comparable);
     *through = mine.notified > first;
-    uint32_t one = context->rank, other = 0; /* two ranks that differ, the first one concerned */
+    uint32_t one = context->rank, other = 0; /* two ranks that differ; the first one is concerned */
     if (*through)
         for (one = 0; all[one].notified > first;)
             one++;
@@ -324,7 +329,7 @@ static tern_status collective_compare(tern_context *context, tern_worker *worker
                      all[other].notified > first ? ", behind a broadcast" : "");
 }
 
-/* Some rank may have failed: tells everybody of the first one. */
+/* Finds the first rank that has failed, if any, and gives every rank its status and detail. */
 static tern_status collective_tell_failure(tern_context *context, tern_worker *worker,
                                            const failure *mine, const char *what) {
     int64_t first = mine->status == TERN_OK ? (int64_t)context->size : (int64_t)context->rank;
@@ -342,7 +347,7 @@ static tern_status collective_tell_failure(tern_context *context, tern_worker *w
                      told.detail);
 }
 
-/* sums: words of this rank, then of all. */
+/* sums: the words of this rank, replaced by the sums over all ranks. */
 static tern_status hold_meeting(tern_context *context, tern_worker *worker,
                                 uint64_t sums[TERN_MEETING_WORDS]) {
     tern_status status = tern_collective_may_begin(context);
@@ -362,8 +367,9 @@ static tern_status hold_meeting(tern_context *context, tern_worker *worker,
     return status;
 }
 
-/* That the sum of the names is size times this rank's own is true on every rank if all have
- * the same, and else, for hashes of 44 bits, practically on none. */
+/* Meets until the meeting concerns this rank. If all ranks have the same name, the sum of the name
+ * words is size times this rank's own, on every rank. If they have different names, with hashes of
+ * 44 bits this is practically true on no rank. */
 static tern_status meet_until_concerned(tern_context *context, tern_worker *worker,
                                         const char *what, const failure *mine,
                                         uint64_t words[TERN_MEETING_WORDS]) {
@@ -384,13 +390,14 @@ static tern_status meet_until_concerned(tern_context *context, tern_worker *work
             return status;
         }
         tern_error_clear();
-        if (worker->in_notified) /* it goes on, and meets again only if it has to */
+        if (worker->in_notified) /* the worker goes on with its collective, and meets again only if
+                                    it has to */
             return TERN_OK;
     }
 }
 
-/* words: the caller's numbers, then their sums. what: the name if the worker is in no function with
- * one. */
+/* words: the caller's numbers, replaced by their sums. what: the name to use if the worker is in no
+ * named function. */
 static tern_status collective_meet(tern_context *context, tern_worker *worker, const char *what,
                                    const failure *mine, uint64_t words[TERN_MEETING_WORDS]) {
     tern_status status = worker != NULL ? tern_collective_claim(worker) : TERN_OK;
@@ -429,6 +436,6 @@ tern_status tern_collective_agree(tern_context *context, tern_worker *worker, te
     uint64_t words[TERN_MEETING_WORDS] = {0};
     status = collective_meet(context, worker, what, &mine, words);
     if (status == TERN_OK)
-        tern_error_clear(); /* a rank may have recovered from something on the way here */
+        tern_error_clear(); /* the text of a failure from which this rank has recovered */
     return status;
 }

@@ -2,21 +2,22 @@
 #define TERN_SRC_COLLECTIVE_COLLECTIVE_H
 
 /*
- * Collectives for creating and destroying things, waited for with progress, so that a rank that is
- * late because it waits for this one's service gets it. One worker of each rank calls them, in the
- * same order everywhere; not in handlers. worker may be NULL while the context is being created or
- * closed: then nobody needs service.
+ * Collectives for creating and destroying objects. They make progress while they wait, so that a
+ * rank that is late because it needs this rank's service gets it. One worker of each rank calls
+ * them, in the same order on every rank; not in handlers. worker may be NULL while the context is
+ * being created or closed, when no rank needs service.
  *
- * A barrier, a sum and an agreement are one step of the same shape, a meeting, which also sums up
- * the names of what the ranks are in. So if the ranks are in different functions, each learns it at
- * the first meeting, gets TERN_ERR_MISMATCH with two of the names, and all have come to the same
- * step again. An all-gather and a broadcast carry no name: every function meets before it uses one.
+ * A barrier, a sum and an agreement are the same kind of step, a meeting. A meeting also sums up
+ * hashes of the names of the functions that the ranks are in. So if the ranks are in different
+ * functions, each learns it at the first meeting and gets TERN_ERR_MISMATCH with two of the names,
+ * and then all ranks are at the same step again. An all-gather and a broadcast carry no name: every
+ * function holds a meeting before it uses one of them.
  *
- * A rank comes to one meeting at a time: another worker that has to meet waits until the function
- * of the first has ended. Collectives over notifications (rma/notify/conflict.c) meet only when
- * one of them cannot go on. A rank may have been through a broadcast that others are still in; it
- * is not concerned by their meeting, which it learns there, and comes to the next one with what it
- * is in itself.
+ * A rank is in one meeting at a time: a second worker that wants to meet waits until the function
+ * of the first has ended. Collectives over notifications (rma/notify/conflict.c) meet only if one
+ * of them cannot go on. A rank may have returned from a broadcast in which other ranks still are.
+ * The meeting of those ranks does not concern it: it learns that in the meeting, and comes to the
+ * next meeting with the function that it is in itself.
  */
 
 #include <stddef.h>
@@ -24,8 +25,9 @@
 
 #include "src/context.h"
 
-/* Names the function that the calling block belongs to, for all collectives of worker in it, those
- * of the functions that it calls included. An inner name changes nothing. worker may be NULL. */
+/* Names the function to which the calling block belongs. The name is used for all collectives of
+ * worker in this block, also in functions that it calls; a name given there is ignored. worker may
+ * be NULL. */
 #define TERN_COLLECTIVE(worker, name)                                                              \
     tern_worker *collective_worker __attribute__((cleanup(tern_collective_leave), unused)) =       \
         tern_collective_enter(worker, name)
@@ -40,12 +42,14 @@ static inline tern_worker *tern_collective_enter(tern_worker *worker, const char
 
 void tern_collective_leave(tern_worker *const *entered);
 
-/* TERN_ERR_PEER if this rank knows of a death: then it begins no collective. It may be past one in
- * which others still wait, and their messages would meet. */
+/* TERN_ERR_PEER if this rank knows of a death: then it must not begin a collective. It may have
+ * left a collective in which others still wait, and the messages of the two collectives would mix.
+ */
 tern_status tern_collective_may_begin(const tern_context *context);
 
-/* A meeting claims its rank for the worker until the function that the worker is in ends. These do
- * it earlier, waiting for the function of another worker, and give the claim up earlier. */
+/* A meeting claims its rank for the worker until the worker's function ends. These two functions
+ * claim the rank before a meeting, waiting until the function of another worker has ended, and give
+ * the claim up before the worker's function ends. */
 tern_status tern_collective_claim(tern_worker *worker);
 void tern_collective_yield(tern_worker *worker);
 
@@ -54,32 +58,32 @@ void tern_collective_yield(tern_worker *worker);
 
 tern_status tern_collective_barrier(tern_context *context, tern_worker *worker);
 
-/* gathered: size * bytes. */
+/* gathered: memory for size * bytes. */
 tern_status tern_collective_allgather(tern_context *context, tern_worker *worker, const void *mine,
                                       size_t bytes, void *gathered);
 
-/* To rank 0, in place of size * bytes at gathered. Both pieces of memory are left to MPI if this
- * does not return TERN_OK. */
+/* Gathers at rank 0, which has memory for size * bytes at gathered. If this does not return TERN_OK
+ * MPI may still use both pieces of memory: do not free them. */
 tern_status tern_collective_gather(tern_context *context, const void *mine, size_t bytes,
                                    void *gathered);
 
-/* Takes the memory that collectives work in (src/collective/room.h), before any other of them.
- * before: whether this rank could do what it has to before that. If not, or if there is no memory,
- * no rank gets TERN_OK. */
+/* Takes the memory that collectives work in (src/collective/room.h). The first collective of a
+ * context. before: the status of what this rank did before. If that is an error on any rank, or a
+ * rank has no memory, no rank gets TERN_OK. */
 tern_status tern_collective_open(tern_context *context, tern_status before);
 
-/* Puts a duplicate of context->comm in its place. */
+/* Replaces context->comm by a duplicate. */
 tern_status tern_collective_duplicate(tern_context *context);
 
-/* From root to all. */
+/* Copies data of root to all ranks. */
 tern_status tern_collective_broadcast(tern_context *context, tern_worker *worker, uint32_t root,
                                       void *data, size_t bytes);
 
-/* From one rank to another one: these two call it. */
+/* Sends data from one rank to another; only these two call it. */
 tern_status tern_collective_pass(tern_context *context, uint32_t from, uint32_t to, void *data,
                                  size_t bytes);
 
-/* In place. */
+/* Sums up values over all ranks, in place. */
 tern_status tern_collective_sum(tern_context *context, tern_worker *worker, uint64_t *values,
                                 int count);
 
@@ -89,38 +93,41 @@ tern_status tern_collective_sum(tern_context *context, tern_worker *worker, uint
 tern_status tern_collective_agree(tern_context *context, tern_worker *worker, tern_status status,
                                   const char *what);
 
-/* same.c: TERN_ERR_MISMATCH, naming what, the first rank that differs from rank 0, and the first
- * byte that does with both values, unless bytes at mine are the same on every rank. */
+/* same.c: compares the bytes at mine over all ranks. TERN_ERR_MISMATCH: they differ; the text has
+ * what, the first rank that differs from rank 0, and the first byte that differs with both values.
+ */
 tern_status tern_collective_same(tern_context *context, tern_worker *worker, const void *mine,
                                  size_t bytes, const char *what);
 
-/* A number that the function is to be given alike on every rank, such as an option. */
+/* A number that must be the same on every rank, such as an option. */
 typedef struct tern_field {
     const char *name;
     uint64_t value;
 } tern_field;
 enum { TERN_FIELDS_MAX = 16 };
 
-/* The same of fields, at most TERN_FIELDS_MAX, that the function name was given: names the field
- * and both values. */
+/* Compares fields, at most TERN_FIELDS_MAX, that were passed to function name: the text has the
+ * field's name and both values. */
 tern_status tern_collective_same_fields(tern_context *context, tern_worker *worker,
                                         const tern_field *mine, size_t count, const char *name);
 
-/* The same of a text, of which a mismatch shows the end. remedy: what to do about one. */
+/* Compares a text. The error shows the ends of two texts that differ, and remedy, which says what
+ * to do. */
 tern_status tern_collective_same_text(tern_context *context, tern_worker *worker, const char *mine,
                                       const char *what, const char *remedy);
 
 /*
- * phase.c: tern_barrier ends one (tern/container.h). What an object left undone because a
- * promise allowed it is done then, by its hook, before anybody leaves the barrier.
+ * phase.c: tern_barrier ends a phase (tern/container.h). If a promise has allowed an object to
+ * leave work undone, the object's hook does this work before any rank leaves the barrier.
  */
 
-/* Collective objects add and remove their hooks, in calls that no barrier runs beside. */
+/* Collective objects add and remove their hooks, in calls during which no barrier runs. */
 void tern_phase_add(tern_context *context, tern_phase_hook *hook);
 /* A hook that was never added is fine. */
 void tern_phase_remove(tern_context *context, tern_phase_hook *hook);
 
-/* Runs all hooks; the first failure. Puts and atomics they make are complete with the barrier. */
+/* Runs all hooks; returns the first failure. Puts and atomics of the hooks are complete when the
+ * barrier returns. */
 tern_status tern_phase_end(tern_worker *worker);
 
 #endif

@@ -2,7 +2,8 @@
 
 #include "src/progress/wait.h"
 
-/* Alone with the meeting: every other rank waits for the generation. */
+/* Ends a meeting. The last rank to arrive calls this, while every other rank waits for the
+ * generation. */
 static void meeting_end(tern_meeting *meeting, uint64_t generation, uint64_t arrived,
                         uint64_t words[TERN_MEETING_WORDS]) {
     words[0] = arrived;

@@ -2,8 +2,8 @@
 #define TERN_SRC_COLLECTIVE_OBJECT_H
 
 /*
- * Objects: what the ranks of a context have created together and have to destroy before it. Each
- * embeds a tern_object, and the context lists them in the order of their creation.
+ * Objects: things that the ranks of a context have created together and must destroy before the
+ * context. Each embeds a tern_object, and the context lists them in the order of their creation.
  */
 
 #include "src/context.h"
@@ -14,22 +14,23 @@ struct tern_object {
     void (*discard)(struct tern_object *object);
 };
 
-/* Called by the collective functions that create and destroy objects, of which a process makes one
- * at a time. An object whose creation succeeded is added last of all. */
+/* Only the collective functions that create and destroy objects call these, and a process is in one
+ * of them at a time. Adding is the last step of a creation that succeeds. */
 void tern_object_add(tern_context *context, tern_object *object, const char *kind);
-/* One that was never added is fine. */
+/* An object that was never added is fine. */
 void tern_object_remove(tern_context *context, tern_object *object);
 
-/* Keeps an object whose creation a death has ended: other ranks may have returned from it, and call
- * this one. discard frees it with the context. */
+/* Keeps an object whose creation ended with a death: on other ranks the creation may have
+ * succeeded, and they may call this rank. discard frees it together with the context. */
 void tern_object_leave(tern_context *context, tern_object *object,
                        void (*discard)(tern_object *object));
 void tern_objects_discard(tern_context *context);
 
-/* TERN_ERR_STATE, naming them, if there are any. */
+/* TERN_ERR_STATE, with their kinds, if the context has objects. */
 tern_status tern_objects_check(const tern_context *context, const char *function);
 
-/* Writes their kinds, "hash table, queue", as far as there is room; returns how many they are. */
+/* Writes the kinds of the objects, such as "hash table, queue", cut to fit room; returns the number
+ * of objects. */
 size_t tern_objects_name(const tern_context *context, char *text, size_t room);
 
 #endif

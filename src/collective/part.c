@@ -17,7 +17,8 @@ struct tern_part {
     void *data;
 };
 
-/* A random number is an id: its sum over all ranks is the same everywhere. */
+/* Allocates a part and draws a random number. The sum of these numbers over all ranks becomes the
+ * id. */
 static tern_status part_open(tern_part **part, uint64_t *random) {
     *part = calloc(1, sizeof **part);
     if (*part == NULL)

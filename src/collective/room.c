@@ -4,12 +4,12 @@
 
 #include "base/error.h"
 
-/* One for each context whose creation is failing, and for each that was left to MPI. Not of the
- * stack or of a thread, which may end before MPI writes. */
+/* The reserves: one for each context whose creation is failing, and for each context that left its
+ * reserve to MPI. They are static, since a stack or a thread may end before MPI writes. */
 enum { RESERVES = 64 };
 
 static _Alignas(16) char reserve[RESERVES][TERN_ROOM_RESERVE];
-static _Atomic uint64_t reserves_used; /* a bit for each */
+static _Atomic uint64_t reserves_used; /* a bit for each reserve */
 
 static char *reserve_take(void) {
     for (int i = 0; i < RESERVES; i++) {

@@ -8,7 +8,8 @@
 #include "base/error.h"
 #include "src/collective/collective.h"
 
-/* [out] all: what each rank has, which the caller frees, also on an error; what names it. */
+/* Gathers the bytes of each rank. [out] all: the caller frees it, also on an error. what: for the
+ * error text. */
 static tern_status same_gather(tern_context *context, tern_worker *worker, const void *mine,
                                size_t bytes, const char *what, char **all) {
     *all = malloc(bytes * context->size);
@@ -18,7 +19,7 @@ static tern_status same_gather(tern_context *context, tern_worker *worker, const
                              : status;
 }
 
-/* The first rank whose bytes differ from those of rank 0, or 0 if all have the same. */
+/* Returns the first rank whose bytes differ from those of rank 0, or 0 if all are the same. */
 static uint32_t same_first_other(const tern_context *context, const char *all, size_t bytes) {
     for (uint32_t r = 1; r < context->size; r++)
         if (memcmp(all, all + r * bytes, bytes) != 0)
@@ -68,7 +69,8 @@ tern_status tern_collective_same_fields(tern_context *context, tern_worker *work
     return status;
 }
 
-/* A text: names in one folder differ at their ends. */
+/* The hash and the end of a text. The end is shown, because names in one folder differ at their
+ * ends. */
 typedef struct ending {
     uint64_t hash;
     char end[120];

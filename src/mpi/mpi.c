@@ -23,12 +23,12 @@ tern_status tern_fail_mpi(int code, const char *call) {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Below MPI_THREAD_SERIALIZED one thread of the process makes all calls of MPI, and a lock would
- * only cost: some 40 ns a call. The level is that of the process and does not change; until it is
+ * only cost: some 40 ns a call. The level belongs to the process and does not change. Until it is
  * known the lock is taken. */
 static atomic_bool one_thread;
 static pthread_t the_thread; /* written before one_thread */
 
-/* Whether this thread has the lock. */
+/* Whether this thread holds the lock. */
 static _Thread_local bool locked;
 static _Thread_local uint64_t locks;
 
@@ -60,7 +60,7 @@ void tern_mpi_unlock(void) {
 
 bool tern_mpi_locked(void) { return locked; }
 
-/* The MPI that this file is compiled with. */
+/* The MPI with which this file is compiled. */
 #ifdef OPEN_MPI
 #define BUILT_FOR_OPEN_MPI true
 #define BUILT_FOR                                                                                  \
@@ -70,9 +70,10 @@ bool tern_mpi_locked(void) { return locked; }
 #define BUILT_FOR "MPICH " MPICH_VERSION
 #endif
 
-/* The versions of one MPI take each other's handles; MPICH and Open MPI do not. */
+/* Checks that the program runs with the MPI that tern was built for. Versions of one MPI accept
+ * each other's handles; MPICH and Open MPI do not accept each other's. */
 static tern_status check_library(void) {
-    char version[8192]; /* of whichever MPI answers: MPICH's MPI_MAX_LIBRARY_VERSION_STRING */
+    char version[8192]; /* large enough for any MPI: MPICH's MPI_MAX_LIBRARY_VERSION_STRING */
     int length = 0;
     int code = PMPI_Get_library_version(version, &length);
     if (code != MPI_SUCCESS)
@@ -85,7 +86,7 @@ static tern_status check_library(void) {
                      (int)strcspn(version, "\n,"), version);
 }
 
-/* Another MPI's mpirun starts a program as so many jobs of one rank. */
+/* The mpirun of another MPI starts a program as several jobs of one rank each. */
 static tern_status check_launch(void) {
     int size = 0;
     if (PMPI_Comm_size(MPI_COMM_WORLD, &size) != MPI_SUCCESS || size != 1)
@@ -145,8 +146,8 @@ tern_status tern_mpi_check_thread(const char *function) {
                      function);
 }
 
-/* MPI_Finalize is called under the lock, as all of MPI is, and the service threads have to get it
- * to come to their end. */
+/* Gives the MPI lock back meanwhile: MPI_Finalize is called under it, and the service threads need
+ * it to end. */
 static void stop_service_threads(tern_context *context) {
     bool ours = locked;
     if (ours)
@@ -167,7 +168,7 @@ static int finalized_under_us(MPI_Comm comm, int key, void *value, void *extra) 
         atomic_store(&context->mpi_gone, true);
         char kinds[160];
         const size_t count = tern_objects_name(context, kinds, sizeof kinds);
-        if (context->rank == 0) /* all ranks have forgotten it: one line is enough */
+        if (context->rank == 0) /* all ranks have forgotten to destroy it, so one line is enough */
             tern_log(TERN_LOG_ERROR,
                      "MPI_Finalize before tern_context_destroy, on %u ranks: destroy contexts "
                      "first; this one, with %zu objects%s%s, is only freed locally",
@@ -176,7 +177,8 @@ static int finalized_under_us(MPI_Comm comm, int key, void *value, void *extra) 
     return MPI_SUCCESS;
 }
 
-/* An attribute per context: MPI_Finalize deletes those of MPI_COMM_SELF first of all. */
+/* Sets an attribute on MPI_COMM_SELF for each context: MPI_Finalize deletes these before anything
+ * else. */
 tern_status tern_mpi_watch_finalize(tern_context *context) {
     int key = MPI_KEYVAL_INVALID;
     tern_status status =

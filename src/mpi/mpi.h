@@ -1,7 +1,7 @@
 #ifndef TERN_SRC_MPI_MPI_H
 #define TERN_SRC_MPI_MPI_H
 
-/* The use of MPI: one lock for the process, every return code checked. */
+/* The use of MPI: the process has one lock for it, and every return code is checked. */
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 /* Sets this thread's detail to MPI's own text for a failed call, and returns TERN_ERR_MPI. */
 tern_status tern_fail_mpi(int code, const char *call) __attribute__((cold));
 
-/* Runs an MPI call under the lock; the value is a tern_status with the detail set. */
+/* Runs an MPI call under the lock. Its value is a tern_status; after an error the detail is set. */
 #define TERN_MPI(call)                                                                             \
     __extension__({                                                                                \
         tern_mpi_lock();                                                                           \
@@ -21,26 +21,26 @@ tern_status tern_fail_mpi(int code, const char *call) __attribute__((cold));
         tern_mpi_code == MPI_SUCCESS ? TERN_OK : tern_fail_mpi(tern_mpi_code, #call);              \
     })
 
-/* TERN_ERR_UNSUPPORTED, naming both, if another MPI is linked than tern was built for.
- * TERN_ERR_STATE, naming what to change, unless MPI runs with a thread level that suits so many
- * workers. */
+/* Checks MPI. TERN_ERR_UNSUPPORTED: the program is linked with another MPI than tern was built for;
+ * the text has both. TERN_ERR_STATE: MPI does not run, or its thread level does not allow so many
+ * workers; the text says what to change. */
 tern_status tern_mpi_check(size_t workers);
 
-/* TERN_ERR_STATE, naming function, unless the calling thread may use MPI with the level that it
- * runs with. */
+/* TERN_ERR_STATE, with the name of function: the thread level of MPI does not allow the calling
+ * thread to use MPI. */
 tern_status tern_mpi_check_thread(const char *function);
 
 /* Takes the MPI lock unless another thread has it. */
 bool tern_mpi_trylock(void);
 
-/* How often the calling thread has taken the lock, or would have with more threads; without tries.
- */
+/* How often the calling thread has taken the lock, or would have if MPI allowed several threads.
+ * Attempts by tern_mpi_trylock do not count. */
 uint64_t tern_mpi_locks(void);
 
 /* Whether the calling thread holds the MPI lock. */
 bool tern_mpi_locked(void);
 
-/* Has context->mpi_gone set when MPI is finalized while the context lives. */
+/* Makes sure that context->mpi_gone is set when MPI is finalized while the context lives. */
 tern_status tern_mpi_watch_finalize(tern_context *context);
 void tern_mpi_forget_finalize(tern_context *context);
 

@@ -4,9 +4,9 @@
 #include "src/mpi/mpi.h"
 #include "src/progress/wait.h"
 
-/* What is waited for. */
+/* The requests that a wait waits for. */
 typedef struct tern_mpi_requests {
-    int count; /* -1: one, tested by MPI_Test */
+    int count; /* -1: one request, tested by MPI_Test */
     MPI_Request *request;
     MPI_Status *status;
 } tern_mpi_requests;
@@ -17,7 +17,8 @@ static tern_status requests_test(const tern_mpi_requests *r, int *done) {
     return TERN_MPI(PMPI_Testall(r->count, r->request, done, r->status));
 }
 
-/* A death ends the wait, but not before one more test: what the dead sent may have come. */
+/* A death ends the wait, but only after one more test, since what the dead rank sent may have
+ * arrived. */
 static tern_status requests_wait(tern_worker *worker, const tern_mpi_requests *r) {
     tern_context *context = worker->context;
     const uint32_t anybody = context->peers.count == 0 ? TERN_NOBODY : TERN_ANYBODY;

@@ -9,19 +9,19 @@
 #include "src/mpi/mpi.h"
 
 /*
- * The process's contexts that libtern_pmpi serves, and its threads' workers. Both change rarely and
- * are read in every wait, so a thread keeps its workers in a list of its own, and makes the list
- * anew when the count of changes is another one.
+ * The contexts of this process that libtern_pmpi serves, and the workers of its threads. Both
+ * change rarely and are read in every wait. So each thread has a list of its own workers, and makes
+ * it anew when the count of changes has changed.
  */
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of the next two */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* protects the next two */
 static tern_context *contexts;
-static size_t in_threads; /* contexts for which several threads may call MPI */
+static size_t in_threads; /* number of contexts for which several threads may call MPI */
 
 static _Atomic uint64_t changes = 1;
 static atomic_bool lock_needed;
 
-/* The calling thread's; its address names the thread. */
+/* The list of the calling thread; its address names the thread. */
 static _Thread_local struct {
     uint64_t changes;
     tern_worker *first;
@@ -58,7 +58,8 @@ static tern_worker *thread_workers(void) {
     return own.first;
 }
 
-/* The program may hold the MPI lock around its call of MPI; another thread may need it to go on. */
+/* Gives the MPI lock back if the program holds it around its call of MPI, since another thread may
+ * need it. */
 static void thread_step(tern_wait_state *wait) {
     const bool locked = tern_mpi_locked();
     if (locked)
@@ -107,7 +108,8 @@ static const tern_pmpi_host host = {
     .covers = contexts_cover,
 };
 
-/* By name: a weak reference of a static program does not find what is preloaded. */
+/* Looks a function up by name: a weak reference in a static program does not find preloaded
+ * functions. */
 #define PMPI_FIND(name) ((__typeof__(&(name)))(uintptr_t)dlsym(RTLD_DEFAULT, #name))
 
 bool tern_pmpi_is_here(void) {

@@ -5,13 +5,14 @@
 
 #include "src/peers/watch.h"
 
-/* Where this process maps it, or NULL. */
+/* The activity line of a rank if this process maps it, or NULL. */
 static tern_activity *activity_of(const tern_context *context, uint32_t rank) {
     return context->activity != NULL ? context->activity(context, rank) : NULL;
 }
 
-/* Another thread that is just writing tells as much: then this one writes nothing. A version that
- * stays odd was written by another rank, and the line is left as it is: it is a hint. */
+/* If another thread is just writing the line this one writes nothing, since that report is as good.
+ * If the version stays odd, another rank has overwritten it; the line is left as it is, because it
+ * is only a hint. */
 void tern_activity_report(tern_context *context, const char *name, uint64_t now) {
     tern_activity *mine = activity_of(context, context->rank);
     if (mine == NULL)
@@ -52,7 +53,7 @@ void tern_activity_copy(const tern_activity *a, uint64_t now, tern_reported *rep
     reported->ago = now > seen ? now - seen : 0;
 }
 
-/* Of a rank of this machine that shares no memory with this one. */
+/* Reads the activity of a rank of this machine that shares no memory with this rank. */
 static bool activity_fetch(tern_context *context, uint32_t rank, tern_activity *copy) {
     tern_peers *peers = &context->peers;
     const tern_sibling *sibling = tern_peer_find(peers, rank);

@@ -15,13 +15,15 @@
 #include "src/log.h"
 #include "src/mpi/mpi.h"
 
-#define CALLERS 64u              /* connections at once */
-#define PATIENCE_NS 10000000000u /* in which a caller has to bring its question */
-#define TICK_MS 1000             /* between two looks for callers that are late */
-#define SHORTAGE_MS 100          /* without new callers, where the process has no more files */
-#define WATCHERS 1024u           /* connections that watch */
+#define CALLERS 64u              /* connections with a question at once */
+#define PATIENCE_NS 10000000000u /* the time in which a caller has to send its question */
+#define TICK_MS 1000             /* between two looks for late callers */
+#define SHORTAGE_MS                                                                                \
+    100                /* a pause without new callers after the process ran out of files           \
+                        */
+#define WATCHERS 1024u /* connections that watch */
 
-/* A connection whose question has not come as a whole. */
+/* A connection whose question has not arrived completely. */
 typedef struct caller {
     int fd;
     uint64_t since;
@@ -41,9 +43,9 @@ struct tern_listener {
     caller caller[CALLERS]; /* the oldest first */
     uint32_t watchers;
     int watcher[WATCHERS]; /* connections */
-    uint32_t told;         /* the death that the watchers were told, or TERN_NOBODY */
-    uint64_t call;         /* of MPI that this rank was in at the last look */
-    uint64_t looked;       /* at that */
+    uint32_t told;         /* the death that was sent to the watchers, or TERN_NOBODY */
+    uint64_t call;         /* the call of MPI that this rank was in at the last look */
+    uint64_t looked;       /* when the call was read */
     struct pollfd look[2 + CALLERS + WATCHERS];
 };
 
@@ -63,7 +65,7 @@ static void listener_refuse(tern_listener *listener, uint32_t i, const char *why
     listener_drop(listener, i);
 }
 
-/* [out] head: of what the caller has brought. NULL, or what is wrong with it. */
+/* Checks the bytes of a caller. [out] head: of the question. Returns NULL, or what is wrong. */
 static const char *caller_check(const tern_context *context, const caller *c,
                                 tern_wire_head *head) {
     memcpy(head, c->bytes, sizeof *head);
@@ -76,8 +78,8 @@ static const char *caller_check(const tern_context *context, const caller *c,
     return NULL;
 }
 
-/* A new connection has room for that, and one that watches for what little it is told. A caller
- * that has gone needs it no more. */
+/* Sends without blocking. A new connection has room for an answer, and one that watches has room
+ * for the little that it gets. If the caller has gone the bytes are lost. */
 static void listener_send(int fd, const void *bytes, size_t count) {
     (void)send(fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -107,7 +109,7 @@ static void watcher_tell(const tern_listener *listener, int fd, uint64_t magic, 
     listener_send(fd, &news, sizeof news);
 }
 
-/* What this rank has last reported to be in. */
+/* Sends the function that this rank last reported to be in. */
 static void watcher_report(const tern_listener *listener, int fd, uint64_t now) {
     const tern_activity *activity =
         /* R1: rma_open_layer */
@@ -126,7 +128,7 @@ static void watcher_report(const tern_listener *listener, int fd, uint64_t now) 
     listener_send(fd, &report, sizeof report);
 }
 
-/* From here on the connection of a caller watches. */
+/* Makes the connection of a caller one that watches. */
 static void listener_admit(tern_listener *listener, uint32_t i) {
     const uint32_t rank = listener->context->rank;
     const int fd = listener->caller[i].fd;
@@ -143,7 +145,8 @@ static void listener_admit(tern_listener *listener, uint32_t i) {
     listener_forget(listener, i);
 }
 
-/* One that watches says nothing more: it has gone. */
+/* Drops a connection that watches. It sends nothing after its question, so an event on it means
+ * that the other side has gone. */
 static void listener_dismiss(tern_listener *listener, uint32_t i) {
     close(listener->watcher[i]);
     listener->watcher[i] = listener->watcher[--listener->watchers];
@@ -158,7 +161,8 @@ static void listener_tell_death(tern_listener *listener) {
         watcher_tell(listener, listener->watcher[i], TERN_DEATH_MAGIC, listener->told, 0);
 }
 
-/* Once in a tick: what this rank is in, and the call that it has been in for a tick at least. */
+/* Once in a tick, sends the watchers this rank's activity, and the call of MPI if it has lasted for
+ * at least a tick. */
 static void listener_tell_state(tern_listener *listener, uint64_t now) {
     if (now - listener->looked < TICK_MS * 1000000u)
         return;
@@ -175,7 +179,7 @@ static void listener_tell_state(tern_listener *listener, uint64_t now) {
                      (uint32_t)(call >> 32));
 }
 
-/* Takes what a caller has sent. */
+/* Receives bytes of a caller. */
 static void listener_hear(tern_listener *listener, uint32_t i) {
     caller *c = &listener->caller[i];
     tern_wire_head head;
@@ -204,7 +208,8 @@ static void listener_hear(tern_listener *listener, uint32_t i) {
         listener_drop(listener, i);
 }
 
-/* One: those that were accepted before are heard first, and the oldest has brought nothing yet. */
+/* Accepts one connection. If all places are taken, or the process has no more files, it drops the
+ * oldest caller: its question has not arrived, although callers are heard before this. */
 static void listener_accept(tern_listener *listener) {
     struct sockaddr_storage from;
     socklen_t bytes = sizeof from;
@@ -222,7 +227,7 @@ static void listener_accept(tern_listener *listener) {
     c->got = 0;
 }
 
-/* [out] look: what to wait for; returns how many. */
+/* Fills in the list of events for poll; returns its length. */
 static nfds_t listener_list(tern_listener *listener) {
     struct pollfd *look = listener->look;
     nfds_t count = 2;
@@ -254,7 +259,7 @@ static void *listener_run(void *argument) {
                 return NULL;
             listener_tell_death(listener);
         }
-        /* The last first: one that leaves moves those behind it. */
+        /* From the last on, since dropping one moves those behind it. */
         for (uint32_t i = watchers; i-- > 0;)
             if (look[2 + count + i].revents != 0)
                 listener_dismiss(listener, i);
@@ -270,7 +275,7 @@ static void *listener_run(void *argument) {
     }
 }
 
-/* A socket for IPv6 and IPv4, or for IPv4 alone; or -1. */
+/* Binds a socket for IPv6 and IPv4, or for IPv4 alone; returns it, or -1. */
 static int listener_bind(bool listens, uint16_t *port) {
     for (int attempt = 0; attempt < 2; attempt++) {
         struct sockaddr_in6 any6 = {.sin6_family = AF_INET6};
@@ -298,7 +303,7 @@ static int listener_bind(bool listens, uint16_t *port) {
 
 static int listener_start_thread(tern_listener *listener) {
     sigset_t all, before;
-    /* Signals are for the application's threads. */
+    /* Signals must go to the application's threads. */
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     const int error = pthread_create(&listener->thread, NULL, listener_run, listener);
@@ -306,7 +311,7 @@ static int listener_start_thread(tern_listener *listener) {
     return error;
 }
 
-/* Below MPI_THREAD_FUNNELED a process may have no other threads. */
+/* Whether this process may have a thread of tern: below MPI_THREAD_FUNNELED it may not. */
 static bool listener_may_have_thread(const tern_context *context) {
     int provided = MPI_THREAD_SINGLE;
     if (context->config.listener == 0)

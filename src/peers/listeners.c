@@ -15,18 +15,18 @@
 #include "src/progress/wait.h"
 
 /*
- * That an address refuses a connection, or is silent, says nothing of a rank unless the address
- * leads to its machine: an address may belong to another machine too, as that of a bridge does, and
- * firewalls refuse and drop. So at creation each rank that is followed by a rank of another machine
- * connects to that one, at all of its addresses at once. The first address that answers is proven
- * for all ranks of the machine.
+ * An address that refuses a connection, or is silent, tells something about a rank only if the
+ * address leads to its machine. An address may also belong to another machine, as that of a bridge
+ * does, and firewalls refuse and drop. So at creation each rank whose next rank is on another
+ * machine connects to that next rank, at all of its addresses at once. The first address that
+ * answers is proven for all ranks of that machine.
  */
 
-#define CONNECT_NS 1000000000u /* in which an address has to accept */
-#define ANSWER_NS 5000000000u  /* in which the thread behind it has to answer */
+#define CONNECT_NS 1000000000u /* the time in which an address has to accept */
+#define ANSWER_NS 5000000000u  /* the time in which the listener's thread has to answer */
 
 typedef struct attempt {
-    int fd; /* -1: over */
+    int fd; /* -1: the attempt has failed */
     bool connected;
     size_t got;
     tern_wire_answer answer;
@@ -38,7 +38,7 @@ static void attempt_end(attempt *a) {
     a->fd = -1;
 }
 
-/* Sends the question, or takes the answer. True: it is that of the rank. */
+/* Sends the question, or receives the answer. True: the rank has answered. */
 static bool attempt_go_on(const tern_context *context, uint32_t rank, bool answers, attempt *a) {
     struct pollfd look = {.fd = a->fd, .events = a->connected ? POLLIN : POLLOUT};
     if (a->fd < 0 || poll(&look, 1, 0) <= 0)
@@ -67,7 +67,7 @@ static bool attempts_last(const attempt *all, uint64_t waited) {
     return false;
 }
 
-/* The place that leads to a rank of another machine, or TERN_NO_PLACE. */
+/* Finds the place that leads to a rank of another machine, or TERN_NO_PLACE. */
 static uint32_t listeners_prove(tern_context *context, uint32_t rank) {
     tern_listener_address address, mine;
     attempt all[TERN_ADDRESS_PLACES];

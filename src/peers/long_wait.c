@@ -9,8 +9,8 @@
 
 #define SECONDS(ns) ((double)(ns)*1e-9)
 
-/* The number in MPI_COMM_WORLD of a rank of the context, or the same number where MPI cannot be
- * asked now. */
+/* The number in MPI_COMM_WORLD of a rank of the context; the rank itself if MPI cannot be asked
+ * now. */
 static uint32_t world_rank(const tern_context *context, uint32_t rank) {
     MPI_Group ours = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
     int from = (int)rank, to = MPI_UNDEFINED;
@@ -64,15 +64,15 @@ static void add_activity(tern_text *text, tern_context *context, uint32_t rank, 
                       SECONDS(reported.ago), reported.name);
 }
 
-/* Whether rank is in the function that this rank waits in. */
+/* Whether rank is in the same function in which this rank waits. */
 static bool is_in(tern_context *context, uint32_t rank, const char *function, uint64_t now) {
     tern_reported reported;
     return tern_activity_read(context, rank, now, &reported) && tern_reported_is_fresh(&reported) &&
            strncmp(reported.name, function, sizeof reported.name - 1) == 0;
 }
 
-/* Of the ranks that a wait for anybody waits for, the first that is not in the same function, or
- * the size of the context. */
+/* For a wait for any rank: returns the first rank that is not in the same function, or the size of
+ * the context. */
 static uint32_t find_absent(tern_context *context, const char *function, uint64_t now) {
     uint32_t rank = 0;
     while (rank < context->size && (rank == context->rank || is_in(context, rank, function, now)))
@@ -80,7 +80,7 @@ static uint32_t find_absent(tern_context *context, const char *function, uint64_
     return rank;
 }
 
-/* What the workers of this thread have not sent. */
+/* Appends what the workers of this thread have not sent. */
 static void add_unsent(tern_text *text, const tern_context *context) {
     char bytes[256];
     tern_text unsent = {bytes, sizeof bytes, 0};

@@ -2,8 +2,8 @@
 #define TERN_SRC_PEERS_PEERS_H
 
 /*
- * Peers: what tells of dead ranks beyond a pidfd (src/peer.h) and an error of MPI. This is the one
- * header that files of other folders include.
+ * Peers: how dead ranks are noticed in other ways than by a pidfd (src/peer.h) or an error of MPI.
+ * Files of other folders include only this header.
  *
  *     sibling.c    ranks of this machine, before the ranks have told each other who they are
  *     watch.h      connections to the listeners of ranks that no pidfd tells of
@@ -21,10 +21,11 @@
 #include "src/peers/stuck.h"
 #include "src/peers/watch.h"
 
-/* For a wait in the creation of a context that has lasted for so many nanoseconds. At first it does
- * nothing. Later it looks now and then, and watches the ranks that it finds. If all ranks of
- * MPI_COMM_WORLD are of this machine and a look can see all of the launcher's processes, it takes
- * those of the context that two such looks have missed for dead. */
+/* Called by a wait in the creation of a context. waited: how many nanoseconds it has lasted. At
+ * first this does nothing. Later it looks now and then for the processes of the ranks, and watches
+ * those that it finds. If all ranks of MPI_COMM_WORLD are on this machine and a look can see all of
+ * the launcher's processes, it takes ranks of the context that two such looks have missed for dead.
+ */
 void tern_siblings_look(tern_context *context, uint64_t waited);
 
 #endif

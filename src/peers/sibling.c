@@ -13,26 +13,26 @@
 #include "src/mpi/mpi.h"
 
 /*
- * A launcher tells each process its number by a variable of the environment. A process with that
+ * A launcher gives each process its number in a variable of the environment. A process with that
  * variable may also be a shell that the launcher started and that started the rank; the rank is the
  * outermost process that has MPI's library in its memory. Under PMIx one daemon starts several
  * jobs, whose processes differ in their namespace.
  *
  * A rank counts as dead only if two looks miss it, and only where a look is complete: the launcher
  * is visible, this process is found in the same way, and every child of the launcher could be read
- * and has a number. Two processes with one number say nothing of that rank. The looks go on: one
- * that is not complete may have met a process that soon becomes a rank, or ends.
+ * and has a number. If two processes have one number the look says nothing about that rank. Looks
+ * go on, because an incomplete look may have met a process that soon becomes a rank, or ends.
  */
 
-/* When a wait has lasted for so long, the next look comes. The first one comes when creations that
- * go well are over. By the second one all ranks have come out of MPI_Init, as this one has. From
- * then on each look comes after twice the time of the one before. */
+/* How long a wait has lasted when the next look is due. The first look is due at a time at which a
+ * normal creation is over. At the second look all ranks have left MPI_Init, as this one has. After
+ * that each look is due at twice the time of the one before. */
 static uint64_t time_of_look(uint32_t looks) {
     const uint32_t doublings = looks < 20 ? looks : 20;
     return looks == 0 ? 50000000u : (uint64_t)750000000u << doublings;
 }
 
-/* In place of a process: the rank was missed once; several processes have its number. */
+/* Stored in place of a process: one look has missed the rank; several processes have its number. */
 #define MISSED (-1)
 #define AMBIGUOUS (-2)
 
@@ -40,16 +40,17 @@ static uint64_t time_of_look(uint32_t looks) {
 enum { DEPTH = 6, PATH_ROOM = 80 };
 
 typedef struct sibling_search {
-    const char *variable; /* that numbers the ranks */
+    const char *variable; /* the variable that numbers the ranks */
     uint32_t *rank;       /* of the context, by rank of MPI_COMM_WORLD; or TERN_NOBODY */
-    int64_t *pid;         /* that was found, by rank of MPI_COMM_WORLD; 0: none; AMBIGUOUS */
+    int64_t *pid;         /* the process that was found, by rank of MPI_COMM_WORLD; 0: none;
+                             AMBIGUOUS */
     const char *job;      /* the PMIx namespace of this process; NULL: there is none */
     int world;            /* ranks */
-    bool incomplete;      /* a process that may be a rank could not be told */
+    bool incomplete;      /* it is not known whether some process is a rank */
 } sibling_search;
 
-/* Reads a file of /proc, which says nothing of its size. The caller's; a zero follows the bytes.
- * NULL, with errno: it cannot be read. */
+/* Reads a file of /proc, whose size is not known in advance. The caller frees the bytes, behind
+ * which a zero follows. NULL, with errno: it cannot be read. */
 static char *read_proc(int64_t pid, const char *name, size_t *bytes) {
     enum { STEP = 4096 };
     char path[PATH_ROOM];
@@ -77,7 +78,7 @@ static char *read_proc(int64_t pid, const char *name, size_t *bytes) {
 
 static bool has_gone(int error) { return error == ENOENT || error == ESRCH; }
 
-/* The value of a variable, or NULL. */
+/* Returns the value of a variable, or NULL. */
 static const char *value_in(const char *environment, size_t bytes, const char *variable) {
     const size_t length = strlen(variable);
     for (size_t at = 0; at < bytes; at += strlen(environment + at) + 1)
@@ -86,8 +87,9 @@ static const char *value_in(const char *environment, size_t bytes, const char *v
     return NULL;
 }
 
-/* The number by the environment that a process of this job was started with; -1: none. [out]
- * unknown (may be NULL): set if the environment of a process that is there could not be read. */
+/* Returns the number in the environment with which a process of this job was started; -1: it has
+ * none. [out] unknown (may be NULL): set if the process exists but its environment could not be
+ * read. */
 static int number_of(const sibling_search *s, int64_t pid, bool *unknown) {
     size_t bytes = 0;
     char *text = read_proc(pid, "environ", &bytes);
@@ -103,7 +105,8 @@ static int number_of(const sibling_search *s, int64_t pid, bool *unknown) {
     return found;
 }
 
-/* [out] unknown: as above, for what it has in its memory. */
+/* Whether a process has MPI's library in its memory. [out] unknown: set if the process exists but
+ * this could not be read. */
 static bool has_mpi(int64_t pid, bool *unknown) {
     size_t bytes = 0;
     char *maps = read_proc(pid, "maps", &bytes);
@@ -113,8 +116,8 @@ static bool has_mpi(int64_t pid, bool *unknown) {
     return has;
 }
 
-/* The parent; 0: the process is not there. [out] ended: it has no environment any more, because it
- * is ending, or has ended and nobody has waited for it. */
+/* Returns the parent of a process; 0: there is no such process. [out] ended: the process has no
+ * environment any more, because it is ending, or is a zombie. */
 static int64_t parent_of(int64_t pid, bool *ended) {
     enum { EXITING = 4 }; /* the kernel's PF_EXITING */
     size_t bytes = 0;
@@ -138,7 +141,7 @@ static bool has_ended(int64_t pid) {
 
 static void search_below(sibling_search *s, int64_t pid, int depth);
 
-/* Each child of the launcher is a rank, or has started one. */
+/* Finds the rank that a child of the launcher is, or has started. */
 static void search_process(sibling_search *s, int64_t pid, int depth) {
     bool unknown = false;
     const int number = number_of(s, pid, &unknown);
@@ -153,7 +156,7 @@ static void search_process(sibling_search *s, int64_t pid, int depth) {
         search_below(s, pid, depth + 1);
 }
 
-/* The children of each of its threads. */
+/* Searches the children of each thread of a process. */
 static void search_below(sibling_search *s, int64_t pid, int depth) {
     char path[PATH_ROOM];
     snprintf(path, sizeof path, "/proc/%lld/task", (long long)pid);
@@ -175,8 +178,8 @@ static void search_below(sibling_search *s, int64_t pid, int depth) {
         closedir(tasks);
 }
 
-/* Begins at the launcher: the first ancestor that has another number, or none. False: it is not
- * visible here. */
+/* Searches from the launcher on, which is the first ancestor with another number or without one.
+ * False: the launcher is not visible here. */
 static bool search_all(sibling_search *s, int own) {
     int64_t launcher = getpid();
     bool ended;
@@ -209,7 +212,7 @@ static bool are_all_here(int world) {
     return false;
 }
 
-/* Local to this process. */
+/* Local. Finds the rank in the context of each rank of MPI_COMM_WORLD. */
 static bool siblings_translate(const tern_context *context, sibling_search *s) {
     MPI_Group all = MPI_GROUP_NULL, mine = MPI_GROUP_NULL;
     int *from = calloc((size_t)s->world * 2, sizeof *from), *to = from + s->world;

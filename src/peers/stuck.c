@@ -4,14 +4,16 @@
 #include "src/peers/watch.h"
 #include "src/progress/wait.h"
 
-/* TERN_NO_CALL also where the system does not let this process read. */
+/* Reads the word of a rank of this machine. TERN_NO_CALL also if the system does not let this
+ * process read it. */
 static uint64_t read_word(tern_peers *peers, uint32_t rank) {
     uint64_t word;
     const uint64_t address = tern_peer_find(peers, rank)->call_at;
     return tern_peer_peek(peers, rank, address, &word, sizeof word) ? word : TERN_NO_CALL;
 }
 
-/* Two threads that store at once may mix their pairs: then a wait has its patience anew. */
+/* Two threads that store at once may mix their pairs; then a later wait waits for the whole
+ * TERN_PEER_PATIENCE again. */
 static void remember(tern_peers *peers, uint32_t rank, uint64_t call) {
     /* R4 */
     atomic_store_explicit(&peers->stuck_call, call, memory_order_relaxed);

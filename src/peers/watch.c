@@ -15,31 +15,40 @@
 #include "src/progress/wait.h"
 
 #define SECOND 1000000000u
-#define LOOK_NS 5000000u             /* between two looks at all connections */
-#define TRY_NS SECOND                /* for one connection; the kernel's own tries become rarer */
-#define UNWANTED_NS SECOND           /* after which a watch is closed */
-#define STOPPED_NS (SECOND / 2)      /* longer between two looks: this process did not look */
-#define KERNEL_NS (SECOND / 4)       /* between two looks at what the kernel has heard */
-#define ASK_NS (SECOND + SECOND / 2) /* of silence, after which the host is asked */
-#define SILENT_LEAST 2               /* seconds of silence that can be told from a slow answer */
-#define CALL_NS (3ull * SECOND)      /* in which a rank says again that it stays in a call */
+#define LOOK_NS 5000000u /* between two looks at all connections */
+#define TRY_NS                                                                                     \
+    SECOND                 /* the time for one attempt to connect; the kernel's own                \
+                              attempts become rarer */
+#define UNWANTED_NS SECOND /* the time after which a watch that no wait wants is closed */
+#define STOPPED_NS                                                                                 \
+    (SECOND / 2) /* if two looks are further apart, this process did not look in                   \
+                    between */
+#define KERNEL_NS                                                                                  \
+    (SECOND / 4) /* between two questions to the kernel when it last heard from                    \
+                    the host */
+#define ASK_NS                                                                                     \
+    (SECOND + SECOND / 2)       /* the silence after which the quiet port of the host is tried     \
+                                 */
+#define SILENT_LEAST 2          /* seconds of silence that can be told from a slow answer */
+#define CALL_NS (3ull * SECOND) /* the time in which a rank repeats that it stays in a call */
 
 typedef struct watch {
     uint32_t rank;
     uint32_t place;
     uint32_t tries;
-    int fd;   /* to the listener; -1: none */
-    int host; /* to the quiet port of the machine; -1: none */
+    int fd;   /* connection to the listener; -1: none */
+    int host; /* connection to the quiet port of the machine; -1: none */
     bool connected;
-    bool answered; /* at this place, by this connection or one before */
+    bool answered; /* the rank has answered at this place, on this connection or an earlier one */
     bool lost;     /* the last connection has ended */
     uint64_t since, wanted;
-    uint64_t heard; /* from the host; time in which this process did not look does not count */
-    uint64_t next;  /* when the connection is given up, or the next one begins */
+    uint64_t heard; /* when the host was last heard; time in which this process did not look does
+                       not count */
+    uint64_t next;  /* when the attempt is given up, or the next one begins */
     uint64_t host_next, kernel_next;
-    uint64_t call, call_at; /* what the rank has said, and when */
-    tern_reported reported; /* the same; ago: when it was told */
-    uint64_t reported_at;   /* 0: nothing */
+    uint64_t call, call_at; /* the call that the rank has named, and when it did */
+    tern_reported reported; /* the activity that the rank has sent; ago: its age at that time */
+    uint64_t reported_at;   /* when it was sent; 0: it was not */
     size_t got;
     union {
         tern_wire_answer answer;
@@ -52,7 +61,7 @@ typedef struct tern_watches {
     uint64_t looked, begun;
     uint32_t count, room;
     watch *watch;
-    struct pollfd *look; /* two for each */
+    struct pollfd *look; /* two entries for each watch */
 } tern_watches;
 
 tern_status tern_watches_open(tern_context *context) {
@@ -65,7 +74,7 @@ tern_status tern_watches_open(tern_context *context) {
     return TERN_OK;
 }
 
-/* A reset, not an orderly end: nothing of it stays on either side. */
+/* Closes a connection by a reset, so that neither side keeps any state of it. */
 static void hang_up(int *fd) {
     const struct linger reset = {1, 0};
     if (*fd < 0)
@@ -101,7 +110,8 @@ uint32_t tern_watches_count(const tern_context *context) {
     return context->peers.watches != NULL ? context->peers.watches->count : 0;
 }
 
-/* Several threads look, each with the time at which it came. */
+/* The time between two moments, never negative: several threads look, each with the time at which
+ * it came. */
 static uint64_t elapsed(uint64_t now, uint64_t then) { return now > then ? now - then : 0; }
 
 /* The error that a connection has ended with, or 0. */
@@ -117,7 +127,7 @@ int tern_watch_ask(const tern_context *context, int fd, uint32_t rank) {
     const int error = error_of(fd);
     if (error != 0)
         return error;
-    /* A new connection has room for that. */
+    /* A new connection has room for these bytes. */
     return send(fd, &head, sizeof head, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? errno : 0;
 }
 
@@ -127,7 +137,8 @@ bool tern_watch_is_answer(const tern_context *context, uint32_t rank,
            answer->nonce == context->nonce && answer->rank == rank;
 }
 
-/* The kernel asks the host every second, which it answers whatever its processes do. */
+/* Makes the kernel probe the host every second, which the host's kernel answers whatever its
+ * processes do. */
 static void keep_alive(int fd, size_t timeout) {
     const int on = 1, second = 1, most = 100;
     const unsigned timeout_ms = (unsigned)(timeout * 1000);
@@ -138,7 +149,7 @@ static void keep_alive(int fd, size_t timeout) {
     (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof timeout_ms);
 }
 
-/* Whether what happens at this place says something of the rank. */
+/* Whether events at this place tell something about the rank. */
 static bool watch_is_proven(const watch *w, const tern_listener_address *address) {
     return w->place == 0 || w->answered || w->place == address->proven;
 }
@@ -156,7 +167,7 @@ static void watch_bury_refused(tern_context *context, const watch *w) {
                        : "its host refuses a connection to it");
 }
 
-/* Goes to the next address, unless one is known to lead there. */
+/* Connects to the next address, or stays at the address that is known to lead to the rank. */
 static void watch_connect(tern_context *context, watch *w, uint64_t now) {
     tern_listener_address address;
     const uint32_t places = tern_address_read(context, w->rank, &address);
@@ -177,7 +188,7 @@ static void watch_connect(tern_context *context, watch *w, uint64_t now) {
         watch_bury_refused(context, w);
 }
 
-/* The connection has been made, or not. */
+/* Called when an attempt to connect has ended, with success or not. */
 static void watch_begin(tern_context *context, watch *w, uint64_t now) {
     tern_listener_address address;
     (void)tern_address_read(context, w->rank, &address);
@@ -193,7 +204,7 @@ static void watch_begin(tern_context *context, watch *w, uint64_t now) {
         watch_bury_refused(context, w);
 }
 
-/* What a rank that is watched says of a death. */
+/* Handles the report of a death by a watched rank. */
 static void watch_hear_death(tern_context *context, const watch *w, uint32_t dead) {
     char why[64];
     if (dead >= context->size || dead == context->rank)
@@ -203,7 +214,7 @@ static void watch_hear_death(tern_context *context, const watch *w, uint32_t dea
     watch_bury(context, &of, why);
 }
 
-/* False: the connection is over. */
+/* Handles one message of a watched rank. False: the connection is over. */
 static bool watch_take(tern_context *context, watch *w, uint64_t now) {
     tern_listener_address address;
     const tern_wire_answer *answer = &w->answer;
@@ -234,7 +245,7 @@ static bool watch_take(tern_context *context, watch *w, uint64_t now) {
     return false;
 }
 
-/* Bytes of what is being received. */
+/* The size of the message that is being received. */
 static size_t watch_wants(const watch *w) {
     const bool is_report = w->got >= sizeof w->answer && w->answer.magic == TERN_REPORT_MAGIC;
     return is_report ? sizeof w->report : sizeof w->answer;
@@ -252,7 +263,8 @@ static void watch_receive(tern_context *context, watch *w, uint64_t now) {
             continue;
         if (got > 0 && watch_take(context, w, now))
             continue;
-        /* After an end the next connection tells more, unless this one was such. */
+        /* If the connection has ended, the result of the next one counts, unless this one was it
+         * already. */
         const bool over = got <= 0;
         w->next = over && !w->lost ? now : now + TRY_NS;
         w->lost = w->lost || over;
@@ -262,7 +274,7 @@ static void watch_receive(tern_context *context, watch *w, uint64_t now) {
     }
 }
 
-/* How long ago the kernel has heard from the other side of an established connection. */
+/* Asks the kernel how long ago it has heard from the other side of an established connection. */
 static void watch_ask_kernel(watch *w, uint64_t now) {
     struct tcp_info info;
     socklen_t bytes = sizeof info;
@@ -274,14 +286,15 @@ static void watch_ask_kernel(watch *w, uint64_t now) {
         w->heard = now - ago;
 }
 
-/* Else this process lacks something that it needs to ask, such as files, or was refused. */
+/* Whether an error says that the host cannot be reached. Other errors say that this process lacks
+ * something, such as files, or that the host has refused. */
 static bool is_unreachable(int error) {
     return error == EHOSTUNREACH || error == ENETUNREACH || error == EHOSTDOWN ||
            error == ENETDOWN || error == ETIMEDOUT;
 }
 
-/* A host that is silent is asked where nobody listens: it refuses even where the queue of
- * connections of the rank is full. */
+/* Connects to a port of a silent host on which no process listens: a live host refuses, even if the
+ * rank's queue of connections is full. */
 static void watch_ask_host(const tern_context *context, watch *w, uint64_t now) {
     tern_listener_address address;
     hang_up(&w->host);
@@ -387,7 +400,7 @@ static void watch_want(const tern_context *context, uint32_t rank, uint64_t sinc
             watches->watch[i].wanted = now;
             return;
         }
-    /* Without memory it is tried again at the next look. */
+    /* Without memory the next look tries again. */
     if (watches_grow(watches))
         watches->watch[watches->count++] = (watch){.rank = rank,
                                                    .fd = -1,
@@ -447,7 +460,7 @@ bool tern_watches_reported(const tern_context *context, uint32_t rank, uint64_t 
     return found;
 }
 
-/* The rank, and the target of the call that it stays in. */
+/* Watches a rank, and the target of the call of MPI in which it stays. */
 static void watch_want_named(const tern_context *context, uint32_t rank, uint64_t since,
                              uint64_t now) {
     watch_want(context, rank, since, now);
@@ -479,7 +492,7 @@ void tern_watches_look(tern_context *context, uint32_t rank, uint64_t since, uin
         watch_want_anybody(context, since, now);
     else if (rank < context->size)
         watch_want_named(context, rank, since, now);
-    /* now of a thread that was kept waiting may lie before. */
+    /* A thread that was delayed may have a time before the last look. */
     if (now >= watches->looked + LOOK_NS)
         watches_step(context, watches, now);
     watches_give_back(watches);

@@ -3,14 +3,15 @@
 #include "src/profile/trace.h"
 
 /*
- * Clocks of machines differ. A rank that may be on another machine than rank 0 answers some
- * questions of rank 0 for the time. The answer that came back fastest tells most: the rank has read
- * its clock between the question and the answer, so the middle is wrong by half of that at most.
+ * Clocks of machines differ. Rank 0 asks each rank that may be on another machine several times for
+ * its time. The answer that came back fastest is the best: the rank has read its clock between the
+ * question and the answer, so taking the middle is wrong by at most half of the time between the
+ * two.
  */
 
 enum { QUESTIONS = 8 };
 
-/* What rank 0 finds out of a rank. */
+/* Rank 0's side: finds out the clock of a rank. */
 static tern_status clock_ask(tern_context *context, uint32_t rank) {
     tern_clock found = {.error = UINT64_MAX};
     tern_status status = TERN_OK;

@@ -5,8 +5,8 @@
 #include "src/profile/profile.h"
 
 /*
- * Gathering at rank 0 what the ranks have noted down, in pieces: rank 0 holds one piece of each
- * rank at a time. It costs a gather for each piece of the rank that has most.
+ * Gathers the records of all ranks at rank 0, in pieces: rank 0 holds one piece of each rank at a
+ * time. The number of gathers is the number of pieces of the rank with the most records.
  */
 
 enum { PIECE = 16 << 10 };
@@ -18,12 +18,12 @@ static uint64_t gather_longest(const uint64_t *records, uint32_t size) {
     return most;
 }
 
-/* How many of so many records are in the piece that begins with record first. */
+/* How many of records records are in the piece that begins with record first. */
 static size_t gather_part(uint64_t records, uint64_t first, size_t piece) {
     return records <= first ? 0 : records - first < piece ? (size_t)(records - first) : piece;
 }
 
-/* MPI may still use the pieces after a failure: they are left to it then. */
+/* After a failure MPI may still use the pieces, so they are not freed. */
 static tern_status gather_pieces(tern_context *context, const tern_gathering *g,
                                  const uint64_t *records, char *piece) {
     const uint32_t size = context->size;

@@ -14,8 +14,8 @@ const char *const tern_span_names[TERN_SPAN_KINDS] = {
 #undef X
 };
 
-/* The worker whose progress this thread made last. The nonce tells a context from a later one at
- * the same address. */
+/* The worker for which this thread last made progress. The nonce distinguishes a context from a
+ * later one at the same address. */
 static _Thread_local struct {
     const tern_context *context;
     uint64_t nonce;
@@ -77,8 +77,8 @@ static void wait_close(tern_worker *worker) {
     p->wait.state = NULL;
 }
 
-/* A wait goes on where its state is the same; another one may lie at the address of an earlier one,
- * and has another beginning then. */
+/* A call with the same state continues the same wait. The state of another wait may lie at the
+ * address of an earlier one; its beginning differs then. */
 void tern_profile_wait(tern_context *context, tern_await *state, uint32_t rank) {
     tern_profile *p = profile_here(context);
     if (p == NULL)
@@ -160,7 +160,7 @@ static void profile_free(tern_profile *p) {
     free(p);
 }
 
-/* events: room of its trace; 0: it has none. */
+/* events: how many events its trace holds; 0: it has no trace. */
 static tern_profile *profile_make(uint32_t ranks, size_t events) {
     tern_profile *p = calloc(1, sizeof *p);
     if (p == NULL)
@@ -242,7 +242,7 @@ void tern_profile_report(tern_context *context) {
         return;
     for (uint32_t i = 0; i < context->workers; i++)
         wait_close(context->worker[i]);
-    profiled.context = NULL; /* the waits from here on are not the program's */
+    profiled.context = NULL; /* later waits are tern's own */
     if (context->config.stats)
         profile_warn(context, "TERN_STATS", tern_profile_table(context));
     if (context->config.trace[0] != 0)

@@ -2,20 +2,21 @@
 #define TERN_SRC_PROFILE_PROFILE_H
 
 /*
- * Profiles: what TERN_STATS and TERN_TRACE ask for. Each worker of a context that is profiled has
- * one, which the thread that uses the worker writes; that of other contexts is NULL. Rank 0 gathers
- * them when the context is destroyed (src/profile/gather.c).
+ * Profiles: the data of TERN_STATS and TERN_TRACE. Each worker of a profiled context has a profile,
+ * written by the thread that uses the worker; in other contexts the pointer to it is NULL. Rank 0
+ * gathers the profiles when the context is destroyed (src/profile/gather.c).
  *
- * Off, a profile costs nothing: the short ways, which are inlined or next to it, are shut for a
- * worker that has one (tern_worker_view.inlined and .functions, tern_notify.short_ranks), and what
- * stands behind them looks for a profile. Handlers are counted by a function in their place
- * (rpc/profile.c). Only progress and probes have a branch more, on words that they read anyway.
+ * A context without profiles pays nothing for them: the short ways, which are inlined or nearly so,
+ * are closed for a worker with a profile (tern_worker_view.inlined and .functions,
+ * tern_notify.short_ranks), and only the long ways behind them check for a profile. A function that
+ * replaces each handler counts it (rpc/profile.c). Only progress and probes have one branch more,
+ * on words that they read anyway.
  */
 
 #include "base/process.h"
 #include "src/context.h"
 
-/* What is counted and shown as spans of time. X(name, text, of one) */
+/* The kinds of operations that are counted and shown as spans of time. X(name, text, singular) */
 #define TERN_SPANS(X)                                                                              \
     X(OTHER, "other", "other")                                                                     \
     X(PUT, "puts", "put")                                                                          \
@@ -58,13 +59,14 @@ enum { TERN_PROFILE_WAITS = 32, TERN_PROFILE_ANSWERS = 64 };
 
 struct tern_profile {
     tern_tally kind[TERN_SPAN_KINDS];
-    tern_tally *peer;                      /* by rank, taken where it is touched */
+    tern_tally *peer;                      /* by rank; memory is touched only for ranks in use */
     tern_tally *called;                    /* by number of a function */
     tern_tally *ran;                       /* the same */
     tern_span_kind now;                    /* the operation under way */
-    uint32_t function;                     /* that is called, or whose answer is waited for */
+    uint32_t function;                     /* the function that is called, or whose answer the
+                                              worker waits for */
     uint32_t answer[TERN_PROFILE_ANSWERS]; /* by reply cell: the function that answers there */
-    /* The wait under way, from the first look in vain to the last one. */
+    /* The wait under way, from its first look that found nothing to its last. */
     struct {
         const tern_await *state; /* NULL: none */
         uint64_t mark;           /* what state->began was */
@@ -73,12 +75,14 @@ struct tern_profile {
         uint32_t rank, function;
         tern_span_kind within;
     } wait;
-    tern_wait_tally waits[TERN_PROFILE_WAITS]; /* name NULL: free; the last is for the rest */
+    tern_wait_tally waits[TERN_PROFILE_WAITS]; /* name NULL: free; the last entry is for all further
+                                                  names */
     tern_trace *trace;                         /* NULL: TERN_TRACE asks for none */
-    uint64_t arrow; /* of the call whose function is about to run; 0: not known (rpc/profile.c) */
+    uint64_t arrow; /* the arrow to the call whose function is about to run; 0: not known
+                       (rpc/profile.c) */
 };
 
-/* Of a context. */
+/* The profiling of a context. */
 typedef struct tern_profiling {
     uint64_t began; /* ns */
     uint32_t functions;
@@ -86,36 +90,36 @@ typedef struct tern_profiling {
     struct tern_timeline *timeline; /* NULL: TERN_TRACE asks for none (src/profile/trace.h) */
 } tern_profiling;
 
-/* Before and after an operation, for a worker that has a profile. */
+/* Called before and after an operation, for a worker that has a profile. */
 typedef struct tern_span {
     uint64_t began;
     tern_span_kind outer;
-    uint32_t function; /* the outer one's */
+    uint32_t function; /* of the enclosing operation */
 } tern_span;
 
 tern_span tern_span_begin(tern_worker *worker, tern_span_kind kind, uint32_t function);
-/* rank: the peer, or TERN_NOBODY. status: one that failed is not counted. */
+/* rank: the peer, or TERN_NOBODY. status: an operation that failed is not counted. */
 void tern_span_end(tern_worker *worker, const tern_span *span, uint32_t rank, uint64_t bytes,
                    tern_status status);
 
-/* Something that takes no time of the thread's own. arrow: that leads to it (src/profile/trace.h).
- */
+/* Notes an event that takes no time of the thread. arrow: the arrow that leads to it
+ * (src/profile/trace.h). */
 void tern_profile_note(tern_worker *worker, tern_span_kind kind, uint32_t rank, uint64_t bytes,
                        uint64_t arrow);
 
-/* tern_wait_step of a context that is profiled: its beginning, and its end. */
+/* The beginning and the end of tern_wait_step in a profiled context. */
 void tern_profile_wait(tern_context *context, tern_await *state, uint32_t rank);
 void tern_profile_waited(const tern_context *context, const tern_await *state);
 
-/* The calling thread makes progress for the worker from here on: its waits are that one's.
- * NULL: nobody's. */
+/* From here on the calling thread makes progress for worker, and its waits are counted for that
+ * worker. NULL: for none. */
 void tern_profile_use(tern_worker *worker);
 
 /* Makes the profiles of a context's workers, if its options ask for them. */
 tern_status tern_profile_open(tern_context *context);
-/* Collective, behind it, and once nodes are known. */
+/* Collective; after tern_profile_open, when the nodes are known. */
 tern_status tern_profile_begin(tern_context *context);
-/* The functions that can be called, as rpc numbers them. */
+/* Gives the profiles the names of the functions, by their wire numbers. */
 tern_status tern_profile_functions(tern_context *context, uint32_t count, const char *const *name);
 void tern_profile_close(tern_context *context);
 
@@ -123,12 +127,12 @@ void tern_profile_close(tern_context *context);
  * drained. Nothing is written if a rank has died. */
 void tern_profile_report(tern_context *context);
 
-/* gather.c: rank 0 takes the records of all ranks. */
+/* gather.c: rank 0 gathers the records of all ranks. */
 typedef struct tern_gathering {
     size_t record; /* bytes of one */
-    /* Writes this rank's next records, so many. */
+    /* Writes this rank's next count records to records. */
     void (*give)(void *argument, void *records, size_t count);
-    /* On rank 0: the next records of a rank, in their order there. */
+    /* On rank 0: takes the next count records of a rank, in the rank's order. */
     void (*take)(void *argument, uint32_t rank, const void *records, size_t count);
     void *argument;
 } tern_gathering;

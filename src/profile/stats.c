@@ -7,14 +7,15 @@
 #include "src/profile/profile.h"
 
 /*
- * The table of TERN_STATS. Each rank makes rows of what it has counted, rank 0 puts together the
- * rows of all ranks that are about the same thing, and writes the least, the middle and the largest
- * number of a rank. A rank without such a row counts as 0.
+ * The table of TERN_STATS. Each rank makes rows of its counts. Rank 0 merges the rows of all ranks
+ * with the same name and part, and writes the least, the median and the largest number of a rank. A
+ * rank without such a row counts as 0.
  */
 
 enum { NAME_BYTES = 64, SHOWN = 12 };
 
-/* The parts of the table, in their order. In the last two a row says more the more it counts. */
+/* The parts of the table, in their order. Waits are sorted by time, the parts from CALLED on by
+ * their counts, and of these at most SHOWN rows are shown. */
 typedef enum stats_part { OPERATIONS, WAITS, COUNTERS, CALLED, RAN, PEERS, PARTS } stats_part;
 
 typedef struct stats_row {
@@ -29,7 +30,7 @@ typedef struct stats_rows {
     size_t count, room;
 } stats_rows;
 
-/* Room for so many more. False: no memory. */
+/* Makes room for so many more rows. False: no memory. */
 static bool rows_reserve(stats_rows *rows, size_t more) {
     size_t room = rows->room == 0 ? 64 : rows->room;
     while (room - rows->count < more)
@@ -54,7 +55,7 @@ static bool tally_is_zero(const tern_tally *t) {
     return t->number == 0 && t->bytes == 0 && t->waits == 0;
 }
 
-/* False: no memory. A row of the same name and part takes up the numbers. */
+/* Adds the numbers to the row of this name and part, or appends a row. False: no memory. */
 static bool rows_add(stats_rows *rows, stats_part part, uint32_t order, const char *name,
                      uint32_t rank, const tern_tally *tally) {
     if (tally_is_zero(tally))
@@ -98,7 +99,7 @@ static bool add_waits(const tern_context *context, stats_rows *rows) {
     return fits;
 }
 
-/* What tern_stats_get tells of a worker, by the names of its fields. */
+/* Adds a row for each counter of tern_stats_get, under the name of its field. */
 static bool add_counters(const tern_context *context, stats_rows *rows) {
     bool fits = true;
     uint32_t order = 0;
@@ -135,7 +136,7 @@ static int more_first(const void *a, const void *b) {
     return 0;
 }
 
-/* The busiest of this rank: others are on no line of the table. */
+/* Adds rows for the busiest peers of this rank; the table does not show others. */
 static bool add_peers(const tern_context *context, stats_rows *rows) {
     const size_t first = rows->count;
     for (uint32_t r = 0; r < context->size; r++) {
@@ -161,7 +162,7 @@ static bool make_rows(const tern_context *context, stats_rows *rows) {
            add_functions(context, rows, RAN) && add_peers(context, rows);
 }
 
-/* Rows about the same thing one behind the other. */
+/* Sorts rows so that those with the same name and part are together. */
 static int same_together(const void *a, const void *b) {
     const stats_row *x = a, *y = b;
     if (x->part != y->part)
@@ -176,8 +177,8 @@ static int same_together(const void *a, const void *b) {
 
 typedef struct stats_line {
     const stats_row *row;
-    size_t count;   /* ranks that have such a row */
-    tern_tally sum; /* of them */
+    size_t count;   /* how many ranks have such a row */
+    tern_tally sum; /* over these ranks */
 } stats_line;
 
 static int larger_first(const void *a, const void *b) {
@@ -227,7 +228,7 @@ static void format_time(uint64_t ns, char *text, size_t room) {
              scaled, unit[u]);
 }
 
-/* value: of each rank, to be sorted. */
+/* value: the value of each rank; is sorted here. */
 static void print_cell(FILE *out, uint64_t *value, uint32_t ranks, bool is_time) {
     char low[16], middle[16], high[16], cell[52] = "-";
     void (*const format)(uint64_t, char *, size_t) = is_time ? format_time : format_number;
@@ -246,7 +247,7 @@ static const size_t columns[] = {offsetof(tern_tally, number), offsetof(tern_tal
                                  offsetof(tern_tally, ns), offsetof(tern_tally, waits),
                                  offsetof(tern_tally, waited)};
 
-/* A line about a pair of ranks has one number in a cell, that of the first of them. */
+/* In a line about a pair of ranks a cell has only one number, that of the first rank. */
 static void print_line(FILE *out, const stats_line *line, uint32_t ranks, uint64_t *value) {
     fprintf(out, "%-40.40s", line->row->name);
     const bool is_pair = line->row->part == PEERS;
@@ -316,7 +317,8 @@ static tern_status print_table(const tern_context *context, stats_row *row, size
             context->size, lasted);
     print_lines(out, line, lines, context->size, value);
     const bool printed = fclose(out) == 0;
-    /* One write, so that the lines of others do not mix. Nobody can be told if it fails. */
+    /* One write, so that lines of other ranks do not come in between. There is no way to report a
+     * failure. */
     ssize_t written = printed ? write(STDERR_FILENO, text, bytes) : 0;
     (void)written;
     free(text);
@@ -357,7 +359,7 @@ static void stats_take(void *argument, uint32_t rank, const void *records, size_
 tern_status tern_profile_table(tern_context *context) {
     stats_gathering g = {.given = 0};
     if (!make_rows(context, &g.mine))
-        g.mine.count = 0; /* the others' are shown */
+        g.mine.count = 0; /* without this rank's rows, so that those of others are shown */
     const tern_gathering gathering = {sizeof(stats_row), stats_give, stats_take, &g};
     tern_status status = tern_profile_gather(context, &gathering, g.mine.count);
     if (status == TERN_OK && g.lacks_memory)

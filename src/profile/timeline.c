@@ -13,22 +13,23 @@
 
 /*
  * The file of TERN_TRACE, in the Trace Event Format, which Perfetto and chrome://tracing read. Each
- * rank sorts the events of its workers, brings their times into rank 0's clock, and sends them as
- * lines of one size. Rank 0 writes each as it comes.
+ * rank sorts the events of its workers, converts their times to rank 0's clock, and sends them as
+ * lines of one size. Rank 0 writes each line when it arrives.
  */
 
 enum { TEXT = 64 << 10, LINE_MOST = 1024 };
 
-/* Beside the kinds of events. */
+/* Further kinds of lines, beside those of events. */
 enum { LINE_RANK = TERN_TRACE_ARROW_TO + 1, LINE_WORKER };
 
-/* What travels. */
+/* A line, as ranks send it to rank 0. */
 typedef struct timeline_line {
     int64_t began;   /* ns since rank 0 has created the context */
     uint64_t lasted; /* ns */
-    uint64_t number; /* of an event; of a rank, its clock's error; of a worker, what it dropped */
+    uint64_t number; /* of an event; for a rank, the error of its clock; for a worker, how many
+                        events it dropped */
     uint32_t worker, rank, kind, pad;
-    char name[88]; /* of the function or of the wait; "": the kind's */
+    char name[88]; /* of the function or of the wait; "": the name of the kind */
 } timeline_line;
 
 struct tern_timeline {
@@ -36,20 +37,20 @@ struct tern_timeline {
     int fd; /* rank 0's */
     tern_clock first, last;
     uint64_t began; /* by rank 0's clock */
-    /* The next line of this rank: of a worker, its own line or an event's. */
-    bool told; /* the rank's line has been given */
+    /* The next line of this rank: a worker's own line or that of an event. */
+    bool told; /* the rank's own line was given */
     uint32_t worker;
     size_t line;
     /* Rank 0's. */
     uint64_t place, dropped;
-    int error;  /* errno of a write that failed; 0: none has */
-    bool comma; /* a line is in the file */
+    int error;  /* errno of the first write that failed; 0: none has */
+    bool comma; /* the file has a line, so the next one needs a comma */
     size_t used;
     char text[TEXT];
 };
 
-/* The file of a process's first context has the name that TERN_TRACE says; later ones, and those
- * whose rank 0 is not that of MPI_COMM_WORLD, have a suffix. */
+/* The file of a process's first context has the name in TERN_TRACE. Later contexts, and those whose
+ * rank 0 is not rank 0 of MPI_COMM_WORLD, add a suffix. */
 static void timeline_name(const tern_context *context, tern_timeline *t) {
     static _Atomic uint32_t contexts;
     int world = 0, used;
@@ -97,7 +98,8 @@ void tern_timeline_close(tern_context *context) {
 
 /* This rank's lines. */
 
-/* Enclosing events before those in them, and an arrow behind what it begins or ends at. */
+/* Sorts enclosing events before the events in them, and an arrow behind the event at which it
+ * begins or ends. */
 static int event_before(const void *a, const void *b) {
     const tern_trace_event *x = a, *y = b;
     if (x->began != y->began)
@@ -108,7 +110,8 @@ static int event_before(const void *a, const void *b) {
     return x->ended > y->ended ? -1 : x->ended < y->ended;
 }
 
-/* Between the two comparisons, clocks are taken to drift evenly. */
+/* Converts a time to rank 0's clock. Between the two comparisons clocks are assumed to drift at a
+ * constant rate. */
 static int64_t timeline_time(const tern_timeline *t, uint64_t now) {
     const int64_t passed = (int64_t)(t->last.at - t->first.at);
     const double drift = passed > 0 ? (double)(t->last.ahead - t->first.ahead) / (double)passed : 0;
@@ -196,7 +199,7 @@ static void timeline_print(tern_timeline *t, const char *format, ...) {
     va_end(arguments);
 }
 
-/* A name as JSON has it. */
+/* Writes a name as a string of JSON. */
 static const char *timeline_quote(const char name[88], char quoted[88 * 6]) {
     char *to = quoted;
     for (size_t i = 0; i < 88 && name[i] != 0; i++) {
@@ -216,7 +219,7 @@ static void timeline_print_time(tern_timeline *t, const char *key, int64_t ns) {
                    (unsigned long long)(size / 1000), (unsigned)(size % 1000));
 }
 
-/* Number 0 is not given: viewers take it for the system's own. */
+/* Process number 0 is not used, since viewers take it for the system. */
 static void timeline_print_place(tern_timeline *t, const tern_context *context, const char *phase,
                                  uint32_t rank, uint32_t worker) {
     timeline_print(t, "%s\n{\"ph\":\"%s\",\"pid\":%llu,\"tid\":%llu", t->comma ? "," : "", phase,

@@ -6,16 +6,16 @@
 #include "src/progress/progress.h"
 #include "src/progress/wait.h"
 
-/* Threads that make progress for the listed contexts are readers; a context joins and leaves as a
- * writer, which is seldom. No reader begins while a writer waits: else threads whose waits overlap
- * could keep a context from being destroyed. */
+/* Threads that make progress for the listed contexts are readers of the list. A context joins and
+ * leaves as a writer, which is seldom. No reader begins while a writer waits; otherwise threads
+ * whose reads overlap could keep a context from being destroyed for ever. */
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
-static _Atomic uint32_t writers; /* that wait */
+static _Atomic uint32_t writers; /* writers that wait */
 static tern_context *contexts;
 
 _Atomic uint32_t tern_contexts_count;
 
-/* The calling thread is a reader. */
+/* Whether the calling thread is a reader. */
 static _Thread_local bool reading;
 
 void tern_contexts_begin(void) {
@@ -28,7 +28,8 @@ void tern_contexts_end(void) {
     atomic_fetch_sub_explicit(&tern_contexts_count, 1, memory_order_relaxed);
 }
 
-/* A reader may wait for other ranks, and these for what only this thread serves. */
+/* Takes the lock as a writer. It serves other ranks while it waits: a reader may wait for them, and
+ * they for this thread. */
 static void list_lock(void) {
     /* R4 */
     atomic_fetch_add_explicit(&writers, 1, memory_order_relaxed);
@@ -66,7 +67,8 @@ static bool worker_enter(tern_worker *worker, bool *borrowed) {
     return own || *borrowed;
 }
 
-/* For the workers of every context but this one that the calling thread may use. */
+/* Calls run for each worker that the calling thread may use, in every context except this one.
+ * Returns the sum of events. */
 static size_t others_each(const tern_context *but, size_t (*run)(tern_worker *worker)) {
     size_t events = 0;
     for (tern_context *context = contexts; context != NULL; context = context->next_listed) {
@@ -105,7 +107,7 @@ size_t tern_contexts_round(tern_worker *worker) {
         atomic_load_explicit(&writers, memory_order_relaxed) != 0 ||
         pthread_rwlock_tryrdlock(&lock) != 0)
         return 0;
-    /* Handlers of the others may use this worker, by the rules of handlers. */
+    /* Handlers of the other contexts may use this worker, by the rules of handlers. */
     const bool flagged = worker != NULL && !worker->in_progress;
     const char *in = tern_waits_in;
     reading = true;
@@ -119,7 +121,7 @@ size_t tern_contexts_round(tern_worker *worker) {
     reading = false;
     tern_waits_in = in;
     pthread_rwlock_unlock(&lock);
-    tern_profile_use(worker); /* the others are not this thread's any more */
+    tern_profile_use(worker); /* the waits of this thread belong to this worker again */
     return events;
 }
 

@@ -72,7 +72,7 @@ static inline __attribute__((always_inline)) size_t round_run(tern_worker *worke
     /* R4 */
     if (atomic_load_explicit(&context->tasks, memory_order_relaxed) != NULL)
         events += tern_tasks_run(worker);
-    /* Whatever failed has been told to whom it concerns: a handler's error to its caller. */
+    /* Every failure was reported already: a handler's error, for example, to its caller. */
     if (__builtin_expect(tern_failures_here.count != failures, 0))
         tern_error_clear();
     if (events > 0)
@@ -81,7 +81,7 @@ static inline __attribute__((always_inline)) size_t round_run(tern_worker *worke
     return events;
 }
 
-/* Rounds that find nothing are not counted. */
+/* A round with a profile. Rounds that find nothing are not counted. */
 static __attribute__((noinline)) size_t profiled_round(tern_worker *worker) {
     tern_profile_use(worker);
     const tern_span span = tern_span_begin(worker, TERN_SPAN_PROGRESS, TERN_NO_FUNCTION);
@@ -90,8 +90,8 @@ static __attribute__((noinline)) size_t profiled_round(tern_worker *worker) {
     return events;
 }
 
-/* Of a handler, or of a second thread on the worker. Whatever such threads do may go wrong, so the
- * log says it. */
+/* Progress was called in a handler, or by a second thread on the worker. Such threads may break
+ * anything, so the second case is logged. */
 static __attribute__((noinline)) size_t round_within(const tern_worker *worker) {
     static atomic_flag said = ATOMIC_FLAG_INIT;
     /* R4 */
@@ -112,8 +112,8 @@ size_t tern_progress_alone(tern_worker *worker) {
     return round_run(worker);
 }
 
-/* Not in each round, as long as a wait may end soon: a round of the others costs as much as one of
- * this context. */
+/* Makes progress for the other contexts, but not in each round while a wait may end soon: a round
+ * for them costs as much as one for this context. */
 static __attribute__((noinline)) size_t others_round(tern_worker *worker, size_t events) {
     enum { ROUNDS_PER_TURN = 8, EMPTY_ROUNDS = 64 };
     worker->empty = events == 0 ? worker->empty + 1 : 0;

@@ -34,7 +34,7 @@ static tern_status requests_check(const tern_worker *worker, const tern_request 
                      worker == NULL ? "worker" : "request");
 }
 
-/* Whether tern_wait would not wait. A failure is told there. */
+/* Returns whether tern_wait would return at once. tern_wait also reports a failure. */
 static bool request_look(tern_worker *worker, tern_request *request) {
     const bool over = !tern_request_is_under_way(request) || request->kind->look(worker, request);
     if (over && request->outcome != TERN_OK)
@@ -58,7 +58,8 @@ tern_status tern_test(tern_worker *worker, tern_request *request, int *done) {
     return TERN_OK;
 }
 
-/* Threads without a worker wait for calls by message. */
+/* tern_worker_may_wait, or TERN_OK for a thread without a worker, which may wait for its calls by
+ * message. */
 static tern_status request_may_wait(const tern_worker *worker, const char *function) {
     return tern_is_nobody(worker) ? TERN_OK : tern_worker_may_wait(worker, function);
 }
@@ -85,7 +86,7 @@ tern_status tern_wait_all(tern_worker *worker, tern_request *requests, size_t co
     for (size_t i = 0; i < count && status == TERN_OK; i++) {
         tern_status outcome = request_wait(worker, &requests[i], "tern_wait_all");
         if (tern_request_is_under_way(&requests[i]))
-            status = outcome; /* in a handler */
+            status = outcome; /* tern_wait has refused, in a handler */
         else if (outcome != TERN_OK && first == TERN_OK) {
             first = outcome;
             snprintf(text, sizeof text, "%s", tern_error_detail());
@@ -94,8 +95,8 @@ tern_status tern_wait_all(tern_worker *worker, tern_request *requests, size_t co
     return status != TERN_OK || first == TERN_OK ? status : tern_fail(first, "%s", text);
 }
 
-/* [out] index: of a request to tell of that is over, or count. [out] first: of one that is under
- * way, or count. */
+/* [out] index: of a request that is complete and whose outcome was not returned yet, or count.
+ * [out] first: of the first request under way, or count. */
 static void requests_look(tern_worker *worker, tern_request *requests, size_t count, size_t *index,
                           size_t *first) {
     *first = count;
@@ -129,7 +130,7 @@ tern_status tern_wait_any(tern_worker *worker, tern_request *requests, size_t co
             return status;
         if (tern_wait_round(worker->context, &wait, tern_progress_round(worker),
                             requests[first].rank) != TERN_OK) {
-            over = first; /* whose wait finds the same */
+            over = first; /* the wait for it fails with the same status */
             break;
         }
     }

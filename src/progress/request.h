@@ -9,12 +9,12 @@
 #include "tern/request.h"
 
 typedef struct tern_request_kind {
-    /* Whether wait would not wait for another rank. Ends the request if that needs no wait. Makes
-     * no progress. */
+    /* Returns whether wait could return without waiting for another rank. Ends the request if that
+     * needs no wait. Makes no progress. */
     bool (*look)(tern_worker *worker, tern_request *request);
     /* Waits for the operation, ends the request, and returns the outcome with its text. */
     tern_status (*wait)(tern_worker *worker, tern_request *request);
-    /* The outcome, which is an error, with a text. NULL: a general one does. */
+    /* Returns the outcome, which is an error, and sets its text. NULL: a general text is used. */
     tern_status (*explain)(const tern_request *request);
 } tern_request_kind;
 
@@ -24,10 +24,10 @@ static inline bool tern_request_is_under_way(const tern_request *request) {
     return request->outcome == TERN_REQUEST_UNDER_WAY;
 }
 
-/* TERN_ERR_ARGUMENT: the request cannot be started, as function was asked to. */
+/* TERN_ERR_ARGUMENT, in the name of function: the request cannot be started. */
 tern_status tern_request_check(const tern_request *request, const char *function);
 
-/* rank: the other one. */
+/* rank: the other rank of the operation. */
 static inline void tern_request_begin(tern_request *request, const tern_request_kind *kind,
                                       uint32_t rank) {
     request->kind = kind;
@@ -44,7 +44,7 @@ static inline tern_status tern_request_end(tern_request *request, tern_status ou
     return outcome;
 }
 
-/* The outcome of a complete request, with a text if it is an error. */
+/* Returns the outcome of a complete request, and sets a text if it is an error. */
 tern_status tern_request_tell(const tern_request *request);
 
 #endif

@@ -12,8 +12,8 @@
 #include "src/log.h"
 #include "src/progress/wait.h"
 
-/* A thread that finds nothing looks on for about a context switch, then naps, longer each time. The
- * longest nap is the time that a request waits for a process that has been left in peace. */
+/* A thread that finds nothing polls for about the time of a context switch and then naps, longer
+ * each time. A request to a process that was idle for a while waits for at most the longest nap. */
 enum { ROUNDS = 200, NAP_FIRST_NS = 20000, NAP_LONGEST_NS = 1000000 };
 
 struct tern_service_threads {
@@ -27,7 +27,7 @@ static void service_thread_nap(long ns) {
     nanosleep(&time, NULL);
 }
 
-/* Only the worker's own thread writes it; nothing else is read by it. */
+/* Only the worker's own thread writes the word, and no other data depends on it. */
 void tern_worker_attend(tern_worker *worker) {
     if (worker->context->config.service_threads == 0)
         return;
@@ -37,7 +37,8 @@ void tern_worker_attend(tern_worker *worker) {
                           memory_order_relaxed);
 }
 
-/* By the application's workers on the core that this is called on: another sum, if they attend. */
+/* How often workers of the application have asked MPI on the core of the calling thread. If they
+ * still do, the sum differs at the next call. */
 static uint64_t attended_here(const tern_context *context) {
     const uint32_t here = (uint32_t)sched_getcpu();
     uint64_t sum = 0;
@@ -49,8 +50,8 @@ static uint64_t attended_here(const tern_context *context) {
     return sum;
 }
 
-/* What a round finds keeps it awake, but for messages that a worker on this core would serve too.
- */
+/* A round that finds events keeps the thread awake, unless they are messages that a worker on this
+ * core would serve, too. */
 static void *service_thread_serve(void *argument) {
     tern_worker *worker = argument;
     const tern_context *context = worker->context;

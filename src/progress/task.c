@@ -2,8 +2,9 @@
 
 #include <sched.h>
 
-/* A flag, not a mutex: progress tries it in each round, and a thread that waits for it waits for
- * one bounded piece of work. Its release and acquire order the list and what the tasks keep. */
+/* A flag, not a mutex: progress tries it in each round, and a thread that waits for it waits at
+ * most for one bounded piece of work. Its release and acquire order accesses to the list and to the
+ * state of the tasks. */
 
 void tern_tasks_stop(tern_context *context) {
     /* R6: tern_tasks_go, tern_tasks_run */

@@ -6,11 +6,13 @@
 #include "src/profile/profile.h"
 #include "src/progress/progress.h"
 
-/* Chosen by measuring: a partner on another core answers within some hundred polls; after that it
- * is likely to wait for this core. */
+/* Chosen by measurement: a rank on another core answers within some hundred polls; after that it
+ * probably needs this core. */
 #define SPINS 200u
 #define PAUSES 400u
-#define ROUNDS_PER_LOOK 32u /* at the clock: a round may be a message, or a yield within MPI */
+#define ROUNDS_PER_LOOK                                                                            \
+    32u /* rounds between two looks at the clock: a round may handle a message,                    \
+           or yield within MPI */
 #define LOOK_INTERVAL_NS 5000000u
 
 _Thread_local const char *tern_waits_in = "a wait of tern";
@@ -38,7 +40,7 @@ tern_status tern_glance(tern_worker *worker, uint32_t rank) {
     return tern_peer_is_dead(peers, rank) ? tern_peer_fail(rank) : TERN_OK;
 }
 
-/* The dead one whose death ends a wait for rank, or TERN_NOBODY. */
+/* Returns the dead rank whose death ends a wait for rank, or TERN_NOBODY. */
 static uint32_t dead_for(const tern_context *context, uint32_t rank) {
     if (context == NULL || rank == TERN_NOBODY)
         return TERN_NOBODY;
@@ -49,9 +51,9 @@ static uint32_t dead_for(const tern_context *context, uint32_t rank) {
     return dead ? rank : TERN_NOBODY;
 }
 
-/* A death that is known ends a wait for that rank at once. A wait for anybody may end by a rank
- * that is alive, so it goes on for as long as it does not give the processor up, 5 ms at most. A
- * caller that goes on nevertheless yields as in any wait. */
+/* A known death ends a wait for that rank at once. In a wait for any rank, a rank that is alive may
+ * bring what is waited for, so it goes on until it would give the processor up, 5 ms at most. If
+ * the caller goes on in spite of the error, later rounds yield as in any wait. */
 static tern_status wait_step(tern_context *context, tern_wait_state *state, uint32_t rank) {
     uint32_t round = state->rounds++;
     tern_error_clear_again();
@@ -96,7 +98,8 @@ tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32
     return status;
 }
 
-/* What the dead sent before may be among what is still found: the look after this one counts. */
+/* A death ends the wait only at the second look that finds it, since messages that the dead rank
+ * has sent before may still be arriving. */
 tern_status tern_wait_look(tern_context *context, tern_wait_state *state, uint32_t rank) {
     if (rank == TERN_NOBODY)
         return TERN_OK;

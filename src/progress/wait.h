@@ -2,10 +2,11 @@
 #define TERN_SRC_PROGRESS_WAIT_H
 
 /*
- * Waiting: poll a little, then pause the processor, then give it up, so that more ranks than cores
- * still finish; look after the peers every few milliseconds. Every wait of tern is a loop around
- * tern_wait_step, or tern_wait_round where polls find other things than what is waited for. Calls
- * that do not wait, and that programs loop around, end a look in vain with tern_look_vainly.
+ * Waiting: a wait first polls, then pauses the processor between polls, then gives the processor
+ * up, so that programs with more ranks than cores finish; every few milliseconds it looks for
+ * deaths. Every wait of tern is a loop around tern_wait_step, or around tern_wait_round if polls
+ * also find other events than the one it waits for. Functions that do not wait, but around which
+ * programs loop, call tern_look_vainly when they find nothing.
  */
 
 #include "base/process.h"
@@ -14,7 +15,7 @@
 
 typedef tern_await tern_wait_state;
 
-/* The function that tern_worker_may_wait was last asked about in this thread. */
+/* The function for which this thread last called tern_worker_may_wait. */
 extern _Thread_local const char *tern_waits_in __attribute__((tls_model("initial-exec")));
 
 /* A number that no other thread of the process has. */
@@ -29,12 +30,12 @@ static inline void tern_relax(void) {
 #endif
 }
 
-/* Where tern_worker_may_wait comes before. */
+/* For waits after a tern_worker_may_wait. */
 #define TERN_WAIT_START TERN_WAIT_IN(NULL)
-/* Elsewhere, with a name for the stuck report (src/peers/activity.h). */
+/* For other waits, with the function's name for the stuck report (src/peers/activity.h). */
 #define TERN_WAIT_IN(name)                                                                         \
     { 0, 0, false, false, 0, 0, 0, 0, name, NULL, NULL, UINT64_MAX }
-/* The same in the function that may wait, with what it waits for: "lock", NULL, 3. */
+/* After a tern_worker_may_wait, with what the function waits for, such as "lock", NULL, 3. */
 #define TERN_WAIT_FOR(what, name, number)                                                          \
     { 0, 0, false, false, 0, 0, 0, 0, NULL, what, name, number }
 #define TERN_ANYBODY (UINT32_MAX - 1)
@@ -42,15 +43,15 @@ static inline void tern_relax(void) {
 /* Gives the processor up, unless the worker runs a handler, and counts it. */
 void tern_worker_yield(tern_worker *worker) __attribute__((cold));
 
-/* Call after a poll that found nothing. TERN_ERR_PEER if rank (or, for TERN_ANYBODY, any rank) is
- * dead; TERN_NOBODY waits whatever happens. */
+/* Call it after a poll that found nothing. TERN_ERR_PEER: rank (for TERN_ANYBODY: any rank) is
+ * dead. With TERN_NOBODY no death ends the wait. */
 tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32_t rank);
 
-/* The same now and then after a poll that found something. */
+/* Does the same after a poll that found something; call it only now and then. */
 tern_status tern_wait_look(tern_context *context, tern_wait_state *state, uint32_t rank);
 
-/* After a poll that found so many things. A rank that never ceases to call does not delay the news
- * of another rank's death. */
+/* Call it after a poll that found so many events. A rank that calls without pause cannot delay the
+ * news of another rank's death. */
 static inline tern_status tern_wait_round(tern_context *context, tern_wait_state *state,
                                           size_t found, uint32_t rank) {
     enum { FOUND_PER_LOOK = 4096 };
@@ -61,9 +62,9 @@ static inline tern_status tern_wait_round(tern_context *context, tern_wait_state
     return ++state->found % FOUND_PER_LOOK == 0 ? tern_wait_look(context, state, rank) : TERN_OK;
 }
 
-/* For calls that do not wait, after a look that found nothing: a program may loop around them, and
- * what it loops for may need this processor. Gives the processor up once in some hundreds of such
- * looks in a row. */
+/* Called by functions that do not wait when they find nothing: a program may loop around them, and
+ * the rank that it loops for may need this processor. Gives the processor up once in some hundreds
+ * of such calls in a row. */
 static inline void tern_look_vainly(tern_worker *worker) {
     enum {
         LOOKS_PER_YIELD = 256
@@ -72,7 +73,7 @@ static inline void tern_look_vainly(tern_worker *worker) {
         tern_worker_yield(worker);
 }
 
-/* For tests that do not wait: looks after the peers now and then. TERN_ERR_PEER if rank is dead. */
+/* Called by tests that do not wait: looks for deaths now and then. TERN_ERR_PEER: rank is dead. */
 tern_status tern_glance(tern_worker *worker, uint32_t rank);
 
 #endif

@@ -5,7 +5,8 @@
 #include "src/mpi/pmpi.h"
 #include "src/progress/wait.h"
 
-/* Workers that the calling thread has borrowed, of one context and, in a wait there, of others. */
+/* How many workers the calling thread has borrowed: of one context, and during a wait there of
+ * others. */
 static _Thread_local uint32_t borrowing;
 
 bool tern_worker_borrow(tern_worker *worker) {
@@ -29,8 +30,9 @@ void tern_worker_give_back(tern_worker *worker) {
     atomic_store_explicit(&worker->use, TERN_WORKER_FREE, memory_order_release);
 }
 
-/* False: a thread has it. Waits while another thread has borrowed it, for one round of progress,
- * but not within such a round, where two threads could wait for each other. */
+/* Adopts a worker. False: a thread has it. If another thread has borrowed the worker this waits
+ * until that round of progress ends, but not within such a round itself, where two threads could
+ * wait for each other. */
 static bool worker_take(tern_worker *worker) {
     uint32_t use = TERN_WORKER_FREE;
     /* R6: tern_worker_release, tern_worker_give_back; the new owner sees what the old one left */
