@@ -222,8 +222,9 @@ TERN_INLINE tern_status tern_read_array(tern_reader *reader, tern_item_type type
 /* Not for applications: makes the reader fail because a string does not end with zero. */
 TERN_API tern_status tern_internal_reader_refuse_string(tern_reader *reader);
 
-/* Hands out the next string in place. [out] text; [out] bytes (may be NULL): with the final zero.
- * Errors as tern_read_items; TERN_ERR_MISMATCH too if it does not end with zero. */
+/* Hands out the next string without a copy. [out] text; [out] bytes (may be NULL): its size with
+ * the final zero. Returns the same errors as tern_read_items; TERN_ERR_MISMATCH also if the string
+ * does not end with zero. */
 TERN_INLINE tern_status tern_read_string(tern_reader *reader, const char **text, size_t *bytes) {
     size_t count = 0;
     const char *content = (const char *)tern_internal_reader_next(reader, TERN_ITEM_STRING, 1,

@@ -23,7 +23,7 @@ extern "C" {
 /* What a handler learns about its call, and where its result goes. Valid while the handler runs. */
 typedef struct tern_call_info {
     tern_worker *worker;   /* the worker that runs the handler */
-    tern_worker_id origin; /* who called */
+    tern_worker_id origin; /* the worker that has called */
     void *result;          /* memory for a result of up to TERN_RESULT_MAX bytes, 8-byte aligned;
                               tern_call_result gives more */
     size_t result_bytes;   /* set by the handler; 0 at entry */

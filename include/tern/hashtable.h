@@ -340,7 +340,7 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_buffer_destroy(tern_worker *w
 /* What a modifier learns about its call, and where its result goes. Valid while it runs. */
 typedef struct tern_hashtable_modify_info {
     tern_worker *worker;   /* the worker that runs it */
-    tern_worker_id origin; /* who called */
+    tern_worker_id origin; /* the worker that has called */
     const void *key;       /* key_bytes, 8-byte aligned, like the value */
     const void *argument;  /* the caller's memory, or a copy that is 8-byte aligned */
     size_t argument_bytes;
@@ -405,7 +405,7 @@ tern_internal_hashtable_run_modifier(tern_call_info *call, const void *message, 
  *
  * The outcome, beside TERN_OK: TERN_ERR_NOT_FOUND; TERN_ERR_FULL; TERN_ERR_PEER: the owner, or the
  * rank that is writing the bucket, has died, and an insert or an add to the dead may or may not
- * have been done; other errors as of the blocking operation.
+ * have been done; other errors are those of the blocking operation.
  *
  * With TERN_AUTO a request takes the way that blocking operations take, or RMA before the first
  * blocking operation: requests do not measure costs and are not timed. */

@@ -91,11 +91,11 @@ typedef struct tern_map_options {
      * it. Both must last as long as the map. */
     uint64_t (*key_owner)(const void *key, size_t key_bytes, void *key_argument);
     /* Says which keys are the same: keys for which it writes the same 128 bits are one key,
-     * whatever their bytes and lengths [keys of the same bytes]. It is hash and equality in one, as
-     * a hash of so many bits does not give the same for two keys by chance: XXH3_128bits of a form
-     * in which such keys have the same bytes, as words in small letters. The map keeps the bytes
-     * that were last inserted. Handlers at the owner call it too. The rules of key_owner are its
-     * rules otherwise, and keys that are the same must have the same owner. */
+     * whatever their bytes and lengths [keys of the same bytes]. It replaces hash and equality,
+     * since 128 bits of a good hash do not collide by chance. Use XXH3_128bits of a form in which
+     * such keys have the same bytes, such as words in lower case. The map keeps the bytes that were
+     * inserted last. Handlers at the owner call it too. The rules of key_owner are its rules
+     * otherwise, and keys that are the same must have the same owner. */
     void (*key_digest)(const void *key, size_t key_bytes, uint64_t digest[2], void *key_argument);
     void *key_argument;
 } tern_map_options;
@@ -112,9 +112,9 @@ TERN_NODISCARD TERN_API tern_status tern_map_create(tern_worker *worker,
                                                     const tern_map_options *options,
                                                     tern_map **map);
 /** Frees the map and all its memory. NULL is allowed. Every operation must have returned on every
- * rank. Completes the calls that are under way as tern_quiesce does: threads that keep a worker
- * make progress for it meanwhile, because a block that the worker let go of may still wait to be
- * told to its owner.
+ * rank. Completes the calls that are under way as tern_quiesce does: other threads make progress
+ * for their workers meanwhile, because these may still have to tell an owner of a block that they
+ * gave back.
  *
  * @return TERN_OK; TERN_ERR_PEER if a rank died, and then the map is gone all the same, but the
  *     blocks of this rank that other ranks' parts name stay allocated; TERN_ERR_MISMATCH if the
@@ -172,7 +172,7 @@ TERN_NODISCARD TERN_API tern_status tern_map_add(tern_worker *worker, tern_map *
                                                  const void *key, size_t key_bytes, uint64_t delta,
                                                  tern_flags flags, uint64_t *before);
 
-/** Makes the number that is the value of a key desired if it is expected.
+/** Sets the number that is the value of a key to desired if it equals expected.
  *
  * @param expected the number that is replaced
  * @param desired the number that takes its place
@@ -359,13 +359,12 @@ typedef struct tern_map_buffer tern_map_buffer;
 TERN_NODISCARD TERN_API tern_status tern_map_buffer_create(tern_worker *worker, tern_map *map,
                                                            size_t keys, tern_map_buffer **buffer);
 
-/** Takes a value that is to be stored under a key, as tern_map_insert does. Both are copied.
+/** Takes a value to store under a key, as tern_map_insert does. Both are copied.
  *
- * @return TERN_OK: it has been taken, and the next flush tells if it is refused or fails.
- *     Otherwise it has not been taken: TERN_ERR_ARGUMENT; TERN_ERR_RANGE if key or value is too
- *     large; TERN_ERR_MEMORY; TERN_ERR_AGAIN if the program holds all TERN_CALL_REQUESTS;
- *     TERN_ERR_STATE in a handler; TERN_ERR_PEER and others of what was sent before, which the next
- *     flush tells of, too
+ * @return TERN_OK: the buffer has taken it, and the next flush reports if it fails. Otherwise it
+ *     has not: TERN_ERR_ARGUMENT; TERN_ERR_RANGE if key or value is too large; TERN_ERR_MEMORY;
+ *     TERN_ERR_AGAIN if the program holds all TERN_CALL_REQUESTS; TERN_ERR_STATE in a handler;
+ *     TERN_ERR_PEER and others: an earlier message failed, which the next flush reports, too
  *
  * Blocking: sends what is full, and then may wait for the oldest answer, with progress. For a key
  * of the own rank as tern_map_insert. */
@@ -383,8 +382,8 @@ TERN_NODISCARD TERN_API tern_status tern_map_buffer_add(tern_worker *worker,
                                                         tern_map_buffer *buffer, const void *key,
                                                         size_t key_bytes, uint64_t delta);
 
-/** Sends everything and waits until it has been done. It reports, once, what became of all that was
- * given since the last report.
+/** Sends all keys of the buffer and waits until their owners have handled them. Reports, once, what
+ * became of all keys that were given since the last report.
  *
  * @param[out] refused number of keys that found no room, 0 if all did; may be NULL
  * @return TERN_OK if everything is in the map; otherwise the statuses of
@@ -395,9 +394,9 @@ TERN_NODISCARD TERN_API tern_status tern_map_buffer_flush(tern_worker *worker,
                                                           tern_map_buffer *buffer,
                                                           uint64_t *refused);
 
-/** Flushes, which the status and refused tell of, and frees the buffer whatever they are, except
- * upon TERN_ERR_ARGUMENT, TERN_ERR_AGAIN, and TERN_ERR_STATE in a handler. NULL is allowed. It
- * blocks as tern_map_buffer_flush. */
+/** Flushes, with the status, refused and blocking of tern_map_buffer_flush, and frees the buffer,
+ * except after TERN_ERR_ARGUMENT, TERN_ERR_AGAIN, and TERN_ERR_STATE in a handler. NULL is allowed.
+ */
 TERN_NODISCARD TERN_API tern_status tern_map_buffer_destroy(tern_worker *worker,
                                                             tern_map_buffer *buffer,
                                                             uint64_t *refused);
@@ -408,7 +407,7 @@ TERN_NODISCARD TERN_API tern_status tern_map_buffer_destroy(tern_worker *worker,
 /* What a modifier may ask and change, valid while it runs. */
 typedef struct tern_map_modify_info {
     tern_worker *worker;   /* the worker that runs it */
-    tern_worker_id origin; /* who modifies */
+    tern_worker_id origin; /* the worker that modifies */
     const void *key;       /* key_bytes; its alignment is that of the caller's key, or 8 bytes */
     size_t key_bytes;
     void *value;          /* a copy of the value, 8-byte aligned, which the modifier changes */
@@ -497,10 +496,10 @@ TERN_NODISCARD TERN_API tern_status tern_internal_map_run_modifier(
  * By RMA a find or an insert of a key that load/store does not reach goes on in the progress of its
  * worker, but an insert is done when its start returns where owners do not put. Other operations by
  * RMA are done when their start returns, and so is an add to a key that fits no ring. Calls of one
- * worker on one key take effect in the order of their starts. tern_test tells when tern_wait does
- * not wait for the owner any more, but where a find's block was replaced meanwhile. The result is
- * there for certain when tern_wait, tern_wait_all or tern_wait_any has returned: they give the
- * replaced block back, or get a large value from where it lies.
+ * worker on one key take effect in the order of their starts. When tern_test gives done 1,
+ * tern_wait does not wait for the owner, unless a find's block was replaced meanwhile. The result
+ * has arrived only when tern_wait, tern_wait_all or tern_wait_any returns: they give the replaced
+ * block back, or get a large value.
  *
  * @param[out] value room for room bytes, which belongs to tern until the request is complete; may
  *     be NULL if room is 0
@@ -509,9 +508,9 @@ TERN_NODISCARD TERN_API tern_status tern_internal_map_run_modifier(
  * @return TERN_OK; TERN_ERR_AGAIN if the worker has as many calls under way as it can have
  *     (TERN_CALL_REQUESTS), or as many operations by RMA on this map (TERN_HASHTABLE_REQUESTS), or
  *     in a handler, if the value is being replaced; TERN_ERR_STATE in a handler, unless load/store
- *     reaches the key; TERN_ERR_MEMORY; others as tern_map_find. But that the key is absent
- *     (TERN_ERR_NOT_FOUND), or that its value has more than room bytes (TERN_ERR_RANGE), tern_wait
- *     tells, and TERN_ERR_PEER may be the outcome. Whatever is not TERN_OK: nothing was started,
+ *     reaches the key; TERN_ERR_MEMORY; others as tern_map_find. tern_wait returns
+ *     TERN_ERR_NOT_FOUND if the key is absent, TERN_ERR_RANGE if its value has more than room
+ *     bytes, and perhaps TERN_ERR_PEER. If the start does not return TERN_OK nothing was started,
  *     and the request is as it was
  *
  * May wait for a ring, with progress; for the outcome only where it is done at once. */
@@ -584,7 +583,7 @@ TERN_NODISCARD TERN_API tern_status tern_map_load(tern_worker *worker, const cha
                                                   const tern_map_options *options,
                                                   tern_map_file *file, tern_map **map);
 
-/** Reads what a file says about its map, and not the map. A program can choose
+/** Reads the description of the map in a file, but not the map. A program can choose
  * tern_config.segment_size by it before it creates its context. It checks the header and the file's
  * size, not the keys. It needs no context and no MPI; any thread and any handler may call it.
  *

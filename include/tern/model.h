@@ -32,7 +32,8 @@ typedef struct tern_costs {
     double fetch;  /* A: any other atomic, a load too, at a random place */
     double hot;    /* A on one word that all ranks use, such as a queue's tail */
     double call;   /* a round trip of tern_call_return to a function that does nothing */
-    double store;  /* A that puts an entry as well, by the owner of both: 0: there is none [0] */
+    double store;  /* A together with a put of the entry, both done by the owner; 0: owners do not
+                      put [0] */
     double passed; /* not a cost: average number of buckets of other keys that an operation on a
                       hash table looks at [0] */
 } tern_costs;

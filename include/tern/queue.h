@@ -193,13 +193,13 @@ TERN_NODISCARD TERN_API tern_status tern_queue_explain(const tern_worker *worker
 
 /* How many pushes, and how many pops, a worker may have under way by RMA on one queue, as requests
  * (tern/request.h); by call up to TERN_CALL_REQUESTS in all. Each is tern_queue_try_push or
- * tern_queue_try_pop and takes effect at some moment between its start and its end. Those of one
- * worker and one kind that go one way take effect in the order of their starts: items are pushed in
- * that order, and what is popped first goes to the pop that was started first. Other operations of
- * the worker may overtake them. By call the call is the request; by RMA it is a chain of gets,
- * atomics and puts that do not block, and several requests that are under way together share it.
- * Where load/store reaches the queue an operation is done when its start returns, unless another
- * rank is in its way.
+ * tern_queue_try_pop and takes effect at some moment between its start and its end. Requests of one
+ * worker, of one kind and by one way take effect in the order of their starts: items are pushed in
+ * that order, and the item that is popped first goes to the pop that was started first. Other
+ * operations of the worker may overtake them. By call the call is the request; by RMA it is a chain
+ * of gets, atomics and puts that do not block, and several requests that are under way together
+ * share it. Where load/store reaches the queue an operation is done when its start returns, unless
+ * it has to wait for another rank.
  *
  *     tern_request request[16] = {0};
  *     for (size_t i = 0; i < 16 && status == TERN_OK; i++)
@@ -208,21 +208,21 @@ TERN_NODISCARD TERN_API tern_status tern_queue_explain(const tern_worker *worker
  *     status = tern_wait_all(worker, request, 16);
  *
  * The outcome, beside TERN_OK: TERN_ERR_FULL or TERN_ERR_EMPTY, and then nothing was pushed or
- * popped; TERN_ERR_PEER: a rank has died, and an item of a push may or may not be in the queue; of
- * a pop it is lost with a host that has died; other errors as of the blocking operation.
+ * popped; TERN_ERR_PEER: a rank has died, and the item of a push may or may not be in the queue; if
+ * the host has died the item of a pop is lost. Other errors are those of the blocking operation.
  *
- * Progress. What is under way by RMA goes on in the progress of the worker that started it: in
- * tern_progress and in every call of tern that waits, whatever for. A request never holds a place
- * in the queue while it waits for another rank: no request has to be waited for to let others go
- * on. One that nobody waits for is done by progress all the same. Over a network a caller that
- * makes no progress may delay others that come to an item, or to a slot, that its request has
- * begun to push, or to pop.
+ * Progress. Requests by RMA go on in the progress of the worker that started them: in tern_progress
+ * and in every call of tern that waits, whatever it waits for. A request never holds a place in the
+ * queue while it waits for another rank, so other ranks do not depend on the program waiting for
+ * it. Progress completes a request for which nobody waits, too. Over a network a caller that makes
+ * no progress may delay other ranks that need the item, or the slot, which its request has begun to
+ * push or to pop.
  *
- * TERN_AUTO takes the way that blocking operations take, or RMA before the first of them:
- * requests measure nothing and are not timed.
+ * With TERN_AUTO a request takes the way that blocking operations take, or RMA before the first
+ * blocking operation: requests do not measure costs and are not timed.
  *
- * A distributed queue (tern/distributed_queue.h) has no such operations: which part they would go
- * to depends on what the parts before have answered. Its parts are queues, and take requests;
+ * A distributed queue (tern/distributed_queue.h) has no such operations, because the answer of one
+ * part decides which part is next. Its parts are queues, and take requests;
  * tern_distributed_queue_hold counts their items for the end of the work. */
 #define TERN_QUEUE_REQUESTS 64u
 

@@ -63,7 +63,7 @@ extern "C" {
 
 /* Describes a peer's buffer, until tern_rendezvous_finish. Plain data of the caller. */
 typedef struct tern_descriptor {
-    tern_worker_id peer; /* who posted it */
+    tern_worker_id peer; /* the poster */
     uint64_t tag;
     tern_ptr place; /* of the first byte */
     uint64_t bytes;

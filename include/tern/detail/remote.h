@@ -2,8 +2,8 @@
 #define TERN_DETAIL_REMOTE_H
 
 /*
- * Not for applications: what TERN_REMOTE and TERN_REMOTE_RETURN (tern/remote.h) are made of. The
- * macros name and convert; what decides and copies is in functions.
+ * Not for applications: the parts of TERN_REMOTE and TERN_REMOTE_RETURN (tern/remote.h). Macros
+ * only make names and convert; functions decide and copy.
  */
 
 #include <stdbool.h>
@@ -37,21 +37,22 @@ typedef struct tern_remote_parameter {
     const char *spelled;
 } tern_remote_parameter;
 
-/* A parameter in segment memory, as it travels. */
+/* A parameter of kind TERN_SEGMENT, as it is sent. */
 typedef struct tern_remote_piece {
     tern_ptr place;
     uint64_t count;
 } tern_remote_piece;
 
-/* Registers function under its name and parameters; a failure is told at context creation. */
+/* Registers function under its name and parameters; tern_context_create returns a failure. */
 TERN_API void tern_remote_register(tern_function *function, const tern_remote_parameter *list);
 
-/* Arguments in an archive, ready to be sent; after a failure the writer is closed. */
+/* Finishes an archive of arguments, so that it can be sent; after a failure the writer is closed.
+ */
 TERN_NODISCARD TERN_API tern_status tern_remote_finish(tern_writer *writer,
                                                        const tern_function *function,
                                                        const void **arguments, size_t *bytes);
 
-/* Writes a parameter; buffer: as a chunk, if it is large enough. */
+/* Write a parameter. buffer: as a chunk, if it is large enough. */
 TERN_API tern_status tern_remote_write_buffer(tern_writer *writer, tern_worker *worker,
                                               tern_item_type type, size_t element,
                                               const void *items, size_t count);
@@ -60,7 +61,8 @@ TERN_API tern_status tern_remote_write_vector(tern_writer *writer, tern_worker *
                                               tern_item_type type, size_t element,
                                               const tern_vector *vector);
 
-/* tern_call_return, tern_call_start and the same with chunks, with a result of just that size. */
+/* tern_call_return, tern_call_start and their forms with chunks, for a result of exactly that size.
+ */
 TERN_NODISCARD TERN_API tern_status tern_remote_return(tern_worker *worker, tern_worker_id target,
                                                        const tern_function *function,
                                                        const void *arguments, size_t bytes,
@@ -79,20 +81,22 @@ TERN_NODISCARD TERN_API tern_status tern_remote_start_archive(
     tern_worker *worker, tern_worker_id target, const tern_function *function,
     const tern_writer *writer, void *result, size_t capacity, tern_request *request);
 
-/* What a handler says of arguments that are not what they should be. */
+/* The error of a handler whose arguments do not fit the declaration. */
 TERN_NODISCARD TERN_API tern_status tern_remote_refuse(const tern_function *function, size_t bytes,
                                                        size_t wanted);
 
-/* This rank's part of the object with that id; NULL and a status: there is none. kind: the type. */
+/* Returns the data of this rank's part of the object with that id; NULL, with status set: this rank
+ * has no such part. kind: the type's name. */
 TERN_API void *tern_remote_part(const tern_call_info *call, const tern_function *function,
                                 const char *kind, uint64_t id, tern_status *status);
 
-/* The address of a piece in registered memory of this process; NULL and a status: there is none. */
+/* Returns the address of a piece in registered memory of this process; NULL, with status set: it is
+ * not there. */
 TERN_API void *tern_remote_find(const tern_call_info *call, const tern_function *function,
                                 const tern_remote_piece *piece, size_t element, size_t alignment,
                                 tern_status *status);
 
-/* The address of a piece for a handler; status is left alone if there is one. */
+/* Returns the address of a piece for a handler; does not change status if it succeeds. */
 TERN_INLINE void *tern_remote_reach(const tern_call_info *call, const tern_function *function,
                                     const tern_remote_piece *piece, size_t element,
                                     size_t alignment, tern_status *status) {
@@ -121,7 +125,7 @@ TERN_INLINE void *tern_remote_reach(const tern_call_info *call, const tern_funct
 #define TERN_REMOTE_ARRAY_OF(type, name, count) const type name[static count]
 #endif
 
-/* Strings and buffers that fit here, with all that goes with them, need no heap. */
+/* An archive of strings and buffers of up to this size needs no heap memory. */
 #define TERN_REMOTE_SHORT 512
 
 /* TERN_REMOTE_MAP(_part, name, p...) gives TERN_REMOTE_<kind of p>_part(type, name, count) for each
@@ -166,12 +170,12 @@ TERN_INLINE void *tern_remote_reach(const tern_call_info *call, const tern_funct
 #define TERN_REMOTE_MAP_13(part, name, a, b, c, d, e, f, g, h, i, j, k, l)                         \
     TERN_REMOTE_MAP_12(part, name, a, b, c, d, e, f, g, h, i, j, k) TERN_REMOTE_EACH(part, l)
 
-/* What each kind of parameter is: an entry of the list; a condition on its type; a parameter of the
- * caller's function and of the program's; a member of the structure that travels, and how it is
- * filled; whether an archive is needed, and what is written to it, and read; how its address is
- * found; what is passed on; what is let go of in the end. */
+/* For each kind of parameter the macros give: an entry of the list; a condition on its type; a
+ * parameter of the caller's function and of the program's; a member of the structure that is sent,
+ * and how it is filled; whether an archive is needed, what is written to it, and how it is read;
+ * how its address is found; the argument of the program's function; what is dropped at the end. */
 #define TERN_REMOTE_IN_ARCHIVE 1
-#define TERN_REMOTE_MAY_SHARE 2 /* where the caller waits */
+#define TERN_REMOTE_MAY_SHARE 2 /* if the caller waits */
 #define TERN_REMOTE_SHARES 4
 #define TERN_REMOTE_ENTRY(kind, type, count)                                                       \
     {kind, TERN_ITEM_TYPE((type *)0), sizeof(type), count, #type},
@@ -259,7 +263,7 @@ TERN_INLINE void *tern_remote_reach(const tern_call_info *call, const tern_funct
 #define TERN_REMOTE_SEGMENT_write(type, name, n)
 #define TERN_REMOTE_SEGMENT_local(type, name, n)
 #define TERN_REMOTE_SEGMENT_read(type, name, n)
-/* Copied first: what is checked is what is used. */
+/* The piece is copied first, so that the values which are used are the values that were checked. */
 #define TERN_REMOTE_SEGMENT_reach(type, name, n)                                                   \
     const tern_remote_piece name##_piece_ = record_->name;                                         \
     type *name = (type *)tern_remote_reach(call_, function_, &name##_piece_, sizeof(type),         \
@@ -301,8 +305,8 @@ TERN_INLINE void *tern_remote_reach(const tern_call_info *call, const tern_funct
 #define TERN_REMOTE_VECTOR_pass(type, name, n) , &name
 #define TERN_REMOTE_VECTOR_drop(type, name, n) tern_vector_destroy(&name);
 
-/* What both kinds of function need: the structure, without padding at its end, and the list;
- * sharing: which parameters make it one whose arguments may have chunks. */
+/* What both kinds of function need: the structure, without padding at its end, and the list.
+ * sharing: which flags of parameters mean that the arguments may have chunks. */
 #define TERN_REMOTE_RECORD(name, result, sharing, ...)                                             \
     TERN_REMOTE_MAP(_check, __VA_ARGS__)                                                           \
     struct name##_record {                                                                         \
@@ -317,7 +321,8 @@ TERN_INLINE void *tern_remote_reach(const tern_call_info *call, const tern_funct
     static const tern_remote_parameter name##_list[] = {result TERN_REMOTE_MAP(                    \
         _entry, __VA_ARGS__){(tern_remote_kind)0, TERN_ITEM_BYTES, 0, 0, ""}};
 
-/* The handler, one for all files that declare it: so it is one function for the register too. */
+/* The handler. All files that declare it share one definition, so it is registered as one function.
+ */
 #define TERN_REMOTE_HANDLER(name, run, ...)                                                        \
     TERN_REMOTE_LINKAGE tern_status name##_handler(tern_call_info *, const void *, size_t);        \
     static tern_function name##_function = {#name, name##_handler, NULL, 0};                       \
@@ -409,7 +414,7 @@ TERN_INLINE void *tern_remote_reach(const tern_call_info *call, const tern_funct
     TERN_REMOTE_START(name, (TERN_REMOTE_TO(__VA_ARGS__), tern_request * request_), NULL, 0,       \
                       __VA_ARGS__)
 
-/* The result is made where the reply is sent from. */
+/* The function writes its result straight to the memory from which the reply is sent. */
 #define TERN_REMOTE_RETURN_(type, name, ...) TERN_REMOTE_RETURN__(type, name, __VA_ARGS__)
 #define TERN_REMOTE_RETURN__(type, name, ...)                                                      \
     TERN_REMOTE_CHECK(type)                                                                        \

@@ -2,8 +2,9 @@
 #define TERN_DETAIL_VIEW_H
 
 /*
- * Not for applications: what the inlined operations of transfer.h and call.h read and write of a
- * worker, and the short way into a ring of shared memory (rma/ring/ring.h says why it is right).
+ * Not for applications: the members of a worker that the inlined operations of transfer.h and
+ * call.h read and write, and the short way into a ring of shared memory (rma/ring/ring.h says why
+ * it is correct).
  */
 
 #include <stddef.h>
@@ -18,20 +19,24 @@ extern "C" {
 
 /* Memory of a rank. */
 typedef struct tern_reach {
-    char *base;     /* address of offset TERN_PTR_ORIGIN, or NULL: not by load/store */
-    uint64_t bytes; /* of the heap; 0 if not by load/store */
+    char *base;     /* address of offset TERN_PTR_ORIGIN, or NULL: load/store does not reach it */
+    uint64_t bytes; /* of the heap; 0 if load/store does not reach it */
 } tern_reach;
 
-/* The origin's side of a ring: what sending a record at once needs, in one cache line. */
+/* The origin's side of a ring: everything that sending a record the short way needs, in one cache
+ * line. */
 typedef struct tern_lane {
-    char *data;            /* the ring itself, or a far ring's staging */
+    char *data;            /* the ring itself, or the staging memory of a ring on another node */
     uint64_t mask;         /* size - 1 */
     uint64_t write;        /* position of the next record */
-    uint64_t limit;        /* the short way is open below it: there is room, and no wrap; 0: shut */
-    const uint64_t *idle;  /* the target's mark that it waits for the bell */
-    uint64_t first;        /* position of the first record not published */
-    uint64_t first_header; /* its header, withheld until then; 0: all is published */
-    uint64_t gather;       /* so many bytes are published together; 0: each record at once */
+    uint64_t limit;        /* below this position there is room without a wrap, and the short way is
+                              open; 0: it is closed */
+    const uint64_t *idle;  /* the target's mark that it waits for the doorbell */
+    uint64_t first;        /* position of the first unpublished record */
+    uint64_t first_header; /* the header of that record, which is withheld until it is published; 0:
+                              all records are published */
+    uint64_t gather;       /* how many bytes are gathered before they are published; 0: each record
+                              is published at once */
 } tern_lane;
 
 /* The first member of a worker, in one cache line. */
@@ -40,22 +45,23 @@ typedef struct tern_worker_view {
     uint32_t ranks;
     uint32_t inlined;         /* ranks; or 0: the library makes all transfers (TERN_STATS) */
     uint32_t workers;         /* of each rank */
-    uint32_t unsent;          /* something may wait here to be sent, so a flush looks for it */
+    uint32_t unsent;          /* not 0: something may wait here to be sent, so a flush has to look
+                                 for it */
     struct tern_out **out;    /* by worker number; each begins with its tern_lane, or is NULL */
     const uint64_t *function; /* by a function's id: the header of its records, or 0 */
-    uint32_t functions;       /* ids below this one are known */
+    uint32_t functions;       /* the context knows the functions with ids below this one */
     uint32_t direct_domains;  /* bit d: the processor's atomics serve domain d */
     uint64_t *calls_sent;
 } tern_worker_view;
 
-/* How far ahead lines are asked for, in bytes, by measurement: `tern-bench call`. */
+/* How many bytes ahead cache lines are prefetched; measured with `tern-bench call`. */
 #define TERN_LANE_AHEAD 1024u
 #define TERN_LANE_LINE 64u
 
-/* Asks for a line that will be written soon, to be this processor's own. The lines ahead lie in the
- * consumer's cache, stores leave a processor in order, and few that wait for their line are enough
- * to stop it. (__builtin_prefetch for writing asks only for a copy unless the compiler is told of
- * the processor.) */
+/* Prefetches, for exclusive use, a cache line that will be written soon. The lines ahead lie in the
+ * consumer's cache; stores leave a processor in order, and a few stores that wait for their lines
+ * are enough to stop it. (__builtin_prefetch for writing asks only for a copy unless the compiler
+ * is told of the processor.) */
 TERN_INLINE void tern_own_line(const char *line) {
 #if defined(__x86_64__) || defined(__i386__)
     __asm__ volatile("prefetchw %0" : : "m"(*line));
@@ -64,22 +70,23 @@ TERN_INLINE void tern_own_line(const char *line) {
 #endif
 }
 
-/* Where a record of size bytes, a multiple of 8, is to be written, header and all; NULL: the short
- * way is shut. The word behind it is free too, for the zero that ends the ring's content. */
+/* Returns where to write a record of size bytes, header included, a multiple of 8; NULL: the short
+ * way is closed. The word behind the record is free too, for the zero that ends the ring's content.
+ */
 TERN_INLINE char *tern_lane_reserve(const tern_lane *lane, uint64_t size) {
     if (__builtin_expect(lane->write + size + 8 > lane->limit, 0))
         return NULL;
     return lane->data + (lane->write & lane->mask);
 }
 
-/* Commits the record that was reserved and filled but for its header, and publishes it, unless it
- * is gathered: then its header is withheld, if it is the first of its run, or else written behind
- * the zero that the consumer stops at. Nonzero: tern_ring_attend is to be called, to ring the bell
- * or to note a new run. The release store pairs with the consumer's acquire load of the header; the
- * mark may be read early (tern_ring_publish_near). */
+/* Commits the reserved record, which is filled except for its header, and publishes it, unless the
+ * lane gathers. A gathering lane withholds the header of the first record of a run; the headers of
+ * the others lie behind the zero at which the consumer stops. Nonzero: the caller must call
+ * tern_ring_attend, which rings the doorbell or notes a new run. The release store pairs with the
+ * consumer's acquire load of the header; the mark may be read early (tern_ring_publish_near). */
 TERN_INLINE int tern_lane_send(tern_lane *lane, char *record, uint64_t size, uint64_t header) {
     uint64_t at = lane->write, next = at + size;
-    /* Not what the consumer still has to read. */
+    /* Do not prefetch lines that the consumer still has to read. */
     if (at + TERN_LANE_AHEAD < lane->limit)
         for (uint64_t line = 0; line < size; line += TERN_LANE_LINE)
             tern_own_line(lane->data + ((at + TERN_LANE_AHEAD + line) & lane->mask));
