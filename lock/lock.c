@@ -110,7 +110,7 @@ static tern_status tern_lock_on_release(tern_call_info *call, const void *argume
     if (l == NULL)
         return tern_callee_missing(call->worker->context, "lock");
     if (l->holder != tern_worker_number(call->worker->context, call->origin) + 1)
-        return tern_fail(TERN_ERR_STATE, "lock %llu is released by another than its holder",
+        return tern_fail(TERN_ERR_STATE, "lock %llu is released by a worker that does not hold it",
                          (unsigned long long)m.lock);
     l->holder = l->first;
     if (l->holder == 0)
@@ -144,7 +144,7 @@ static tern_status check_free(const tern_worker *worker, const tern_locks *locks
     if (status == TERN_OK)
         status = tern_worker_may_wait(worker, name);
     if (status == TERN_OK && *locks_held(locks, worker, index))
-        return tern_fail(TERN_ERR_STATE, "%s: this worker holds lock %zu", name, index);
+        return tern_fail(TERN_ERR_STATE, "%s: this worker holds lock %zu already", name, index);
     return status;
 }
 

@@ -133,10 +133,11 @@ static tern_status sandbox_process_execute(tern_sandbox *s) {
 }
 
 static tern_status somebody_waited(const tern_sandbox *s) {
-    return tern_fail(TERN_ERR_STATE,
-                     "tern_sandbox_run: somebody else waited for process %d: let SIGCHLD be "
-                     "neither ignored nor handled by reaping any child",
-                     (int)s->process);
+    return tern_fail(
+        TERN_ERR_STATE,
+        "tern_sandbox_run: other code has waited for process %d, which tern has started; do "
+        "not ignore SIGCHLD, and wait for no children but your own",
+        (int)s->process);
 }
 
 tern_status tern_sandbox_start(tern_sandbox *s) {

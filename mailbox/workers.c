@@ -76,7 +76,7 @@ static int64_t worker_started(uint64_t process) {
 }
 
 /* A zombie still has a process id and a start time; only its pidfd shows that it is dead. If the
- * start time cannot be read, for want of a descriptor, it is not considered. */
+ * start time cannot be read, because the process has no free descriptor, it is not considered. */
 static int worker_lives(uint64_t word) {
     int64_t start = worker_started(process_of(word));
     int fd = (int)syscall(SYS_pidfd_open, (pid_t)process_of(word), 0);

@@ -145,8 +145,9 @@ static tern_status check_move(const tern_search *s, uint32_t move) {
     for (uint32_t i = 0; i < count && i < s->game.moves_max; i++)
         if (moves[i] == move)
             return TERN_OK;
-    return tern_fail(TERN_ERR_ARGUMENT, "tern_search_advance: %u is none of the %u moves of '%s'",
-                     move, count, s->game.name);
+    return tern_fail(TERN_ERR_ARGUMENT,
+                     "tern_search_advance: move %u is not one of the %u moves of '%s'", move, count,
+                     s->game.name);
 }
 
 static tern_status advance_search(tern_worker *worker, tern_search *s, uint32_t move,

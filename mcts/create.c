@@ -41,7 +41,8 @@ static tern_status search_check_options(const tern_config *config, const tern_ga
         return tern_fail(TERN_ERR_ARGUMENT, "simulations is %u; allowed are 0 to %d",
                          o->simulations, ROLLOUTS_MOST);
     if (o->placement != TERN_PLACE_RANDOM && o->placement != TERN_PLACE_HASH)
-        return tern_fail(TERN_ERR_ARGUMENT, "placement is %d; it is TERN_PLACE_RANDOM or _HASH",
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "placement is %d; pass TERN_PLACE_RANDOM or TERN_PLACE_HASH",
                          (int)o->placement);
     if (o->placement == TERN_PLACE_HASH && g->hash == NULL)
         return tern_fail(TERN_ERR_ARGUMENT,
@@ -51,7 +52,7 @@ static tern_status search_check_options(const tern_config *config, const tern_ga
     if (o->calls_only != 0 && o->calls_only != 1)
         return tern_fail(TERN_ERR_ARGUMENT, "calls_only is %d; allowed are 0 and 1", o->calls_only);
     if ((unsigned)o->publish > TERN_PUBLISH_SPILL)
-        return tern_fail(TERN_ERR_ARGUMENT, "publish is %d; it is a TERN_PUBLISH_",
+        return tern_fail(TERN_ERR_ARGUMENT, "publish is %d; pass a TERN_PUBLISH_ constant",
                          (int)o->publish);
     if (o->memory < least)
         return tern_fail(TERN_ERR_ARGUMENT,

@@ -133,7 +133,7 @@ struct tern_search {
     tern_context *context;
     uint32_t rank, size; /* of the context */
     bool far;            /* some ranks share no memory with this one */
-    tern_part *part;     /* by which messages find the search */
+    tern_part *part;     /* messages find the search by it */
     tern_game game;
     tern_search_options options; /* with defaults filled in */
     float share;                 /* converts won / visits to a share of the points */

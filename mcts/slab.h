@@ -57,7 +57,7 @@ typedef struct tern_mcts_values {
 #define TERN_MCTS_MAKING UINT64_MAX
 typedef struct tern_mcts_link {
     atomic_uint_fast64_t child;
-    /* Tokens that were simulated without a node, for want of memory. */
+    /* Tokens that were simulated without a node, because there was no memory for one. */
     atomic_uint_fast64_t loose_visits, loose_won;
     atomic_uint deferred; /* tokens that wait for the child */
     uint32_t move;

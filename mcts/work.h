@@ -26,8 +26,8 @@ void tern_mcts_back(tern_mcts_worker *w, uint64_t name, uint32_t slot, uint32_t 
 uint64_t tern_mcts_make(tern_mcts_worker *w, const char *state, uint64_t parent, uint32_t slot,
                         uint32_t depth);
 
-/* Has games played from state by one of the threads of this process. Their result goes back to slot
- * of name. */
+/* Lets one of the threads of this process play games from state. Their result goes back to edge
+ * slot of name. */
 void tern_mcts_simulate(tern_mcts_worker *w, const char *state, uint64_t name, uint32_t slot,
                         uint32_t depth);
 

@@ -24,7 +24,7 @@ typedef struct tern_shipment {
     tern_return_address back;   /* for the message that all chunks have been fetched */
     tern_return_address answer; /* for the result, if the caller waits for it */
     uint32_t rank;              /* of the target */
-    tern_ptr reusable;          /* counter; null: nobody waits */
+    tern_ptr reusable;          /* counter of the synchronizer; null: there is none */
     size_t count;
     tern_chunk_list *list;
     tern_buffer *buffer[]; /* by chunk; NULL: memory of the caller */

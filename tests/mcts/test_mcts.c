@@ -399,7 +399,7 @@ static void moves_are_played(void) {
     EXPECT(TERN_ERR_STATE, tern_search_advance(f.worker, search, 0));
     EXPECT_OK(tern_search_reset(f.worker, search, &empty));
     EXPECT(TERN_ERR_ARGUMENT, tern_search_advance(f.worker, search, 9));
-    EXPECT_DETAIL("none of the 9 moves");
+    EXPECT_DETAIL("not one of the 9 moves");
     EXPECT_OK(search_run(&f, search, &limits, &result));
     uint64_t visits = result.moves[0].visits;
     EXPECT_OK(tern_search_advance(f.worker, search, result.best));
