@@ -121,7 +121,7 @@ tern_status tern_mcts_await(tern_mcts_worker *w, atomic_uint_fast64_t *word, uin
 
 static bool is_late(const tern_search *s) { return s->until != 0 && tern_now() >= s->until; }
 
-/* Takes the rollouts that came back out of the count, and starts new ones, as many as may be under
+/* Subtracts the rollouts that came back from the count. Starts new ones, as many as may be under
  * way, unless the time is over. */
 static bool round_start(tern_mcts_worker *w) {
     tern_search *s = w->search;
@@ -189,8 +189,8 @@ static void round_turn(tern_mcts_worker *w, uint64_t *since) {
     atomic_store_explicit(&w->idle, *since != 0, memory_order_relaxed);
 }
 
-/* Takes in what has come. From remote ranks each round of progress takes one message. Answering
- * several of them together takes fewer messages. */
+/* Receives calls of other ranks. A round of progress receives one message of a remote rank.
+ * Answering several messages together takes fewer messages. */
 static bool take_in(tern_mcts_worker *w) {
     const int most = w->search->far ? 8 : 1;
     int rounds = 0;

@@ -5,7 +5,7 @@
 
 #include "mcts/search.h"
 
-/* While a worker works, others wait for it. After this time it makes progress for them. */
+/* Other workers wait for a worker while it works. After this time it makes progress for them. */
 enum { TERN_MCTS_SHORT_NS = 20000 };
 
 /* A token arrives at the node name by the edge slot of the node from, or starts at the root (from

@@ -58,9 +58,10 @@ typedef struct tern_rpc_worker {
     uint64_t shipments_over, shipment_looks;
     struct tern_held *held, **held_end; /* memory lent to others, the oldest loan first
                                            (rpc/lent/lent.h) */
-    struct tern_held *room;         /* that the last handler has asked for (rpc/lent/result.c) */
-    uint64_t held_looks, held_over; /* looks for ended loans; loans that have ended */
-    uint32_t calls_lent;            /* loans of calls that have not ended */
+    struct tern_held *room;             /* room for a result that the last handler has asked for
+                                           (rpc/lent/result.c) */
+    uint64_t held_looks, held_over;     /* looks for ended loans; loans that have ended */
+    uint32_t calls_lent;                /* loans of calls that have not ended */
     uint32_t notices;
     tern_counter_notice notice[TERN_NOTICES + TERN_NOTICES_OF_A_CALL];
     uint64_t awaited; /* a bit for each reply cell whose answer this worker has not yet seen */

@@ -152,7 +152,7 @@ static tern_status draw_nonce(tern_context *context) {
     return status;
 }
 
-/* Frees what is local, and MPI's objects unless a peer's death or MPI's end forbids. */
+/* Frees local memory, and MPI's objects unless a peer has died or MPI was finalized. */
 static void context_dispose(tern_context *context, size_t layers) {
     /* R7: finalized_under_us */
     bool mpi = !atomic_load(&context->mpi_gone);

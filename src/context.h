@@ -79,7 +79,8 @@ struct tern_context {
     MPI_Comm comm; /* tern's own duplicate, whose errors return; before it is made, the
                       application's */
     uint32_t rank, size;
-    uint32_t workers;      /* of each process: the application's, then those of service threads */
+    uint32_t workers;      /* workers of each process: first the application's, then those of
+                              service threads */
     uint32_t workers_kept; /* of a destroyed context (src/destroyed.c) */
     tern_config config;
     uint32_t *node; /* by rank: number of its node, virtual or real; ranks of a node share memory */
@@ -113,8 +114,8 @@ struct tern_context {
                              (src/progress/membarrier.c) */
     /* Every rank has libtern_pmpi and serves its workers' calls while it waits in MPI. */
     bool pmpi;
-    tern_context *pmpi_next;          /* in the list of those of the process (src/mpi/pmpi.c) */
-    tern_context *next_listed;        /* in that of src/progress/contexts.c */
+    tern_context *pmpi_next;          /* the next in the process's list in src/mpi/pmpi.c */
+    tern_context *next_listed;        /* the next in the list of src/progress/contexts.c */
     struct tern_profiling *profiling; /* NULL: the context is not profiled */
     const tern_layer *const *layers;
     void *layer[TERN_LAYER_SLOTS]; /* the state of each layer */

@@ -429,7 +429,7 @@ TERN_NODISCARD TERN_API tern_status tern_call_reader(const tern_call_info *call,
 #ifdef __cplusplus
 }
 
-/* The same as in C below. */
+/* TERN_ITEM_TYPE in C++: gives the same types as in C, below. */
 template <typename T> constexpr tern_item_type tern_item_type_of(const T *) {
     using number = typename std::conditional<std::is_enum<T>::value, std::underlying_type<T>,
                                              std::remove_volatile<T>>::type::type;

@@ -3,9 +3,9 @@
 
 /*
  * Names of tern 0.2 that have other names now, for programs that were written for it. Include this
- * header behind or before the others, or give the compiler -include tern/compat.h. It goes with the
- * next minor version. docs/upgrading.md lists what has changed, and the headers of 0.2 that other
- * headers have taken in.
+ * header behind or before the others, or give the compiler -include tern/compat.h. The next minor
+ * version will remove this header. docs/upgrading.md lists what has changed, and the headers of 0.2
+ * that other headers have taken in.
  */
 
 #include "tern/hashtable.h"

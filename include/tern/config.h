@@ -37,7 +37,8 @@ typedef enum tern_transport_choice {
 
 /* The pages of segments. */
 typedef enum tern_huge_pages {
-    TERN_HUGE_PAGES_AUTO, /* the largest that the system has, else transparent, else ordinary */
+    TERN_HUGE_PAGES_AUTO, /* the largest pages that the system has, else transparent huge pages,
+                             else ordinary pages */
     TERN_HUGE_PAGES_NONE,
     TERN_HUGE_PAGES_2M,
     TERN_HUGE_PAGES_1G
@@ -59,7 +60,7 @@ typedef enum tern_rma_commit {
 typedef enum tern_rma_atomics {
     TERN_RMA_ATOMICS_AUTO,   /* MPI if its puts are one-sided and its atomics sound, else owner */
     TERN_RMA_ATOMICS_MPI,    /* MPI's atomics, on every node and by every rank */
-    TERN_RMA_ATOMICS_OWNER,  /* the owner's processor, asked by a message */
+    TERN_RMA_ATOMICS_OWNER,  /* the owner's processor: the origin asks it by a message */
     TERN_RMA_ATOMICS_NETWORK /* over ofi and verbs: the network's atomics, on every node and by
                                 every rank; of 4 bytes only over ofi */
 } tern_rma_atomics;

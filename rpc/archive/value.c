@@ -72,7 +72,7 @@ tern_status tern_write_list(tern_writer *writer, const tern_type *type, const vo
 /* Where values are read to: an array, or the memory that add returns. */
 typedef struct sink {
     char *array; /* NULL: use add */
-    size_t room; /* values that the array still takes */
+    size_t room; /* how many values still fit the array */
     void *(*add)(void *user, uint64_t left);
     void *user;
 } sink;

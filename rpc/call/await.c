@@ -181,7 +181,7 @@ static tern_status answer_end(tern_request *request, tern_status status, size_t 
     return tern_request_end(request, status, request->to == &request->result ? number : bytes);
 }
 
-/* Whether the result can be handed out without an error and without waiting. */
+/* Whether the result can be copied to the caller without an error and without waiting. */
 static bool answer_is_plain(const tern_cell *cell, const tern_request *request) {
     /* R9: tern_reply_arrived */
     const uint32_t status = __atomic_load_n(&cell->status, __ATOMIC_RELAXED),

@@ -104,8 +104,8 @@ size_t tern_calls_execute(tern_worker *worker, tern_in *in) {
     const uint32_t count = rpc->count;
     char *const data = in->data;
     const uint64_t mask = in->mask, limit = in->limit;
-    /* A run ends after a quarter of the ring, so that other rings get their turn and credit is told
-     * in time. */
+    /* A run ends after a quarter of the ring, so that other rings get their turn, and the producer
+     * hears in time that there is room again. */
     const uint64_t end = limit - in->position < mask / 4 ? limit : in->position + mask / 4;
     tern_call_info info = {.worker = worker, .origin = in->origin_id};
     char *const result = tern_rpc_worker_of(worker)->result;

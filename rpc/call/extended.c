@@ -23,7 +23,7 @@ typedef struct tern_call_task {
                          record was copied */
     tern_in *in;      /* the ring; NULL: the record is at `lies` */
     const char *lies;
-    char *record; /* tern's own memory for it */
+    char *record; /* the copy of the record, in memory of tern */
     bool counted; /* the record counts as fetched memory */
     uint64_t header;
     tern_extension e;     /* a checked copy: the origin can still change the record where it lies */
@@ -35,7 +35,7 @@ typedef struct tern_call_task {
     tern_loan loan;     /* of the rest of the record; counter null: the record is complete */
     const char *rest;   /* the rest of the record: where it is lent if load/store reaches that, or
                            in borrowed */
-    char *borrowed;     /* tern's own memory for it */
+    char *borrowed;     /* the got rest of the record, in memory of tern */
     const void *buffer;
     char *memory;      /* for the buffer, tern's own */
     tern_fetch *fetch; /* of chunks, once it has begun; it lies behind the task */

@@ -20,7 +20,7 @@
 #include "rpc/state.h"
 
 typedef struct tern_extension {
-    tern_ptr counter; /* to be lowered; null: none */
+    tern_ptr counter; /* of the synchronizer to lower; null: none */
     tern_ptr from;    /* where the target gets the buffer */
     tern_ptr place;   /* where the buffer is or goes; its offset counts at the target, whatever rank
                          it names; or null */

@@ -201,7 +201,7 @@ static const char *variable_for(int own) {
     return NULL;
 }
 
-/* Whether the launcher says that it has started so many ranks on this machine. */
+/* Whether the launcher says that it has started all of world ranks on this machine. */
 static bool are_all_here(int world) {
     static const char *const variables[] = {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"};
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {

@@ -29,7 +29,7 @@
 #define ASK_NS                                                                                     \
     (SECOND + SECOND / 2)       /* the silence after which the quiet port of the host is tried     \
                                  */
-#define SILENT_LEAST 2          /* seconds of silence that can be told from a slow answer */
+#define SILENT_LEAST 2          /* the least seconds of silence that differ from a slow answer */
 #define CALL_NS (3ull * SECOND) /* the time in which a rank repeats that it stays in a call */
 
 typedef struct watch {

@@ -103,7 +103,7 @@ void tern_worker_attend(tern_worker *worker);
 /* Starts the service threads that the configuration asks for, when the layers are open. */
 tern_status tern_service_threads_start(tern_context *context);
 
-/* Ends them and gives their workers back. NULL is fine. */
+/* Ends the service threads of a context, if it has any, and gives their workers back. */
 void tern_service_threads_stop(tern_context *context);
 
 #endif
