@@ -121,8 +121,7 @@ typedef struct tern_network_info {
     double put_ns;       /* mean time of a put of 8 bytes and its completion */
     double message_ns;   /* mean time of a message of MPI and its answer */
     size_t largest;      /* most bytes of one operation of the network */
-    size_t carried;      /* most bytes of a write whose source may be reused as soon as it is posted
-                          */
+    size_t carried;      /* most bytes of a write whose source is free once it is posted */
     int registered_only; /* 1: the network moves registered memory only */
     int says_ordered; /* 1: the network says that writes to one rank arrive in order; tern does not
                          rely on that */

@@ -27,9 +27,9 @@
  * atomic, provided that a bucket has at most 4 KiB (middle column). In the other cases (right
  * column) an insert starts with the operations that the insert before it needed: when new keys and
  * known ones alternate, it costs one R or CAS more. Over MPI's own atomics a find of an absent key
- * or of a counter costs one more A, except in a phase of reads. There an operation flushes after
- * its put, except in a phase of writes: that phase ends with a tern_barrier, which flushes once for
- * all. All operations but find may run in a phase of writes.
+ * or of a counter costs one more A, except in a phase of reads. Where owners do not put, an insert
+ * flushes after its put of an entry, except in a phase of writes: that phase ends with a
+ * tern_barrier, which flushes once for all. All operations but find may run in a phase of writes.
  *
  * Any worker of the context may use the table, several at the same time, except for the collective
  * functions.
