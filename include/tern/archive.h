@@ -77,9 +77,9 @@ typedef struct tern_writer {
  * below 8; TERN_ERR_MEMORY. */
 TERN_API tern_status tern_writer_open(tern_writer *writer, void *memory, size_t room, size_t limit);
 
-/* [out] archive, bytes: what was written, in the caller's memory or the writer's, valid until the
- * next item is written or the writer is closed. Returns the first failure of the writer, or
- * TERN_OK; TERN_ERR_STATE: a group has not been ended. */
+/* Gives the archive to send or read. [out] archive, bytes: what was written so far, in the caller's
+ * memory or the writer's, valid until the next item is written or the writer is closed. Returns the
+ * first failure of the writer, or TERN_OK; TERN_ERR_STATE: a group has not been ended. */
 TERN_NODISCARD TERN_API tern_status tern_writer_finish(const tern_writer *writer,
                                                        const void **archive, size_t *bytes);
 

@@ -282,12 +282,12 @@ TERN_NODISCARD TERN_API tern_status tern_broadcast(tern_worker *worker,
                                                    const void *arguments, size_t bytes,
                                                    const tern_call_options *options);
 
-/* Collective over the ranks, one worker of each. Returns on every rank when no call is under way
- * anywhere: all calls have run, with all calls that their handlers made, every answer has arrived,
- * and every synchronizer was lowered. Makes progress for this worker and for every worker of the
- * process that no thread has adopted; other threads must make progress for theirs. TERN_ERR_PEER;
- * TERN_ERR_MISMATCH as tern_barrier; TERN_ERR_STATE in a handler; also, on every rank, if some
- * calls will never run because they lie behind a malformed record (tern/stats.h).
+/* Waits until no call is under way anywhere. Collective over the ranks, one worker of each. Returns
+ * on every rank when all calls have run, with all calls that their handlers made, every answer has
+ * arrived, and every synchronizer was lowered. Makes progress for this worker and for every worker
+ * of the process that no thread has adopted; other threads must make progress for theirs.
+ * TERN_ERR_PEER; TERN_ERR_MISMATCH as tern_barrier; TERN_ERR_STATE in a handler; also, on every
+ * rank, if some calls will never run because they lie behind a malformed record (tern/stats.h).
  *
  * Ranks do not return at the same time. A rank that has returned may make calls of its next phase,
  * and a rank that is still inside runs them before it returns. The same is true of tern_barrier and

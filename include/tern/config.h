@@ -152,9 +152,9 @@ typedef struct tern_config {
                                    for new ones */
 } tern_config;
 
-/* [out] config: every option at its default, then overridden by the environment. TERN_ERR_CONFIG
- * names the first variable whose value is not allowed; config is unchanged then. Local, never
- * blocks, any thread. */
+/* Fills in a configuration. [out] config: every option at its default, or as the environment says.
+ * TERN_ERR_CONFIG names the first variable whose value is not allowed; config is unchanged then.
+ * Local, never blocks, any thread. */
 TERN_NODISCARD TERN_API tern_status tern_config_init(tern_config *config);
 
 /* Sets one option from text, as the environment variable would: tern_config_set(&c, "TERN_WORKERS",

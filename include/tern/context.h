@@ -107,8 +107,9 @@ TERN_API uint32_t tern_context_workers(const tern_context *context); /* of each 
 TERN_API tern_worker_id tern_context_service(const tern_context *context, uint32_t rank);
 TERN_API const tern_config *tern_context_config(const tern_context *context);
 
-/* [out] transport: the transport by which this process reaches rank; TERN_SHM for itself.
- * TERN_ERR_ARGUMENT: no such rank. TERN_ERR_STATE: the context has been destroyed. Local. */
+/* Says how a rank is reached. [out] transport: the transport by which this process reaches rank;
+ * TERN_SHM for itself. TERN_ERR_ARGUMENT: no such rank. TERN_ERR_STATE: the context has been
+ * destroyed. Local. */
 TERN_NODISCARD TERN_API tern_status tern_context_transport(const tern_context *context,
                                                            uint32_t rank,
                                                            tern_transport *transport);
@@ -129,8 +130,9 @@ typedef struct tern_network_info {
     int atomics;      /* 1: tern uses them for TERN_DOMAIN_GLOBAL: TERN_RMA_ATOMICS=network */
 } tern_network_info;
 
-/* [out] info: about the network that TERN_OFI and TERN_VERBS use. Local, never blocks, any thread.
- * TERN_ERR_UNSUPPORTED: the ranks use only shared memory or MPI. */
+/* Describes the network between the nodes. [out] info: about the network that TERN_OFI and
+ * TERN_VERBS use. Local, never blocks, any thread. TERN_ERR_UNSUPPORTED: the ranks use only shared
+ * memory or MPI. */
 TERN_NODISCARD TERN_API tern_status tern_context_network(const tern_context *context,
                                                          tern_network_info *info);
 TERN_API const char *tern_transport_name(tern_transport transport);

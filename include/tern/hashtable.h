@@ -226,8 +226,7 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_size(tern_worker *worker, ter
 TERN_NODISCARD TERN_API tern_status tern_hashtable_clear(tern_worker *worker,
                                                          tern_hashtable *table);
 
-/* [out] count: the number of keys in this rank's part. Local; exact while nobody changes the table.
- */
+/* Counts the keys of this rank's part. [out] count. Local; exact while nobody changes the table. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_local_size(tern_worker *worker,
                                                               tern_hashtable *table,
                                                               uint64_t *count);

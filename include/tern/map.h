@@ -456,7 +456,7 @@ typedef struct tern_map_modifier {
  */
 #define TERN_MAP_MODIFIER(name) TERN_INTERNAL_MAP_MODIFIER(name, 0)
 
-/* The same for a function that any threads may run at the same time. */
+/* TERN_MAP_MODIFIER for a function that any threads may run at the same time. */
 #define TERN_MAP_MODIFIER_ANY_THREAD(name) TERN_INTERNAL_MAP_MODIFIER(name, 1)
 
 /* Not for applications: what both do. */

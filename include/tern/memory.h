@@ -109,7 +109,7 @@ typedef struct tern_segment_info {
     size_t parts;     /* NUMA nodes that this rank's heap lies on */
 } tern_segment_info;
 
-/* [out] info. Local, never blocks, any thread. */
+/* Describes the segment of this rank. [out] info. Local, never blocks, any thread. */
 TERN_API void tern_segment_get_info(const tern_context *context, tern_segment_info *info);
 
 #ifdef __cplusplus

@@ -22,22 +22,23 @@
 extern "C" {
 #endif
 
-/* As MPI_Wait. request: of any kind, active, inactive or MPI_REQUEST_NULL. [out] status: may be
- * MPI_STATUS_IGNORE; it is set as by MPI_Wait, also where MPI reports an error. Cost: an MPI_Test
- * for each round of progress. */
+/* Waits for a request of MPI, making progress, as MPI_Wait does. request: of any kind, active,
+ * inactive or MPI_REQUEST_NULL. [out] status: may be MPI_STATUS_IGNORE; it is set as by MPI_Wait,
+ * also where MPI reports an error. Cost: an MPI_Test for each round of progress. */
 TERN_NODISCARD TERN_API tern_status tern_mpi_wait(tern_worker *worker, MPI_Request *request,
                                                   MPI_Status *status);
 
-/* As MPI_Waitall. [out] statuses: count statuses, or MPI_STATUSES_IGNORE. If some of the operations
- * failed it returns TERN_ERR_MPI, and the MPI_ERROR of each status says how its operation went.
- * Cost: an MPI_Testall for each round of progress. */
+/* Waits for requests of MPI, making progress, as MPI_Waitall does. [out] statuses: count statuses,
+ * or MPI_STATUSES_IGNORE. If some of the operations failed it returns TERN_ERR_MPI, and the
+ * MPI_ERROR of each status says how its operation went. Cost: an MPI_Testall for each round of
+ * progress. */
 TERN_NODISCARD TERN_API tern_status tern_mpi_waitall(tern_worker *worker, int count,
                                                      MPI_Request *requests, MPI_Status *statuses);
 
-/* As MPI_Ibarrier and a wait for it. MPI does not match it with an MPI_Barrier of another rank, so
- * all ranks of comm must call this function. comm may be any communicator, whether its ranks belong
- * to the context or not. TERN_ERR_PEER leaves the barrier unfinished: comm can no longer be used
- * for collective calls. */
+/* Waits in a barrier of comm, making progress, as MPI_Ibarrier and a wait do. MPI does not match it
+ * with an MPI_Barrier of another rank, so all ranks of comm must call this function. comm may be
+ * any communicator, whether its ranks belong to the context or not. TERN_ERR_PEER leaves the
+ * barrier unfinished: comm can no longer be used for collective calls. */
 TERN_NODISCARD TERN_API tern_status tern_mpi_barrier(tern_worker *worker, MPI_Comm comm);
 
 #ifdef __cplusplus

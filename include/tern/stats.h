@@ -59,7 +59,7 @@ typedef struct tern_stats {
 #undef X
 } tern_stats;
 
-/* [out] stats: a copy of the worker's counters. Only the worker's own thread may call it. */
+/* Copies the worker's counters. [out] stats: the copy. Only the worker's own thread may call it. */
 TERN_API void tern_stats_get(const tern_worker *worker, tern_stats *stats);
 
 #ifdef __cplusplus

@@ -48,10 +48,10 @@ TERN_NODISCARD TERN_API tern_status tern_synchronizer_lower(tern_worker *worker,
                                                             tern_synchronizer synchronizer,
                                                             uint64_t operations);
 
-/* [out] outstanding: the counter, which is the number of operations that are not done. Makes
- * progress if it is not 0; never blocks. TERN_ERR_UNSUPPORTED: this rank does not reach the counter
- * by load/store. A rank that finds the counter lowered sees everything that was done before it was
- * lowered. */
+/* Reads the counter of a synchronizer. [out] outstanding: the counter, which is the number of
+ * operations that are not done. Makes progress if it is not 0; never blocks. TERN_ERR_UNSUPPORTED:
+ * this rank does not reach the counter by load/store. A rank that finds the counter lowered sees
+ * everything that was done before it was lowered. */
 TERN_NODISCARD TERN_API tern_status tern_synchronizer_test(tern_worker *worker,
                                                            tern_synchronizer synchronizer,
                                                            uint64_t *outstanding);

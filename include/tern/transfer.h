@@ -160,14 +160,15 @@ TERN_NODISCARD TERN_API tern_status tern_flush_all(tern_worker *worker);
  * there. Cheaper than a flush: over shm and p2p only a compiler barrier and a release fence. */
 TERN_NODISCARD TERN_API tern_status tern_fence(tern_worker *worker, uint32_t rank);
 
-/* Collective over the ranks of the context, called by one worker of each; blocks, making progress.
- * Every put and atomic of these workers is complete at its target before any rank returns. While it
- * waits, the worker also makes progress for the workers of its process that no thread has adopted,
- * which late ranks may have called. TERN_ERR_PEER when a rank died; TERN_ERR_STATE in a handler.
- * TERN_ERR_MISMATCH: another rank has called another collective function; the detail has both
- * names, every rank gets the error, nothing was done, and the next collective works. This is true
- * of all collective functions of a context. A rank that has returned may make calls, and a rank
- * that is still inside runs them before it returns; tern_phase (tern/call.h) holds them back. */
+/* Waits until all ranks have called it, and ends a phase. Collective over the ranks of the context,
+ * one worker of each; blocks, making progress. Every put and atomic of these workers is complete at
+ * its target before any rank returns. While it waits, the worker also makes progress for the
+ * workers of its process that no thread has adopted, which late ranks may have called.
+ * TERN_ERR_PEER when a rank died; TERN_ERR_STATE in a handler. TERN_ERR_MISMATCH: another rank has
+ * called another collective function; the detail has both names, every rank gets the error, nothing
+ * was done, and the next collective works. This is true of all collective functions of a context. A
+ * rank that has returned may make calls, and a rank that is still inside runs them before it
+ * returns; tern_phase (tern/call.h) holds them back. */
 TERN_NODISCARD TERN_API tern_status tern_barrier(tern_worker *worker);
 
 /*
