@@ -4,7 +4,6 @@
 #include "hashtable/batch/deferred.h"
 #include "hashtable/near/probe.h"
 #include "map/op/message.h"
-#include "src/log.h"
 
 /*
  * The owner's side of operations by call: one handler reads a message, does its items in their
@@ -237,42 +236,15 @@ static tern_status serve_one(tern_call_info *call, serve_reply *r, tern_map_op *
     return TERN_OK;
 }
 
-/* Cuts the answer, since there is no memory for all of it. The origin asks again for finds that are
- * left out. Of changes, replaced blocks that the answer does not name are never given back. */
-static void reply_cut(serve_reply *r) {
-    size_t room = (r->room - reply_bytes(r, 0)) / 8, at = 0, lost = 0;
-    for (size_t i = 0; i < r->done; i++) {
-        const size_t words = tern_map_answer_words(r->outcome[i], r->word + at);
-        if (at + words <= room) {
-            at += words;
-        } else if (r->outcome[i] == TERN_MAP_REPLACED) {
-            r->outcome[i] = TERN_MAP_STORED;
-            room = at;
-            lost++;
-        } else {
-            if (i == 0)
-                r->outcome[i++] = TERN_MAP_LEFT;
-            r->done = (uint32_t)i;
-        }
-    }
-    r->words = (uint32_t)at;
-    if (memchr(r->outcome, TERN_MAP_FAILED, r->done) == NULL)
-        r->status = TERN_OK;
-    tern_error_clear();
-    if (lost > 0)
-        tern_log(TERN_LOG_WARN, "a map has let go of %zu blocks of other ranks, which stay there",
-                 lost);
-}
-
-static void reply_answer(tern_call_info *call, serve_reply *r) {
-    const size_t whole = reply_bytes(r, r->words);
-    if (whole > r->room) {
-        if (tern_call_result(call, whole) == TERN_OK)
-            r->room = whole;
-        else
-            reply_cut(r);
-    }
+/* TERN_ERR_MEMORY: there is no room for the answer. */
+static tern_status reply_answer(tern_call_info *call, serve_reply *r) {
     const size_t count = r->of.count, bytes = reply_bytes(r, r->words);
+    if (bytes > r->room) {
+        const tern_status status = tern_call_result(call, bytes);
+        if (status != TERN_OK)
+            return status;
+        r->room = bytes;
+    }
     const size_t text = r->status == TERN_OK ? 0 : strlen(r->text), left = r->room - bytes;
     const tern_map_answer head = {r->done, (uint32_t)r->status};
     char *to = call->result;
@@ -282,6 +254,7 @@ static void reply_answer(tern_call_info *call, serve_reply *r) {
     memcpy(to + reply_bytes(r, 0), r->word, 8 * (size_t)r->words);
     call->result_bytes = bytes + (text < left ? text : left);
     memcpy(to + bytes, r->text, call->result_bytes - bytes);
+    return TERN_OK;
 }
 
 /* There is no memory to keep the answer: the item that has to wait, and all behind it, fail. */
@@ -334,9 +307,7 @@ static tern_status serve_many(tern_call_info *call, const tern_piece_head *head,
         reply_give_up(&r);
         status = TERN_OK;
     }
-    if (status == TERN_OK)
-        reply_answer(call, &r);
-    return status;
+    return status == TERN_OK ? reply_answer(call, &r) : status;
 }
 
 tern_status tern_map_on_op(tern_call_info *call, const void *message, size_t bytes) {
