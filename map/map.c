@@ -28,18 +28,6 @@ tern_status tern_map_check_value(const void *value, size_t value_bytes, const ch
     return TERN_OK;
 }
 
-bool tern_map_item_is_here(tern_worker *worker, const tern_map *map, uint32_t owner,
-                           tern_flags flags) {
-    const tern_hashtable *table = map->table;
-    tern_pick pick;
-    if (tern_chosen_at_once(worker, flags, TERN_PATH_BY_REACH, table->call_only,
-                            !tern_op_is_remote(table, owner), &pick))
-        return true;
-    const tern_path_question question =
-        tern_map_question(worker, map, owner, TERN_PATH_BY_REACH, flags, "an item");
-    return tern_choice_of(&question, &pick) == TERN_OK && pick.way != TERN_WAY_CALL;
-}
-
 tern_status tern_map_op_prepare(tern_map_op *m, tern_op_kind kind, tern_worker *worker,
                                 tern_map *map, const void *key, size_t key_bytes, tern_flags flags,
                                 const char *name) {

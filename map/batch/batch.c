@@ -209,26 +209,46 @@ static tern_status batch_take(tern_scatter *scatter, tern_scatter_piece *piece, 
 
 /* ---- A batch ---- */
 
-tern_status tern_map_batch_begin(tern_map_batch *batch, tern_worker *worker, tern_map *map,
-                                 tern_map_slot *slots, size_t expected, uint32_t limit) {
-    /* No function for pieces in place is needed: keys of this rank never go into a piece. */
+tern_status tern_map_batch_choose(tern_map_batch *batch, tern_worker *worker, tern_map *map,
+                                  tern_map_slot *slots, tern_flags flags, const char *name) {
     *batch = (tern_map_batch){
-        .ops = {tern_map_ops, TERN_MAP_ANSWER_MAX, NULL, batch_take}, .map = map, .slots = slots};
-    const tern_status status =
-        tern_scatter_begin_sizes(&batch->scatter, worker, map->table, &batch->ops, expected, limit);
-    batch->scatter.head.kind = slots != NULL ? TERN_OP_FIND : TERN_OP_INSERT;
+        .scatter.worker = worker, .map = map, .slots = slots, .promise = tern_flags_promise(flags)};
+    tern_path_question question =
+        tern_map_question(worker, map, map->table->rank, TERN_PATH_BY_REACH, flags, name);
+    for (int reached = 0; reached < 2; reached++) {
+        tern_pick pick;
+        question.reached = reached != 0;
+        const tern_status status = tern_choice_of(&question, &pick);
+        if (status != TERN_OK)
+            return status;
+        batch->by_call[reached] = pick.via == TERN_BY_CALL;
+    }
+    return TERN_OK;
+}
+
+tern_status tern_map_batch_begin(tern_map_batch *batch, size_t expected, uint32_t limit) {
+    /* No function for pieces in place is needed: keys of this rank never go into a piece. */
+    batch->ops = (tern_scatter_ops){tern_map_ops, TERN_MAP_ANSWER_MAX, NULL, batch_take};
+    const tern_status status = tern_scatter_begin_sizes(
+        &batch->scatter, batch->scatter.worker, batch->map->table, &batch->ops, expected, limit);
+    batch->scatter.head.kind = batch->slots != NULL ? TERN_OP_FIND : TERN_OP_INSERT;
     return status;
 }
 
-tern_status tern_map_batch_take(tern_map_batch *batch, tern_map_op *m, size_t number,
-                                tern_flags flags) {
-    const tern_map *map = batch->map;
+/* Whether this process does an op itself. Where load and store reach the key's part, a call saves
+ * nothing, and waits for the owner. */
+static bool batch_is_here(const tern_map_batch *batch, const tern_map_op *m) {
+    const tern_hashtable *table = batch->map->table;
+    return m->owner == table->rank || !batch->by_call[!tern_op_is_remote(table, m->owner)];
+}
+
+tern_status tern_map_batch_take(tern_map_batch *batch, tern_map_op *m, size_t number) {
     tern_scatter *scatter = &batch->scatter;
-    if (tern_map_item_is_here(scatter->worker, map, m->owner, flags))
+    if (batch_is_here(batch, m))
         return tern_map_batch_here(batch, m, number);
     const size_t size = tern_map_message_item_words(m);
     if (size > scatter->piece_words && batch->slots == NULL)
-        return large_start(batch, m, number, tern_flags_promise(flags));
+        return large_start(batch, m, number, batch->promise);
     if (size > scatter->piece_words) {
         batch_note(batch, number, TERN_MAP_LEFT, 0);
         return TERN_OK;

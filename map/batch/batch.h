@@ -26,26 +26,38 @@ typedef struct tern_map_batch {
     tern_scatter_ops ops;
     tern_map *map;
     tern_map_slot *slots; /* of finds; NULL: changes */
-    uint64_t stored;      /* keys of which it is known that they are stored, counted, or there */
-    uint64_t refused;     /* keys that found no room, or whose values found none */
-    size_t later;         /* finds that are left for the end */
-    size_t begun, ended;  /* changes with calls of their own */
+    tern_flags promise;
+    bool by_call[2];     /* whether keys of other ranks go by call: where load and store do not
+                            reach the owner's part, and where they do */
+    uint64_t stored;     /* keys of which it is known that they are stored, counted, or there */
+    uint64_t refused;    /* keys that found no room, or whose values found none */
+    size_t later;        /* finds that are left for the end */
+    size_t begun, ended; /* changes with calls of their own */
     size_t keys[TERN_LARGE_UNDER_WAY];
     tern_request large[TERN_LARGE_UNDER_WAY];
 } tern_map_batch;
 
-/* The batch does not move until its end. slots: of finds, else NULL; expected: how many ops for one
+/* [out] batch: one that has decided how its ops go, and has no room for pieces. slots: of finds,
+ * else NULL; name: of the function, for messages. TERN_ERR_UNSUPPORTED: the path that flags name is
+ * not possible. */
+tern_status tern_map_batch_choose(tern_map_batch *batch, tern_worker *worker, tern_map *map,
+                                  tern_map_slot *slots, tern_flags flags, const char *name);
+
+/* Whether any op may go by call. If none does, the batch needs no begin, finish and end. */
+static inline bool tern_map_batch_calls(const tern_map_batch *batch) {
+    return batch->by_call[batch->map->table->all_near];
+}
+
+/* Makes room for pieces. The batch does not move until its end. expected: how many ops for one
  * owner come at most; limit: of pieces under way. TERN_ERR_MEMORY. */
-tern_status tern_map_batch_begin(tern_map_batch *batch, tern_worker *worker, tern_map *map,
-                                 tern_map_slot *slots, size_t expected, uint32_t limit);
+tern_status tern_map_batch_begin(tern_map_batch *batch, size_t expected, uint32_t limit);
 
 /* Does an op at once, and notes its outcome. number: of a find the number of its slot, else how
  * many keys the op is for. TERN_ERR_AGAIN: a find by call, and the program has all calls. */
 tern_status tern_map_batch_here(tern_map_batch *batch, tern_map_op *m, size_t number);
 
 /* Takes an op, whose outcome will be noted. Returns the same errors as tern_scatter_item. */
-tern_status tern_map_batch_take(tern_map_batch *batch, tern_map_op *m, size_t number,
-                                tern_flags flags);
+tern_status tern_map_batch_take(tern_map_batch *batch, tern_map_op *m, size_t number);
 
 /* Sends all pieces, waits for all answers, and does the finds that are left among the first count
  * slots. TERN_ERR_AGAIN: a piece was not sent, as the program has all calls; it is kept. */

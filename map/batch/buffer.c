@@ -33,8 +33,11 @@ tern_status tern_map_buffer_create(tern_worker *worker, tern_map *map, size_t ke
     tern_map_buffer *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a buffer");
-    status = tern_map_batch_begin(&fresh->batch, worker, map, NULL,
-                                  keys > 0 ? keys : TERN_MAP_BUFFER_KEYS, TERN_BUFFERED_UNDER_WAY);
+    status = tern_map_batch_choose(&fresh->batch, worker, map, NULL, TERN_READ_WRITE | TERN_BY_CALL,
+                                   name);
+    if (status == TERN_OK)
+        status = tern_map_batch_begin(&fresh->batch, keys > 0 ? keys : TERN_MAP_BUFFER_KEYS,
+                                      TERN_BUFFERED_UNDER_WAY);
     if (status != TERN_OK) {
         free(fresh);
         return status;
@@ -45,8 +48,7 @@ tern_status tern_map_buffer_create(tern_worker *worker, tern_map *map, size_t ke
 }
 
 static tern_status map_buffer_give(tern_map_buffer *buffer, tern_map_op *m) {
-    const tern_status status =
-        tern_map_batch_take(&buffer->batch, m, 1, TERN_READ_WRITE | TERN_BY_CALL);
+    const tern_status status = tern_map_batch_take(&buffer->batch, m, 1);
     buffer->taken += status == TERN_OK;
     if (buffer->taken % KEYS_PER_PROGRESS == 0) /* this rank's own keys are in no call */
         (void)tern_progress_round(buffer->batch.scatter.worker);

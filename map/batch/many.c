@@ -16,31 +16,22 @@ _Static_assert(GROUP <= (int)TERN_COMBINE_KEYS, "a group can be combined");
 static const char *group_first(const tern_map_key *keys) { return (const char *)keys->fingerprint; }
 enum { GROUP_BYTES = offsetof(tern_map_key, seed) + 8 - offsetof(tern_map_key, fingerprint) };
 
-/* missing: NULL, or what is. [out] calls: whether any key may go by call. */
+/* missing: NULL, or what is. */
 static tern_status many_check(tern_worker *worker, const tern_map *map, const char *missing,
-                              tern_flags flags, tern_flags excluded, const char *name,
-                              bool *calls) {
-    tern_pick pick;
+                              tern_flags flags, tern_flags excluded, const char *name) {
     tern_status status = tern_map_check(worker, map, name, 1, flags, excluded, name);
     if (status == TERN_OK && missing != NULL)
         status = tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name, missing);
     if (status == TERN_OK)
         status = tern_worker_may_wait(worker, name);
-    if (status != TERN_OK)
-        return status;
-    tern_path_question question =
-        tern_map_question(worker, map, map->table->rank, TERN_PATH_BY_REACH, flags, name);
-    question.reached = map->table->all_near;
-    status = tern_choice_of(&question, &pick);
-    *calls = status == TERN_OK && pick.via == TERN_BY_CALL;
     return status;
 }
 
 /* Sends and ends what has calls, of count slots that are taken. The outcome of all but that keys or
  * values found no room. status: what has come of it so far. */
-static tern_status many_end(tern_map_batch *b, bool calls, tern_status status, size_t count) {
+static tern_status many_end(tern_map_batch *b, tern_status status, size_t count) {
     tern_ignore(tern_scatter_note(&b->scatter, status));
-    if (calls) {
+    if (tern_map_batch_calls(b)) {
         const tern_status sent = tern_map_batch_finish(b, count);
         status = status == TERN_OK ? sent : status;
         tern_map_batch_end(b);
@@ -61,7 +52,6 @@ typedef struct map_batch {
     size_t count;
     bool adds;
     uint64_t delta;
-    bool calls;
     bool combines;
     tern_map_key keys[GROUP];
 } map_batch;
@@ -93,7 +83,7 @@ static tern_status batch_take(map_batch *b, const tern_map_item *group, size_t i
                                 tern_flags_promise(b->flags), group[i].value, group[i].value_bytes);
     if (i % KEYS_PER_PROGRESS == 0)
         (void)tern_progress_round(worker);
-    return tern_map_batch_take(&b->batch, &m, count, b->flags);
+    return tern_map_batch_take(&b->batch, &m, count);
 }
 
 static tern_status batch_take_combined(map_batch *b, const tern_map_item *group, size_t count) {
@@ -115,7 +105,7 @@ static tern_status batch_take_group(map_batch *b, const tern_map_item *group, si
         if ((valid = batch_check_item(b, &group[keys], &b->keys[keys])) != TERN_OK)
             break;
     tern_ignore(tern_scatter_note(&b->batch.scatter, valid));
-    if (first && b->calls)
+    if (first && tern_map_batch_calls(&b->batch))
         b->combines = tern_batch_repeats(group_first(b->keys), sizeof *b->keys, GROUP_BYTES, keys);
     if (b->combines)
         return batch_take_combined(b, group, keys);
@@ -133,7 +123,7 @@ static tern_status batch_run(map_batch *b, size_t *done) {
         const size_t left = b->count - at;
         status = batch_take_group(b, b->items + at, left < GROUP ? left : GROUP, at == 0);
     }
-    status = many_end(&b->batch, b->calls, status, 0);
+    status = many_end(&b->batch, status, 0);
     *done = c->stored;
     return status != TERN_OK || c->refused == 0
                ? status
@@ -145,9 +135,8 @@ static tern_status batch_change(const char *name, bool adds, uint64_t delta, ter
                                 tern_map *map, const tern_map_item *items, size_t count,
                                 tern_flags flags, size_t *done) {
     size_t changed = 0;
-    bool calls;
     tern_status status = many_check(worker, map, count > 0 && items == NULL ? "items" : NULL, flags,
-                                    TERN_READ_ONLY, name, &calls);
+                                    TERN_READ_ONLY, name);
     if (status != TERN_OK)
         return status;
     map_batch b;
@@ -157,12 +146,10 @@ static tern_status batch_change(const char *name, bool adds, uint64_t delta, ter
     b.count = count;
     b.adds = adds;
     b.delta = delta;
-    b.calls = calls;
     b.combines = false;
-    if (b.calls)
-        status = tern_map_batch_begin(&b.batch, worker, map, NULL, count, IN_FLIGHT);
-    else
-        b.batch = (tern_map_batch){.scatter.worker = worker, .map = map};
+    status = tern_map_batch_choose(&b.batch, worker, map, NULL, flags, name);
+    if (status == TERN_OK && tern_map_batch_calls(&b.batch))
+        status = tern_map_batch_begin(&b.batch, count, IN_FLIGHT);
     if (status == TERN_OK)
         status = batch_run(&b, &changed);
     if (done != NULL)
@@ -205,7 +192,7 @@ static tern_status finds_run(tern_map_batch *b, size_t count, tern_flags flags, 
             break;
         tern_map_op_init_find(&m, b->scatter.worker, b->map, tern_flags_promise(flags), slot->value,
                               slot->room);
-        status = tern_map_batch_take(b, &m, i, flags);
+        status = tern_map_batch_take(b, &m, i);
         if (i % KEYS_PER_PROGRESS == 0)
             (void)tern_progress_round(b->scatter.worker);
     }
@@ -215,18 +202,17 @@ static tern_status finds_run(tern_map_batch *b, size_t count, tern_flags flags, 
 tern_status tern_map_find_many(tern_worker *worker, tern_map *map, tern_map_slot *slots,
                                size_t count, tern_flags flags, size_t *done) {
     static const char name[] = "tern_map_find_many";
-    bool calls;
+    tern_map_batch b;
     tern_status status = many_check(worker, map, count > 0 && slots == NULL ? "slots" : NULL, flags,
-                                    TERN_WRITE_ONLY, name, &calls);
-    if (status != TERN_OK)
-        return status;
-    tern_map_batch b = {.scatter.worker = worker, .map = map, .slots = slots};
-    if (calls)
-        status = tern_map_batch_begin(&b, worker, map, slots, count, IN_FLIGHT);
+                                    TERN_WRITE_ONLY, name);
+    if (status == TERN_OK)
+        status = tern_map_batch_choose(&b, worker, map, slots, flags, name);
+    if (status == TERN_OK && tern_map_batch_calls(&b))
+        status = tern_map_batch_begin(&b, count, IN_FLIGHT);
     if (status != TERN_OK)
         return status;
     status = finds_run(&b, count, flags, name);
-    status = many_end(&b, calls, status, status == TERN_OK ? count : 0);
+    status = many_end(&b, status, status == TERN_OK ? count : 0);
     if (status != TERN_OK)
         return status;
     if (done != NULL)

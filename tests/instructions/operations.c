@@ -11,9 +11,7 @@
 
 enum { OPERATIONS = 1000 };
 
-static uint64_t key_of(uint64_t i) {
-    return (i + 1) * UINT64_C(0x9E3779B97F4A7C15);
-}
+static uint64_t key_of(uint64_t i) { return (i + 1) * UINT64_C(0x9E3779B97F4A7C15); }
 
 static int insert_all(tern_worker *worker, tern_hashtable *table, int existed) {
     int good = 0;
