@@ -18,8 +18,8 @@
 #include "src/peers/activity.h"
 #include "src/peers/address.h"
 
-#define TERN_LISTENER_MAX 320u /* the most bytes of a question behind its head, and of an answer   \
-                                */
+/* The most bytes of a question behind its head, and of an answer. */
+#define TERN_LISTENER_MAX 320u
 
 #define TERN_QUESTION_MAGIC UINT64_C(0x6e6f697473657571)
 #define TERN_WATCH_MAGIC UINT64_C(0x68637461772d6e74)
