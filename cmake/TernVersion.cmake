@@ -1,7 +1,7 @@
-# Reads TERN_VERSION from include/tern/version.h, and makes TERN_SOVERSION of it: the part of the version
+# Reads TERN_VERSION from include/tern/config.h, and makes TERN_SOVERSION of it: the part of the version
 # that changes when programs have to be linked anew. Before 1.0 that is the minor version.
 
-set(header ${CMAKE_CURRENT_LIST_DIR}/../include/tern/version.h)
+set(header ${CMAKE_CURRENT_LIST_DIR}/../include/tern/config.h)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
 file(STRINGS ${header} lines REGEX "^#define TERN_VERSION_(MAJOR|MINOR|PATCH) [0-9]+$")
 list(TRANSFORM lines REPLACE ".* " "")

@@ -1,4 +1,4 @@
-#include "tern/languages.h"
+#include "tern/context.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 /* Writing the log: one line, one write, prefixed with the rank in MPI_COMM_WORLD where known. */
 
-#include "tern/log.h"
+#include "tern/config.h"
 
 void tern_log(tern_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3), cold));

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "tern/config.h"
-#include "tern/version.h"
 #include "tools/info.h"
 
 #if defined(__clang__)

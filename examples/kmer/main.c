@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tern/version.h>
+#include <tern/config.h>
 
 #include "job.h"
 #include "options.h"

@@ -37,7 +37,6 @@
 #include "tern/status.h"
 
 #ifdef __cplusplus
-#include <type_traits>
 extern "C" {
 #endif
 
@@ -321,7 +320,7 @@ typedef struct tern_chunk {
     const void *memory; /* in this process */
     size_t bytes;
     tern_ptr place;             /* of an RMA chunk; TERN_NULL: a pointer chunk */
-    struct tern_buffer *buffer; /* that memory is part of (tern/buffer.h), or NULL */
+    struct tern_buffer *buffer; /* that memory is part of, or NULL */
 } tern_chunk;
 
 /* From now on the writer makes content of min bytes or more a chunk and does not copy it; the
@@ -349,6 +348,150 @@ TERN_NODISCARD TERN_API tern_status tern_writer_gather(const tern_writer *writer
  * with no memory. */
 TERN_API tern_status tern_reader_chunks(tern_reader *reader, const tern_chunk *chunks,
                                         size_t count);
+
+/* Buffers: memory with a count of references (HPX, paper 004, 3.2 and 3.4). An archive that shares
+ * holds a reference until it has been sent, so the program that wrote it may drop its own at once.
+ * A received buffer can be passed on without a copy. When the last reference is dropped the memory
+ * goes back to where it came from: heap memory, a segment, or a function of the application.
+ *
+ * Threads: each reference is one thread's, and may be passed to another; keep and drop on the same
+ * buffer may run in any threads at the same time. All references share the memory: write to it only
+ * while there is one reference, or as the application arranges. What a thread does to the memory
+ * before it drops its reference happens before the release, and before tern_buffer_alone returns
+ * true in another thread.
+ *
+ * The members of a buffer are tern's own. */
+typedef struct tern_buffer tern_buffer;
+
+/* Gives the memory back. Runs in the thread that drops the last reference, and must not wait. */
+typedef void (*tern_buffer_release)(void *data, size_t bytes, void *user);
+
+/* Creates a buffer with memory of its own, 64-byte aligned, its content undefined. The memory lies
+ * in the segment of the worker's rank, so that other ranks can get from it, or, if worker is NULL,
+ * in heap memory. [out] buffer, with one reference. Drop buffers in a segment before the context is
+ * destroyed. TERN_ERR_ARGUMENT: buffer is NULL; TERN_ERR_MEMORY. Local, never blocks, any thread.
+ */
+TERN_NODISCARD TERN_API tern_status tern_buffer_create(struct tern_worker *worker, size_t bytes,
+                                                       tern_buffer **buffer);
+
+/* Creates a buffer around memory of the caller's. After the last drop tern calls release (NULL:
+ * nothing is called) with data, bytes and user. TERN_ERR_ARGUMENT: NULL; TERN_ERR_MEMORY: release
+ * is not called. Local, never blocks, any thread. */
+TERN_NODISCARD TERN_API tern_status tern_buffer_wrap(void *data, size_t bytes,
+                                                     tern_buffer_release release, void *user,
+                                                     tern_buffer **buffer);
+
+/* Adds a reference and returns buffer. NULL is fine, here and below. */
+TERN_API tern_buffer *tern_buffer_keep(tern_buffer *buffer);
+/* Removes a reference; the last removal gives the memory back. */
+TERN_API void tern_buffer_drop(tern_buffer *buffer);
+/* Returns whether the caller's reference is the only one. */
+TERN_API bool tern_buffer_alone(const tern_buffer *buffer);
+
+/* Return the address of the buffer's first byte, and the number of its bytes. */
+TERN_API void *tern_buffer_data(const tern_buffer *buffer);
+TERN_API size_t tern_buffer_bytes(const tern_buffer *buffer);
+/* Returns the global pointer to the buffer if it was created in a segment; else TERN_NULL. */
+TERN_API tern_ptr tern_buffer_place(const tern_buffer *buffer);
+
+/* Writes the buffer as an item of bytes. A writer that shares holds a reference to a buffer of its
+ * threshold or more until the writer is reset or closed; otherwise the writer copies the content.
+ * Returns the same errors as tern_write_items; TERN_ERR_ARGUMENT: NULL. */
+TERN_API tern_status tern_write_buffer(tern_writer *writer, tern_buffer *buffer);
+
+/* Reads an item of bytes. [out] buffer: if the item's chunk is a buffer, a new reference to it,
+ * without a copy. Otherwise a new buffer, as tern_buffer_create makes it, with a copy of the
+ * content; it lies in heap memory if the segment is full. Returns the same errors as
+ * tern_read_array and tern_buffer_create. */
+TERN_API tern_status tern_read_buffer(tern_reader *reader, struct tern_worker *worker,
+                                      tern_buffer **buffer);
+
+/* Vectors: growable arrays in a buffer, in a rank's segment or in heap memory (HPX's rma_vector
+ * and, with one element, its rma_object: paper 004, 3.4).
+ *
+ *     tern_vector v;
+ *     TERN_VECTOR_CREATE(worker, double, 1000, &v);
+ *     double *values = tern_vector_data(&v);
+ *     tern_write_vector(&writer, &v);                     an RMA chunk, if the writer shares
+ *     TERN_READ_VECTOR(&reader, worker, double, &w);      w has the memory, with no copy
+ *     tern_vector_destroy(&w);                            which goes back to where it came from
+ *
+ * Vectors that share (tern_vector_share) have the same memory until one of them grows or takes a
+ * copy of its own (tern_vector_own). Writing to elements copies nothing: all vectors that share see
+ * the change.
+ *
+ * Threads: one thread at a time uses a vector; different threads may use vectors that share memory,
+ * with the rules of buffers. The worker only names the segment, so any thread may
+ * pass it. All functions are local and never block.
+ *
+ * The members of a vector are tern's own. */
+typedef struct tern_vector {
+    tern_buffer *buffer; /* NULL: no memory yet */
+    struct tern_worker *worker;
+    size_t count;
+    size_t element;
+    tern_item_type type;
+} tern_vector;
+
+/* Creates a vector of count elements, their content undefined, in the segment of the worker's rank;
+ * worker NULL: in heap memory. [out] vector. TERN_ERR_ARGUMENT: NULL, or an element of 0 bytes;
+ * TERN_ERR_RANGE: an element or a count over the limits of an archive's item; TERN_ERR_MEMORY. */
+TERN_NODISCARD TERN_API tern_status tern_vector_create(struct tern_worker *worker,
+                                                       tern_item_type type, size_t element,
+                                                       size_t count, tern_vector *vector);
+#define TERN_VECTOR_CREATE(worker, ctype, count, vector)                                           \
+    tern_vector_create(worker, TERN_ITEM_TYPE_OF(ctype), sizeof(ctype), count, vector)
+
+/* Drops the memory. The vector is empty then and can be used again, or left. */
+TERN_API void tern_vector_destroy(tern_vector *vector);
+
+/* Returns the address of the first element, or NULL if the vector never had one; valid until the
+ * vector grows. */
+TERN_INLINE void *tern_vector_data(const tern_vector *vector) {
+    return tern_buffer_data(vector->buffer);
+}
+/* Returns the number of elements. */
+TERN_INLINE size_t tern_vector_count(const tern_vector *vector) { return vector->count; }
+/* Returns the global pointer to the first element; TERN_NULL if it lies in heap memory. */
+TERN_INLINE tern_ptr tern_vector_place(const tern_vector *vector) {
+    return tern_buffer_place(vector->buffer);
+}
+
+/* Sets the number of elements to count. New elements have undefined content. The memory grows by
+ * doubling and is not given back before the vector is destroyed. If it is shared or too small the
+ * elements are copied to new memory. TERN_ERR_RANGE; TERN_ERR_MEMORY; after an error the vector is
+ * as it was. */
+TERN_NODISCARD TERN_API tern_status tern_vector_resize(tern_vector *vector, size_t count);
+
+/* Appends count elements, which may lie in the vector. Returns the same errors as
+ * tern_vector_resize; TERN_ERR_ARGUMENT: NULL. */
+TERN_NODISCARD TERN_API tern_status tern_vector_append(tern_vector *vector, const void *elements,
+                                                       size_t count);
+
+/* Makes sure that no other vector or buffer shares the memory: copies it if one does.
+ * TERN_ERR_MEMORY. */
+TERN_NODISCARD TERN_API tern_status tern_vector_own(tern_vector *vector);
+
+/* Makes a vector with the same memory. [out] to: overwritten; memory that it had is not dropped. */
+TERN_API void tern_vector_share(const tern_vector *from, tern_vector *to);
+
+/* Moves the memory and elements of from to another vector; from is empty then. [out] to:
+ * overwritten; memory that it had is not dropped. */
+TERN_API void tern_vector_move(tern_vector *from, tern_vector *to);
+
+/* Writes the elements as one item. If they have the size of its threshold or more, a writer that
+ * shares holds a reference to their memory instead of copying. Returns the same errors as
+ * tern_write_items. */
+TERN_API tern_status tern_write_vector(tern_writer *writer, const tern_vector *vector);
+
+/* Reads an item of elements of this type. [out] vector: overwritten; memory that it had is not
+ * dropped. It gets the memory of the item's chunk if that is a buffer, else a copy in the worker's
+ * segment or in heap memory. The vector takes memory from there when it grows, too. Returns the
+ * same errors as tern_read_array and tern_vector_create. */
+TERN_API tern_status tern_read_vector(tern_reader *reader, struct tern_worker *worker,
+                                      tern_item_type type, size_t element, tern_vector *vector);
+#define TERN_READ_VECTOR(reader, worker, ctype, vector)                                            \
+    tern_read_vector(reader, worker, TERN_ITEM_TYPE_OF(ctype), sizeof(ctype), vector)
 
 /* The largest chunk in bytes, and the most chunks of a call. The list of a call's chunks, 32 bytes
  * for each, must fit half a ring. */
@@ -428,36 +571,12 @@ TERN_NODISCARD TERN_API tern_status tern_call_reader(const tern_call_info *call,
 
 #ifdef __cplusplus
 }
+#endif
 
-/* TERN_ITEM_TYPE in C++: gives the same types as in C, below. */
-template <typename T> constexpr tern_item_type tern_item_type_of(const T *) {
-    using number = typename std::conditional<std::is_enum<T>::value, std::underlying_type<T>,
-                                             std::remove_volatile<T>>::type::type;
-    return sizeof(T) > 8 || std::is_same<number, char>::value ? TERN_ITEM_BYTES
-           : std::is_floating_point<number>::value            ? TERN_ITEM_FLOAT
-           : !std::is_integral<number>::value                 ? TERN_ITEM_BYTES
-           : std::is_signed<number>::value                    ? TERN_ITEM_SIGNED
-                                                              : TERN_ITEM_UNSIGNED;
-}
-
-#define TERN_ITEM_TYPE(pointer) tern_item_type_of(pointer)
-
-#else
+#include "tern/detail/item_type.h"
 
 /* The item type of what pointer points to; an enum has the type in which it is stored. */
-/* clang-format off */
-#define TERN_ITEM_TYPE(pointer)                                                                    \
-    _Generic(*(pointer),                                                                           \
-        signed char: TERN_ITEM_SIGNED, short: TERN_ITEM_SIGNED, int: TERN_ITEM_SIGNED,             \
-        long: TERN_ITEM_SIGNED, long long: TERN_ITEM_SIGNED,                                       \
-        _Bool: TERN_ITEM_UNSIGNED, unsigned char: TERN_ITEM_UNSIGNED,                              \
-        unsigned short: TERN_ITEM_UNSIGNED, unsigned: TERN_ITEM_UNSIGNED,                          \
-        unsigned long: TERN_ITEM_UNSIGNED, unsigned long long: TERN_ITEM_UNSIGNED,                 \
-        float: TERN_ITEM_FLOAT, double: TERN_ITEM_FLOAT,                                           \
-        default: TERN_ITEM_BYTES)
-/* clang-format on */
-
-#endif
+#define TERN_ITEM_TYPE(pointer) TERN_INTERNAL_ITEM_TYPE(pointer)
 
 /* The item type of a named type. The address is never dereferenced. */
 #define TERN_ITEM_TYPE_OF(type) TERN_ITEM_TYPE((type *)(uintptr_t)8)

@@ -30,8 +30,8 @@
  * that tern_queue_pop takes from a part is work that never ends. After the end the queue can be
  * used again. A barrier then keeps the items of the next work from workers that have not seen the
  * end yet. Until these have seen it, they may look for items at other ranks by call: so go on with
- * tern_barrier, and not with a wait in MPI (tern/mpi.h). Each worker that pops gets TERN_ERR_DONE
- * once for each end, also for those it came late for.
+ * tern_barrier, and not with a wait in MPI (tern/progress.h). Each worker that pops gets
+ * TERN_ERR_DONE once for each end, also for those it came late for.
  *
  * Cost: with TERN_BY_RMA, operations on the own part are loads and stores; operations on another
  * rank's part cost what tern/queue.h says. A push to a part of another node that has room, and to

@@ -36,7 +36,7 @@
  *                                      caller passes a tern_ptr, the function gets their address,
  *                                      checked, where its process reaches them by load/store;
  *                                      nothing is copied
- *     TERN_VECTOR(type, name)          a vector of such elements (tern/vector.h): the caller passes
+ *     TERN_VECTOR(type, name)          a vector of such elements: the caller passes
  *                                      a const tern_vector *, the function gets a tern_vector *
  *     TERN_PART(type, name)            an object of the program's (tern/part.h): the caller passes
  * its own part, a const tern_part *; the function gets the data of the target's part, which is a

@@ -7,7 +7,6 @@
 
 #include "tern/agree.h"
 #include "tern/archive.h"
-#include "tern/buffer.h"
 #include "tern/call.h"
 #include "tern/circular.h"
 #include "tern/collective.h"
@@ -17,14 +16,11 @@
 #include "tern/context.h"
 #include "tern/distributed_queue.h"
 #include "tern/hashtable.h"
-#include "tern/languages.h"
 #include "tern/lock.h"
-#include "tern/log.h"
 #include "tern/map.h"
 #include "tern/memory.h"
 #include "tern/message.h"
 #include "tern/model.h"
-#include "tern/mpi.h"
 #include "tern/notify.h"
 #include "tern/part.h"
 #include "tern/progress.h"
@@ -38,7 +34,5 @@
 #include "tern/status.h"
 #include "tern/synchronizer.h"
 #include "tern/transfer.h"
-#include "tern/vector.h"
-#include "tern/version.h"
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "tern/buffer.h"
+#include "tern/archive.h"
 
 /* The count of references is the only word for which threads race. Keeping is relaxed: the thread
  * that keeps has a reference already, so the buffer cannot be freed meanwhile. Dropping is a

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "rpc/archive/archive.h"
-#include "tern/buffer.h"
 
 /* Chunks: content that a writer does not copy; and gathering chunks and archive into one archive.
  */

@@ -14,7 +14,6 @@
 #include "rpc/synchronizer.h"
 #include "src/log.h"
 #include "src/progress/wait.h"
-#include "tern/buffer.h"
 #include "tern/archive.h"
 
 enum { LOOKS = 16 };

@@ -1,4 +1,4 @@
-#include "tern/vector.h"
+#include "tern/archive.h"
 
 #include <inttypes.h>
 

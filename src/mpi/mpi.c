@@ -10,7 +10,7 @@
 #include "src/log.h"
 #include "src/collective/object.h"
 #include "src/progress/progress.h"
-#include "tern/version.h"
+#include "tern/config.h"
 
 tern_status tern_fail_mpi(int code, const char *call) {
     char text[MPI_MAX_ERROR_STRING];

@@ -1,4 +1,4 @@
-#include "tern/mpi.h"
+#include "tern/progress.h"
 
 #include "src/context.h"
 #include "src/mpi/mpi.h"

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "src/progress/wait.h"
-#include "tern/version.h"
+#include "tern/config.h"
 
 typedef struct tern_pmpi_host {
     /* Changes whenever a context of this process begins or ends, or a worker changes hands. */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "src/context.h"
-#include "tern/log.h"
+#include "tern/config.h"
 
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)

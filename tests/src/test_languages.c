@@ -1,4 +1,4 @@
-/* Contexts from communicators that are numbers (tern/languages.h).
+/* Contexts from communicators that are numbers (tern/context.h).
  *
  * tern-test: ranks least=2 */
 

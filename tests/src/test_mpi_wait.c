@@ -6,7 +6,7 @@
  */
 
 #include "table_tools.h"
-#include "tern/mpi.h"
+#include "tern/progress.h"
 
 enum { KEYS = 20 };
 

@@ -6,7 +6,7 @@
 
 #include "examples/games/hex/notation.h"
 #include "examples/games/hex/engine.h"
-#include "tern/version.h"
+#include "tern/config.h"
 
 enum { ARGUMENTS_MOST = 3 };
 

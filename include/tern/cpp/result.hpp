@@ -26,7 +26,7 @@
 #include <stdexcept>
 #endif
 
-#include "tern/log.h"
+#include "tern/config.h"
 #include "tern/status.h"
 
 namespace tern {

@@ -11,7 +11,6 @@
 
 #include "tern/archive.h"
 #include "tern/part.h"
-#include "tern/vector.h"
 
 #ifdef __cplusplus
 extern "C" {
