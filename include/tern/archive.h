@@ -22,8 +22,9 @@
  *
  * A writer or a reader keeps its first failure: every later call on it returns the same status, so
  * a program can make a row of calls and check the status once, at the end. One thread at a time
- * uses a writer or a reader. No function here blocks or needs a context, except tern_call_archive
- * and the others at the end, which send an archive as the arguments of a call.
+ * uses a writer or a reader. Buffers and vectors (below) are memory that an archive takes along
+ * without a copy. No function here blocks or needs a context, except tern_call_archive and the
+ * others at the end, which send an archive as the arguments of a call.
  */
 
 #include <stdbool.h>
@@ -421,8 +422,8 @@ TERN_API tern_status tern_read_buffer(tern_reader *reader, struct tern_worker *w
  * the change.
  *
  * Threads: one thread at a time uses a vector; different threads may use vectors that share memory,
- * with the rules of buffers. The worker only names the segment, so any thread may
- * pass it. All functions are local and never block.
+ * with the rules of buffers. The worker only names the segment, so any thread may pass it. All
+ * functions are local and never block.
  *
  * The members of a vector are tern's own. */
 typedef struct tern_vector {

@@ -2,15 +2,16 @@
 #define TERN_CONFIG_H
 
 /*
- * Configuration: every option of tern, as a struct and as environment variables TERN_*; and below
- * that the version of tern and the level of the log. Precedence, low to high: the default, the
- * environment, what the program writes into the struct after tern_config_init(). A value that is
- * not allowed is an error, and its text says what is allowed. A TERN_* variable that is not an
- * option has no effect: rank 0 of the first context of a process logs a warning with its name and
- * the name of the most similar option. Variables that end with _ROOT, _DIR or _HOME say where
- * software is installed, and cause no warning. All ranks of a context must agree on every option
- * but the log level. `tern-info` prints each option with its value, where it came from and what it
- * does, and the variables that are refused or ignored.
+ * Configuration: every option of tern, as a struct and as environment variables TERN_*. Precedence,
+ * low to high: the default, the environment, what the program writes into the struct after
+ * tern_config_init(). A value that is not allowed is an error, and its text says what is allowed. A
+ * TERN_* variable that is not an option has no effect: rank 0 of the first context of a process
+ * logs a warning with its name and the name of the most similar option. Variables that end with
+ * _ROOT, _DIR or _HOME say where software is installed, and cause no warning. All ranks of a
+ * context must agree on every option but the log level. `tern-info` prints each option with its
+ * value, where it came from and what it does, and the variables that are refused or ignored.
+ *
+ * The version of tern and the level of the log are here, too.
  */
 
 #include <stddef.h>
@@ -186,11 +187,12 @@ TERN_NODISCARD TERN_API tern_status tern_config_check(const tern_config *config)
  * it refuses or that are not options. Does not change tern_error_detail(). */
 TERN_API void tern_config_print(const tern_config *config, FILE *out);
 
-/* tern writes one line to standard error for each thing that an operator should know. All contexts
- * of a process share one level (TERN_LOG_LEVEL, default warn), since their lines end up in one
- * place. The first function sets the level: lines above it are not written. The second one returns
- * it. Local, any thread. */
+/* Sets the level of the log. tern writes one line to standard error for each thing that an operator
+ * should know, but no line above this level. All contexts of a process share the level
+ * (TERN_LOG_LEVEL, default warn), since their lines end up in one place. Local, any thread. */
 TERN_API void tern_log_set_level(tern_log_level level);
+
+/* Returns the level of the log. Local, any thread. */
 TERN_API tern_log_level tern_log_get_level(void);
 
 #ifdef __cplusplus
