@@ -191,8 +191,11 @@ static void stream_origin(bench *b, void *state, uint64_t n) {
     for (uint64_t i = 1; i <= n; i++) {
         unsigned flags = i < n ? TERN_NOTIFY_NO_LOCAL : 0;
         tern_status status;
-        while ((status = tern_put_notify(s->worker, s->other, bench_opaque(s->to), &i, sizeof i, i,
-                                         &i, sizeof i, flags)) == TERN_ERR_AGAIN)
+        while ((status = tern_put_notify(
+                    s->worker, s->other, bench_opaque(s->to), &i, sizeof i,
+                    &(tern_notify_options){
+                        .local_cid = i, .cid = &i, .cid_bytes = sizeof i, .flags = flags})) ==
+               TERN_ERR_AGAIN)
             (void)tern_progress(s->worker);
         bench_ok(status, "tern_put_notify");
     }

@@ -80,8 +80,9 @@ static void run(bench *b, void *state, uint64_t n) {
     for (uint64_t i = 0; i < n;) {
         tern_ptr from = s->to;
         from.offset += place_of(f);
-        tern_status status = tern_get_notify(s->worker, neighbour, s->local + i % slots * f->bytes,
-                                             from, f->bytes, i, &i, sizeof i, 0);
+        tern_status status = tern_get_notify(
+            s->worker, neighbour, s->local + i % slots * f->bytes, from, f->bytes,
+            &(tern_notify_options){.local_cid = i, .cid = &i, .cid_bytes = sizeof i});
         if (status == TERN_ERR_AGAIN) {
             done += local_event(s);
             continue;

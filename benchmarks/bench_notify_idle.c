@@ -92,8 +92,7 @@ static void sleep_in_context(MPI_Comm world, int ranks, sem_t *bed) {
     open_context(world, ranks, &context, &worker);
     for (uint32_t rank = 0; rank < 2; rank++) {
         const tern_worker_id busy = {rank, 0};
-        bench_ok(tern_put_notify(worker, busy, TERN_NULL, NULL, 0, 0, NULL, 0, 0),
-                 "tern_put_notify");
+        bench_ok(tern_put_notify(worker, busy, TERN_NULL, NULL, 0, NULL), "tern_put_notify");
         bench_ok(tern_event_wait(worker, TERN_PROBE_LOCAL, &event), "tern_event_wait");
     }
     sleep_on(bed);

@@ -27,8 +27,7 @@ static const tern_worker_id measured = {BENCH_ORIGIN, 0};
 static void send_from(tern_worker *worker) {
     tern_status status;
     tern_event event;
-    bench_ok(tern_put_notify(worker, measured, TERN_NULL, NULL, 0, 0, NULL, 0, 0),
-             "tern_put_notify");
+    bench_ok(tern_put_notify(worker, measured, TERN_NULL, NULL, 0, NULL), "tern_put_notify");
     bench_ok(tern_event_wait(worker, TERN_PROBE_LOCAL, &event), "tern_event_wait");
     while ((status = tern_call(worker, measured, &take_call_function, NULL, 0)) == TERN_ERR_AGAIN)
         (void)tern_progress(worker);

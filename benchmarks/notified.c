@@ -42,17 +42,23 @@ void notified_put(notified *s, uint64_t number, bool local) {
     static cid id;
     tern_status status;
     id.number = number;
-    while ((status = tern_put_notify(s->worker, s->other, bench_opaque(s->to), s->local, s->bytes,
-                                     number, id.bytes, s->cid_bytes,
-                                     local ? 0 : TERN_NOTIFY_NO_LOCAL)) == TERN_ERR_AGAIN)
+    while ((status = tern_put_notify(
+                s->worker, s->other, bench_opaque(s->to), s->local, s->bytes,
+                &(tern_notify_options){.local_cid = number,
+                                       .cid = id.bytes,
+                                       .cid_bytes = s->cid_bytes,
+                                       .flags = local ? 0 : TERN_NOTIFY_NO_LOCAL})) ==
+           TERN_ERR_AGAIN)
         (void)tern_progress(s->worker);
     bench_ok(status, "tern_put_notify");
 }
 
 void notified_get(notified *s, uint64_t number) {
     tern_status status;
-    while ((status = tern_get_notify(s->worker, s->other, s->local, bench_opaque(s->to), s->bytes,
-                                     number, &number, CID_WORD, 0)) == TERN_ERR_AGAIN)
+    while ((status = tern_get_notify(
+                s->worker, s->other, s->local, bench_opaque(s->to), s->bytes,
+                &(tern_notify_options){
+                    .local_cid = number, .cid = &number, .cid_bytes = CID_WORD})) == TERN_ERR_AGAIN)
         (void)tern_progress(s->worker);
     bench_ok(status, "tern_get_notify");
 }

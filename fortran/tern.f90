@@ -64,6 +64,22 @@ module tern
         integer(c_int64_t) :: cid(32) = 0 ! so a cid of 8 bytes is cid(1)
     end type
 
+    ! What options.inc passes on. Programs pass arguments in their place.
+    type, bind(C) :: tern_notify_options
+        integer(c_int64_t) :: local_cid = 0
+        type(c_ptr) :: cid = c_null_ptr
+        integer(c_size_t) :: cid_bytes = 0
+        integer(c_int) :: flags = 0
+    end type
+    type, bind(C) :: tern_modify_options
+        type(c_ptr) :: argument = c_null_ptr
+        integer(c_size_t) :: argument_bytes = 0
+        integer(c_int) :: absent = 0
+        type(c_ptr) :: result = c_null_ptr
+        integer(c_size_t) :: capacity = 0
+        type(c_ptr) :: result_bytes = c_null_ptr
+    end type
+
     type, bind(C) :: tern_hashtable_options
         integer(c_size_t) :: key_bytes = 0
         integer(c_size_t) :: value_bytes = 0
@@ -274,6 +290,7 @@ module tern
 contains
 
     include 'register.inc'
+    include 'options.inc'
     include 'file.inc'
 
     ! Collective over comm. options: such as "TERN_WORKERS=2 TERN_SEGMENT_SIZE=1G".

@@ -90,16 +90,16 @@ tern_status tern_internal_hashtable_run_modifier(tern_call_info *call, const voi
 /* Runs the modifier in place. [out] reply, got: the same as by call. */
 static tern_status modify_in_place(tern_worker *worker, tern_hashtable *table,
                                    const tern_table_key *key,
-                                   const tern_hashtable_modifier *modifier, const void *argument,
-                                   size_t bytes, tern_absent absent, uint64_t *reply, size_t *got) {
+                                   const tern_hashtable_modifier *modifier,
+                                   const tern_modify_options *o, uint64_t *reply, size_t *got) {
     tern_hashtable_modify_info info = {.worker = worker,
                                        .origin = tern_worker_self(worker),
                                        .key = key->words,
-                                       .argument = argument,
-                                       .argument_bytes = bytes,
+                                       .argument = o->argument,
+                                       .argument_bytes = o->argument_bytes,
                                        .result = reply + 1,
                                        .user = modifier->call->user};
-    tern_status status = modify_bucket(table, key->hash, absent, modifier->function, &info);
+    tern_status status = modify_bucket(table, key->hash, o->absent, modifier->function, &info);
     if (status == TERN_OK && info.result_bytes > TERN_HASHTABLE_MODIFY_RESULT_MAX)
         return tern_fail(TERN_ERR_RANGE, "a modifier's result has %zu bytes; %u are allowed",
                          info.result_bytes, TERN_HASHTABLE_MODIFY_RESULT_MAX);
@@ -110,9 +110,9 @@ static tern_status modify_in_place(tern_worker *worker, tern_hashtable *table,
 
 static tern_status modify_by_call(tern_worker *worker, const tern_hashtable *table, uint32_t owner,
                                   const tern_table_key *key,
-                                  const tern_hashtable_modifier *modifier, const void *argument,
-                                  size_t bytes, tern_absent absent, uint64_t *reply, size_t *got) {
-    size_t key_bytes = 8 * (size_t)table->shape.key_words;
+                                  const tern_hashtable_modifier *modifier,
+                                  const tern_modify_options *o, uint64_t *reply, size_t *got) {
+    const size_t bytes = o->argument_bytes, key_bytes = 8 * (size_t)table->shape.key_words;
     size_t size = sizeof(table_modify_head) + key_bytes + bytes,
            most = tern_call_room(table->context);
     if (bytes > most || size > most)
@@ -124,11 +124,11 @@ static tern_status modify_by_call(tern_worker *worker, const tern_hashtable *tab
     char *message = (char *)tern_scratch_take(&room, size);
     if (message == NULL)
         return TERN_ERR_MEMORY;
-    table_modify_head head = {tern_table_head_to(table), absent == TERN_ABSENT_INSERT, bytes};
+    table_modify_head head = {tern_table_head_to(table), o->absent == TERN_ABSENT_INSERT, bytes};
     memcpy(message, &head, sizeof head);
     memcpy(message + sizeof head, key->words, key_bytes);
     if (bytes > 0)
-        memcpy(message + sizeof head + key_bytes, argument, bytes);
+        memcpy(message + sizeof head + key_bytes, o->argument, bytes);
     const tern_worker_id application = {owner, table->part[owner].worker};
     tern_status status = tern_call_return(
         worker, modifier->any_thread != 0 ? tern_table_worker(table, owner) : application,
@@ -139,21 +139,21 @@ static tern_status modify_by_call(tern_worker *worker, const tern_hashtable *tab
 
 static tern_status modify_check(const tern_worker *worker, const tern_hashtable *table,
                                 const void *key, const tern_hashtable_modifier *modifier,
-                                const void *argument, size_t bytes, tern_absent absent,
-                                tern_flags flags, const void *result, size_t capacity) {
+                                const tern_modify_options *o, tern_flags flags) {
     static const char name[] = "tern_hashtable_modify";
     tern_status status = tern_hashtable_check(worker, table, key, flags, TERN_READ_ONLY, name);
     if (status != TERN_OK)
         return status;
-    if (modifier == NULL || (argument == NULL && bytes > 0) || (result == NULL && capacity > 0))
+    const bool no_argument = o->argument == NULL && o->argument_bytes > 0;
+    if (modifier == NULL || no_argument || (o->result == NULL && o->capacity > 0))
         return tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
-                         modifier == NULL                ? "modifier"
-                         : argument == NULL && bytes > 0 ? "argument"
-                                                         : "result");
-    if ((unsigned)absent > TERN_ABSENT_INSERT)
+                         modifier == NULL ? "modifier"
+                         : no_argument    ? "argument"
+                                          : "result");
+    if ((unsigned)o->absent > TERN_ABSENT_INSERT)
         return tern_fail(TERN_ERR_ARGUMENT,
                          "%s: absent is %d; pass TERN_ABSENT_FAIL or TERN_ABSENT_INSERT", name,
-                         (int)absent);
+                         (int)o->absent);
     if (tern_shape_counts(table->shape))
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "%s: the table has counters; use tern_hashtable_compare_swap", name);
@@ -161,11 +161,12 @@ static tern_status modify_check(const tern_worker *worker, const tern_hashtable 
 }
 
 tern_status tern_hashtable_modify(tern_worker *worker, tern_hashtable *table, const void *key,
-                                  const tern_hashtable_modifier *modifier, const void *argument,
-                                  size_t bytes, tern_absent absent, tern_flags flags, void *result,
-                                  size_t capacity, size_t *result_bytes, int *existed) {
-    tern_status status = modify_check(worker, table, key, modifier, argument, bytes, absent, flags,
-                                      result, capacity);
+                                  const tern_hashtable_modifier *modifier,
+                                  const tern_modify_options *options, tern_flags flags,
+                                  int *existed) {
+    const tern_modify_options o =
+        options != NULL ? *options : (tern_modify_options){.argument = NULL};
+    tern_status status = modify_check(worker, table, key, modifier, &o, flags);
     if (status != TERN_OK)
         return status;
     tern_table_key k;
@@ -182,10 +183,9 @@ tern_status tern_hashtable_modify(tern_worker *worker, tern_hashtable *table, co
         return status;
     uint64_t reply[TERN_RESULT_MAX / 8];
     size_t got = 0;
-    status = pick.way != TERN_WAY_CALL ? modify_in_place(worker, table, &k, modifier, argument,
-                                                         bytes, absent, reply, &got)
-                                       : modify_by_call(worker, table, owner, &k, modifier,
-                                                        argument, bytes, absent, reply, &got);
+    status = pick.way != TERN_WAY_CALL
+                 ? modify_in_place(worker, table, &k, modifier, &o, reply, &got)
+                 : modify_by_call(worker, table, owner, &k, modifier, &o, reply, &got);
     if (status != TERN_OK)
         return tern_hashtable_outcome(table, owner, status);
     if (got < sizeof reply[0])
@@ -194,13 +194,13 @@ tern_status tern_hashtable_modify(tern_worker *worker, tern_hashtable *table, co
                          "more; look for what writes into that rank's memory",
                          owner, got, sizeof reply[0]);
     got -= sizeof reply[0];
-    if (got > capacity)
+    if (got > o.capacity)
         return tern_fail(TERN_ERR_RANGE, "the result has %zu bytes; there is room for %zu", got,
-                         capacity);
+                         o.capacity);
     if (got > 0)
-        memcpy(result, reply + 1, got);
-    if (result_bytes != NULL)
-        *result_bytes = got;
+        memcpy(o.result, reply + 1, got);
+    if (o.result_bytes != NULL)
+        *o.result_bytes = got;
     if (existed != NULL)
         *existed = reply[0] != 0;
     return TERN_OK;

@@ -32,6 +32,7 @@ static void open_halo(band *b) {
  * overwritten. Both carry the step's number. */
 static void send_rows(band *b, size_t step) {
     int now = state_before(step);
+    tern_notify_options both = {.local_cid = step, .cid = &step, .cid_bytes = sizeof step};
     for (int side = 0; side < SIDES; side++) {
         if (!b->has[side])
             continue;
@@ -39,7 +40,7 @@ static void send_rows(band *b, size_t step) {
         /* The neighbour above has this rank below. */
         check(tern_put_notify(b->worker, b->neighbour[side],
                               halo_row(b, b->neighbour[side].rank, 1 - side, now),
-                              outer_row(b, now, side), row_bytes(b), step, &step, sizeof step, 0));
+                              outer_row(b, now, side), row_bytes(b), &both));
     }
 }
 

@@ -33,8 +33,10 @@ int main(int argc, char **argv) {
         number *= 2;
     }
     hops++;
-    check(tern_put_notify(worker, next, tern_ptr_on(place, next.rank), &number, sizeof number, 0,
-                          &hops, sizeof hops, TERN_NOTIFY_NO_LOCAL));
+    tern_notify_options told = {
+        .cid = &hops, .cid_bytes = sizeof hops, .flags = TERN_NOTIFY_NO_LOCAL};
+    check(tern_put_notify(worker, next, tern_ptr_on(place, next.rank), &number, sizeof number,
+                          &told));
     if (rank == 0) { /* and meets it again at the end */
         check(tern_event_wait(worker, TERN_PROBE_REMOTE, &event));
         check(tern_get(worker, &number, place, sizeof number));

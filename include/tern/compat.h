@@ -2,13 +2,18 @@
 #define TERN_COMPAT_H
 
 /*
- * Names of tern 0.2 that have other names now, for programs that were written for it. Include this
- * header behind or before the others, or give the compiler -include tern/compat.h. The next minor
- * version will remove this header. docs/upgrading.md lists what has changed, and the headers of 0.2
- * that other headers have taken in.
+ * Names and arguments of tern 0.2 that are others now, for programs that were written for it.
+ * Include this header behind or before the others, or give the compiler -include tern/compat.h. The
+ * next minor version will remove this header. docs/upgrading.md lists what has changed, and the headers of
+ * 0.2 that other headers have taken in.
+ *
+ * In C, a file with this header calls tern_put_notify, tern_get_notify, tern_hashtable_modify and
+ * tern_map_modify with the arguments of 0.2 alone. In C++ it may use either form.
  */
 
 #include "tern/hashtable.h"
+#include "tern/map.h"
+#include "tern/notify.h"
 
 /* The old names of modifiers of tables, and of what belongs to them. */
 #define tern_modify_info tern_hashtable_modify_info
@@ -20,5 +25,51 @@
 
 /* The old name of the most keys that a buffer gathers for one owner. */
 #define TERN_BUFFER_KEYS TERN_HASHTABLE_BUFFER_KEYS
+
+/* Not for applications: how a function with the arguments of 0.2 is defined. In C++ it is one more
+ * function of the same name. In C it has another name, for which a macro stands below. */
+#ifdef __cplusplus
+#define TERN_INTERNAL_COMPAT(name) TERN_NODISCARD inline tern_status name
+#else
+#define TERN_INTERNAL_COMPAT(name)                                                                 \
+    TERN_NODISCARD static inline __attribute__((unused)) tern_status tern_internal_compat_##name
+#endif
+
+TERN_INTERNAL_COMPAT(tern_put_notify)
+(tern_worker *worker, tern_worker_id target, tern_ptr to, const void *from, size_t bytes,
+ uint64_t local_cid, const void *cid, size_t cid_bytes, unsigned flags) {
+    const tern_notify_options options = {local_cid, cid, cid_bytes, flags};
+    return tern_put_notify(worker, target, to, from, bytes, &options);
+}
+
+TERN_INTERNAL_COMPAT(tern_get_notify)
+(tern_worker *worker, tern_worker_id owner, void *to, tern_ptr from, size_t bytes,
+ uint64_t local_cid, const void *cid, size_t cid_bytes, unsigned flags) {
+    const tern_notify_options options = {local_cid, cid, cid_bytes, flags};
+    return tern_get_notify(worker, owner, to, from, bytes, &options);
+}
+
+TERN_INTERNAL_COMPAT(tern_hashtable_modify)
+(tern_worker *worker, tern_hashtable *table, const void *key,
+ const tern_hashtable_modifier *modifier, const void *argument, size_t bytes, tern_absent absent,
+ tern_flags flags, void *result, size_t capacity, size_t *result_bytes, int *existed) {
+    const tern_modify_options options = {argument, bytes, absent, result, capacity, result_bytes};
+    return tern_hashtable_modify(worker, table, key, modifier, &options, flags, existed);
+}
+
+TERN_INTERNAL_COMPAT(tern_map_modify)
+(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
+ const tern_map_modifier *modifier, const void *argument, size_t bytes, tern_absent absent,
+ tern_flags flags, void *result, size_t capacity, size_t *result_bytes, int *existed) {
+    const tern_modify_options options = {argument, bytes, absent, result, capacity, result_bytes};
+    return tern_map_modify(worker, map, key, key_bytes, modifier, &options, flags, existed);
+}
+
+#ifndef __cplusplus
+#define tern_put_notify tern_internal_compat_tern_put_notify
+#define tern_get_notify tern_internal_compat_tern_get_notify
+#define tern_hashtable_modify tern_internal_compat_tern_hashtable_modify
+#define tern_map_modify tern_internal_compat_tern_map_modify
+#endif
 
 #endif

@@ -75,6 +75,7 @@
  * and tern does not look into it. Text is a good choice, since it has no padding and no byte order.
  */
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -127,6 +128,17 @@ typedef enum tern_absent {
     TERN_ABSENT_INSERT /* it is inserted, with what the modifier makes of zeros, or of 0 bytes in a
                           map */
 } tern_absent;
+
+/* What a modifier is given, and where its result goes (_modify). All zero: no argument, the result
+ * is dropped, and a key that is not there is TERN_ERR_NOT_FOUND. */
+typedef struct tern_modify_options {
+    const void *argument; /* for the modifier; may be NULL if argument_bytes is 0 */
+    size_t argument_bytes;
+    tern_absent absent;
+    void *result;         /* [out] room for the modifier's result; may be NULL if capacity is 0 */
+    size_t capacity;      /* bytes of that room */
+    size_t *result_bytes; /* [out] size of the result; may be NULL */
+} tern_modify_options;
 
 /* The most bytes of the note of a file. */
 #define TERN_NOTE_MAX 256

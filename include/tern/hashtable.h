@@ -379,16 +379,16 @@ typedef struct tern_hashtable_modifier {
                                                             any_thread};
 
 /* Runs modifier on the value of key, at its owner: by call, or in place if that is this rank.
- * argument: bytes bytes that the modifier gets (NULL if bytes is 0). [out] result: the modifier's
- * result, up to capacity bytes; [out] result_bytes (may be NULL): its size; [out] existed (may be
- * NULL): whether the key was there. TERN_ERR_FULL as tern_hashtable_insert. TERN_ERR_RANGE:
- * capacity is too small (the modifier has run), or key and argument do not fit a ring (the modifier
- * has not run). TERN_ERR_UNSUPPORTED: the table has counters (use tern_hashtable_compare_swap), or
- * flags have TERN_BY_RMA. */
-TERN_NODISCARD TERN_API tern_status tern_hashtable_modify(
-    tern_worker *worker, tern_hashtable *table, const void *key,
-    const tern_hashtable_modifier *modifier, const void *argument, size_t bytes, tern_absent absent,
-    tern_flags flags, void *result, size_t capacity, size_t *result_bytes, int *existed);
+ * options (tern/container.h): the modifier's argument and result, and what becomes of an absent
+ * key; NULL: all zero. [out] existed (may be NULL): whether the key was there. TERN_ERR_FULL as
+ * tern_hashtable_insert. TERN_ERR_RANGE: the capacity is too small (the modifier has run), or key
+ * and argument do not fit a ring (the modifier has not run). TERN_ERR_UNSUPPORTED: the table has
+ * counters (use tern_hashtable_compare_swap), or flags have TERN_BY_RMA. */
+TERN_NODISCARD TERN_API tern_status tern_hashtable_modify(tern_worker *worker,
+                                                          tern_hashtable *table, const void *key,
+                                                          const tern_hashtable_modifier *modifier,
+                                                          const tern_modify_options *options,
+                                                          tern_flags flags, int *existed);
 
 /* Not for applications: the handler of the calls that TERN_HASHTABLE_MODIFIER registers. */
 TERN_NODISCARD TERN_API tern_status

@@ -470,22 +470,19 @@ typedef struct tern_map_modifier {
 /** Runs a modifier on the value of a key.
  *
  * @param modifier the modifier
- * @param argument bytes bytes that the modifier gets; may be NULL if bytes is 0
- * @param bytes size of the argument
- * @param absent TERN_ABSENT_FAIL: a key that is not there is TERN_ERR_NOT_FOUND;
- *     TERN_ABSENT_INSERT: the modifier begins with a value of 0 bytes, and the key is inserted
- * @param[out] result room for capacity bytes; may be NULL if capacity is 0
- * @param capacity bytes
- * @param[out] result_bytes size of the modifier's result; may be NULL
+ * @param options the modifier's argument and result, and what becomes of an absent key
+ *     (tern/container.h); NULL: all zero. With TERN_ABSENT_INSERT the modifier of an absent key
+ *     begins with a value of 0 bytes, and the key is inserted
  * @param[out] existed 1 if the key was there, else 0; may be NULL
  * @return TERN_OK; what the modifier returned; TERN_ERR_NOT_FOUND; TERN_ERR_RANGE if the result
- *     does not fit capacity, and then the value has been modified, or if the modifier gave a result
- *     of more than TERN_MAP_MODIFY_RESULT_MAX bytes, and then it has not; otherwise the statuses of
- *     tern_map_find and tern_map_insert, and the blocking of the latter */
-TERN_NODISCARD TERN_API tern_status tern_map_modify(
-    tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
-    const tern_map_modifier *modifier, const void *argument, size_t bytes, tern_absent absent,
-    tern_flags flags, void *result, size_t capacity, size_t *result_bytes, int *existed);
+ *     does not fit its capacity, and then the value has been modified, or if the modifier gave a
+ * result of more than TERN_MAP_MODIFY_RESULT_MAX bytes, and then it has not; otherwise the statuses
+ * of tern_map_find and tern_map_insert, and the blocking of the latter */
+TERN_NODISCARD TERN_API tern_status tern_map_modify(tern_worker *worker, tern_map *map,
+                                                    const void *key, size_t key_bytes,
+                                                    const tern_map_modifier *modifier,
+                                                    const tern_modify_options *options,
+                                                    tern_flags flags, int *existed);
 
 /* Not for applications: what TERN_MAP_MODIFIER registers. */
 TERN_NODISCARD TERN_API tern_status tern_internal_map_run_modifier(

@@ -65,8 +65,21 @@ extern "C" {
 #define TERN_NOTIFY_NO_LOCAL 1u
 #define TERN_NOTIFY_NO_REMOTE 2u
 
+/* What the two events of a notified put or get carry. All zero: both events come, the local one
+ * with cid 0, the remote one with a cid of 0 bytes. */
+typedef struct tern_notify_options {
+    uint64_t local_cid; /* comes back to this worker with the local event */
+    const void *cid;    /* goes to the other worker with the remote event; copied at once */
+    size_t cid_bytes;   /* of cid, 0 to TERN_CID_MAX */
+    unsigned flags;     /* TERN_NOTIFY_NO_LOCAL, TERN_NOTIFY_NO_REMOTE, or 0 */
+} tern_notify_options;
+
 /* Puts bytes from local memory to an address of target's rank and notifies worker target. bytes 0:
- * a notification without data; to and from are ignored. cid: cid_bytes bytes, copied.
+ * a notification without data; to and from are ignored. options NULL: all zero.
+ *
+ *     uint64_t step = 7;
+ *     tern_put_notify(worker, target, place, row, sizeof row,
+ *                     &(tern_notify_options){.cid = &step, .cid_bytes = sizeof step});
  *
  * TERN_ERR_ARGUMENT: no such worker, NULL, a cid of more than TERN_CID_MAX, unknown flags, or `to`
  * lies in another rank than target. TERN_ERR_RANGE: out of the segment, or not registered.
@@ -77,16 +90,14 @@ extern "C" {
  * any error nothing was done. */
 TERN_NODISCARD TERN_API tern_status tern_put_notify(tern_worker *worker, tern_worker_id target,
                                                     tern_ptr to, const void *from, size_t bytes,
-                                                    uint64_t local_cid, const void *cid,
-                                                    size_t cid_bytes, unsigned flags);
+                                                    const tern_notify_options *options);
 
 /* Gets bytes from an address of owner's rank to local memory. The remote event tells worker owner
  * that its memory has been read; the local event comes after the record of the remote event was
  * posted. Otherwise as tern_put_notify. */
 TERN_NODISCARD TERN_API tern_status tern_get_notify(tern_worker *worker, tern_worker_id owner,
                                                     void *to, tern_ptr from, size_t bytes,
-                                                    uint64_t local_cid, const void *cid,
-                                                    size_t cid_bytes, unsigned flags);
+                                                    const tern_notify_options *options);
 
 /* What an event tells. */
 typedef enum tern_event_kind {

@@ -49,6 +49,15 @@ class Pointer(Structure):
         return f"<tern.Pointer to rank {self.rank}, offset {self.offset}>"
 
 
+class NotifyOptions(Structure):
+    _fields_ = [("local_cid", c_uint64), ("cid", c_char_p), ("cid_bytes", c_size_t), ("flags", c_int)]
+
+
+class ModifyOptions(Structure):
+    _fields_ = [("argument", c_char_p), ("argument_bytes", c_size_t), ("absent", c_int),
+                ("result", c_void_p), ("capacity", c_size_t), ("result_bytes", c_void_p)]
+
+
 class HashTableOptions(Structure):
     _fields_ = [("key_bytes", c_size_t), ("value_bytes", c_size_t), ("counter", c_int),
                 ("capacity", c_uint64), ("call_only", c_int), ("grow", c_int), ("key_hash", c_void_p),
@@ -215,8 +224,8 @@ for _width, _word in ("", c_uint64), ("32", c_uint32):
     _declare(f"tern_atomic_store{_width}", _W, _P, _word)
 _declare("tern_notify_broadcast", _W, c_uint32, _D, _N)
 _declare("tern_notify_allreduce", _W, c_int, c_int, _D, _N)
-_declare("tern_put_notify", _W, WorkerId, _P, _D, _N, c_uint64, _D, _N, c_int)
-_declare("tern_get_notify", _W, WorkerId, _D, _P, _N, c_uint64, _D, _N, c_int)
+_declare("tern_put_notify", _W, WorkerId, _P, _D, _N, POINTER(NotifyOptions))
+_declare("tern_get_notify", _W, WorkerId, _D, _P, _N, POINTER(NotifyOptions))
 for _name in "tern_probe", "tern_event_wait":
     _declare(_name, _W, c_int, POINTER(RawEvent))
 
@@ -244,8 +253,8 @@ _declare("tern_hashtable_clear", _W, _O)
 _declare("tern_hashtable_save", _W, _O, c_char_p, _D, _N)
 _declare("tern_hashtable_load", _W, c_char_p, POINTER(HashTableOptions), POINTER(HashTableFile),
          POINTER(c_void_p))
-_declare("tern_hashtable_modify", _W, _O, _D, POINTER(Modifier), _D, _N, c_int, c_uint32, _D, _N,
-         POINTER(c_size_t), POINTER(c_int))
+_declare("tern_hashtable_modify", _W, _O, _D, POINTER(Modifier), POINTER(ModifyOptions), c_uint32,
+         POINTER(c_int))
 
 _declare("tern_map_create", _W, POINTER(MapOptions), POINTER(c_void_p))
 _declare("tern_map_destroy", _W, _O)
@@ -265,8 +274,8 @@ for _name in "size", "local_size":
 _declare("tern_map_clear", _W, _O)
 _declare("tern_map_save", _W, _O, c_char_p, _D, _N)
 _declare("tern_map_load", _W, c_char_p, POINTER(MapOptions), POINTER(MapFile), POINTER(c_void_p))
-_declare("tern_map_modify", _W, _O, _D, _N, POINTER(MapModifier), _D, _N, c_int, c_uint32, _D, _N,
-         POINTER(c_size_t), POINTER(c_int))
+_declare("tern_map_modify", _W, _O, _D, _N, POINTER(MapModifier), POINTER(ModifyOptions), c_uint32,
+         POINTER(c_int))
 _declare("tern_map_resize", POINTER(MapModifyInfo), _N)
 
 for _kind in "queue", "distributed_queue":

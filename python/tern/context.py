@@ -8,7 +8,8 @@ from ctypes import byref
 
 from ._data import as_bytes, buffer
 from ._library import (DOMAIN_GLOBAL, DOUBLE, ERR_EMPTY, INT64, NUMA_ANY, PROBE_LOCAL, PROBE_REMOTE,
-                       REDUCE_MAX, REDUCE_MIN, REDUCE_SUM, UINT64, Error, Pointer, RawEvent, WorkerId, library)
+                       REDUCE_MAX, REDUCE_MIN, REDUCE_SUM, UINT64, Error, NotifyOptions, Pointer, RawEvent, WorkerId,
+                       library)
 
 Event = namedtuple("Event", "rank cid size is_get")
 Event.__doc__ = """What put_notify, get_notify or notify of another rank tells this one: rank is that rank, cid
@@ -181,7 +182,8 @@ class Context:
         number = self._transfers
         self._under_way[number] = data
         try:
-            function(self.worker, WorkerId(rank, 0), to, source, size, number, cid, len(cid), 0)
+            function(self.worker, WorkerId(rank, 0), to, source, size,
+                     byref(NotifyOptions(number, cid, len(cid), 0)))
         except Error:
             del self._under_way[number]
             raise

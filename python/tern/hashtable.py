@@ -6,7 +6,7 @@ from ctypes import byref
 from ._data import Codec, buffer
 from ._library import VISIT, HashTableFile, HashTableOptions, library
 from ._object import Keyed, absent
-from .modify import absence, pack
+from .modify import modify_options
 
 
 class HashTable(Keyed):
@@ -66,11 +66,10 @@ class HashTable(Keyed):
     def modify(self, key, modifier, *arguments, insert=False, flags=0):
         """Has the owner of key make its value modifier(value, *arguments) (tern.modifier). insert: a key
         that is not there is inserted, and value is None. KeyError: there is no such key."""
-        data = pack(self._value.form, arguments)
+        options = modify_options(self._value.form, arguments, insert)
         with absent(key):
             library.tern_hashtable_modify(self._worker, self._object, self._key.encode(key),
-                                          byref(modifier._of_tables), data, len(data), absence(insert),
-                                          flags, None, 0, None, None)
+                                          byref(modifier._of_tables), byref(options), flags, None)
 
     def find(self, key, flags=0):
         """The value or counter of key. KeyError: there is no such key."""

@@ -6,7 +6,7 @@ from ctypes import byref
 from ._data import as_bytes, buffer
 from ._library import ERR_RANGE, MAP_KEY_MAX, MAP_VISIT, Error, MapFile, MapItem, MapOptions, MapSlot, free, library
 from ._object import Keyed, absent
-from .modify import absence, pack
+from .modify import modify_options
 
 
 def _address(data):
@@ -94,10 +94,10 @@ class Map(Keyed):
     def modify(self, key, modifier, *arguments, insert=False, flags=0):
         """Makes the value of key modifier(value, *arguments) (tern.modifier). The value is bytes. insert: a
         key that is not there is inserted, and value is None. KeyError: there is no such key."""
-        name, data = as_bytes(key), pack(None, arguments)
+        name, options = as_bytes(key), modify_options(None, arguments, insert)
         with absent(key):
-            library.tern_map_modify(self._worker, self._object, name, len(name), byref(modifier._of_maps), data,
-                                    len(data), absence(insert), flags, None, 0, None, None)
+            library.tern_map_modify(self._worker, self._object, name, len(name), byref(modifier._of_maps),
+                                    byref(options), flags, None)
 
     def owner(self, key):
         """The rank that owns key."""

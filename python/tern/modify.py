@@ -5,21 +5,19 @@ import functools
 import pickle
 
 from ._data import Codec, as_bytes
-from ._library import ABSENT_FAIL, ABSENT_INSERT, HANDLER, MAP_MODIFY, MODIFY, Function, MapModifier, Modifier, library
+from ._library import (ABSENT_FAIL, ABSENT_INSERT, HANDLER, MAP_MODIFY, MODIFY, Function, MapModifier, Modifier,
+                       ModifyOptions, library)
 from .call import failure
 
 _made = []  # tern keeps their addresses until the process ends
 _codec = functools.lru_cache(None)(Codec)
 
 
-def pack(form, arguments):
-    """What travels to a modifier: the format of the table's values, and the arguments."""
-    return pickle.dumps((form, arguments))
-
-
-def absence(insert):
-    """What becomes of a key that is not there."""
-    return ABSENT_INSERT if insert else ABSENT_FAIL
+def modify_options(form, arguments, insert):
+    """What travels to a modifier, which is the format of the table's values and the arguments; and what
+    becomes of a key that is not there."""
+    data = pickle.dumps((form, arguments))
+    return ModifyOptions(data, len(data), ABSENT_INSERT if insert else ABSENT_FAIL)
 
 
 class modifier:

@@ -273,9 +273,15 @@ static __attribute__((noinline)) tern_status put_slowly(tern_worker *worker,
     return move_and_tell(worker, q) ? TERN_OK : notify_ask(worker, q);
 }
 
+static const tern_notify_options no_options;
+
 tern_status tern_put_notify(tern_worker *worker, tern_worker_id target, tern_ptr to,
-                            const void *from, size_t bytes, uint64_t local_cid, const void *cid,
-                            size_t cid_bytes, unsigned flags) {
+                            const void *from, size_t bytes, const tern_notify_options *options) {
+    if (options == NULL)
+        options = &no_options;
+    const void *cid = options->cid;
+    const size_t cid_bytes = options->cid_bytes;
+    const unsigned flags = options->flags;
     tern_notify *n = worker != NULL ? tern_notify_of(worker) : NULL;
     if (__builtin_expect(n == NULL || bytes - 1 >= n->packed_near || cid_bytes > TERN_CID_MAX ||
                              (flags & ~TERN_NOTIFY_NO_LOCAL) != 0 ||
@@ -305,19 +311,19 @@ tern_status tern_put_notify(tern_worker *worker, tern_worker_id target, tern_ptr
     if (__builtin_expect(tern_lane_send(&out->lane, record, size, header), 0))
         tern_ring_ring_doorbell(worker, out);
     if (local)
-        tern_done_push(n, number, local_cid, bytes, false, TERN_OK);
+        tern_done_push(n, number, options->local_cid, bytes, false, TERN_OK);
     worker->stats.notices_packed++;
     return TERN_OK;
 slowly:;
-    notify_question q = {"tern_put_notify", target, to,        from,  bytes,
-                         local_cid,         cid,    cid_bytes, flags, false};
+    const notify_question q = {"tern_put_notify",  target, to,        from,  bytes,
+                               options->local_cid, cid,    cid_bytes, flags, false};
     return put_slowly(worker, &q);
 }
 
 tern_status tern_get_notify(tern_worker *worker, tern_worker_id owner, void *to, tern_ptr from,
-                            size_t bytes, uint64_t local_cid, const void *cid, size_t cid_bytes,
-                            unsigned flags) {
-    notify_question q = {"tern_get_notify", owner, from,      to,    bytes,
-                         local_cid,         cid,   cid_bytes, flags, true};
+                            size_t bytes, const tern_notify_options *options) {
+    const tern_notify_options *o = options != NULL ? options : &no_options;
+    const notify_question q = {"tern_get_notify", owner,  from,         to,       bytes,
+                               o->local_cid,      o->cid, o->cid_bytes, o->flags, true};
     return move_and_tell(worker, &q) ? TERN_OK : notify_ask(worker, &q);
 }

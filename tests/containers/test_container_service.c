@@ -87,8 +87,7 @@ static void use_table(containers *c, tern_hashtable *table) {
         int existed = 1;
         EXPECT_OK(tern_hashtable_insert(w, table, &key, value, by_call, &existed));
         CU_ASSERT_EQUAL(existed, 0);
-        EXPECT_OK(tern_hashtable_modify(w, table, &key, &add_safely_modifier, NULL, 0,
-                                        TERN_ABSENT_FAIL, rw, NULL, 0, NULL, NULL));
+        EXPECT_OK(tern_hashtable_modify(w, table, &key, &add_safely_modifier, NULL, rw, NULL));
         EXPECT_OK(tern_hashtable_find(w, table, &key, by_call, found));
         CU_ASSERT(found[0] == key && found[1] == 1);
         if (i % 2 == 1)
@@ -201,8 +200,9 @@ static void all_at_once(void) {
         tern_flags via = fixture_way((uint64_t)i);
         tern_status status = tern_hashtable_insert(c.f.worker, c.values, &key, value, via, NULL);
         EXPECT_OK(status);
-        EXPECT_OK(tern_hashtable_modify(c.f.worker, c.values, &key, &add_safely_modifier, NULL, 0,
-                                        TERN_ABSENT_INSERT, rw, NULL, 0, NULL, NULL));
+        EXPECT_OK(tern_hashtable_modify(c.f.worker, c.values, &key, &add_safely_modifier,
+                                        &(tern_modify_options){.absent = TERN_ABSENT_INSERT}, rw,
+                                        NULL));
         EXPECT_OK(tern_hashtable_find(c.f.worker, c.values, &key, via, value));
         CU_ASSERT(value[0] == key && value[1] >= 1);
         EXPECT_OK(tern_hashtable_add(c.f.worker, c.counters, &key, 1, via, NULL));
@@ -223,8 +223,9 @@ static void modifiers_at_home(void) {
     if (!set_up(&c, 1))
         return;
     for (uint64_t i = 0; i < KEYS; i++)
-        EXPECT_OK(tern_hashtable_modify(c.f.worker, c.values, &i, &add_at_home_modifier, NULL, 0,
-                                        TERN_ABSENT_INSERT, rw, NULL, 0, NULL, NULL));
+        EXPECT_OK(tern_hashtable_modify(c.f.worker, c.values, &i, &add_at_home_modifier,
+                                        &(tern_modify_options){.absent = TERN_ABSENT_INSERT}, rw,
+                                        NULL));
     EXPECT_OK(tern_barrier(c.f.worker));
     CU_ASSERT_EQUAL(elsewhere, 0);
     CU_ASSERT(here > 0);

@@ -56,8 +56,8 @@ static void use_table(fixture *f) {
     TOLD(play.victim, tern_hashtable_add(w, all.counters, &key, 1, TERN_BY_CALL, &value));
     TOLD(play.victim,
          tern_hashtable_find_many(w, all.table, &key, 1, TERN_BY_CALL, &value, &found, &count));
-    TOLD(play.victim, tern_hashtable_modify(w, all.table, &key, &change_nothing_modifier, NULL, 0,
-                                            TERN_ABSENT_FAIL, 0, NULL, 0, NULL, NULL));
+    TOLD(play.victim,
+         tern_hashtable_modify(w, all.table, &key, &change_nothing_modifier, NULL, 0, NULL));
     EXPECT_OK(tern_hashtable_find_start(w, all.table, &key, TERN_BY_CALL, &value, &request));
     TOLD(play.victim, tern_wait(w, &request));
 }

@@ -323,8 +323,9 @@ static void use_memory(scene *s) {
         break;
     case 5:
         running = "tern_put_notify";
-        take(tern_put_notify(w, (tern_worker_id){rank, 0}, p, words, 64, 0, words, 16,
-                             TERN_NOTIFY_NO_LOCAL));
+        take(tern_put_notify(
+            w, (tern_worker_id){rank, 0}, p, words, 64,
+            &(tern_notify_options){.cid = words, .cid_bytes = 16, .flags = TERN_NOTIFY_NO_LOCAL}));
         break;
     default:
         running = "tern_probe";

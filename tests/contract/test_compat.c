@@ -1,6 +1,7 @@
 // tern-test: unit
 
-/* A program that was written for tern 0.2, with the names of tables that have others now. */
+/* A program that was written for tern 0.2, with names of tables that are others now, and with
+ * arguments that are fields of options now. */
 
 #include <string.h>
 
@@ -78,10 +79,70 @@ static void a_buffer_has_its_old_limit(void) {
     fixture_close(&f);
 }
 
+static tern_status count(tern_map_modify_info *info) {
+    uint64_t number = 0;
+    memcpy(&number, info->value, info->value_bytes);
+    number += *(const uint64_t *)info->argument;
+    const tern_status status = tern_map_resize(info, sizeof number);
+    if (status != TERN_OK)
+        return status;
+    memcpy(info->value, &number, sizeof number);
+    memcpy(info->result, &number, sizeof number);
+    info->result_bytes = sizeof number;
+    return TERN_OK;
+}
+TERN_MAP_MODIFIER(count)
+
+static void a_map_is_modified_by_many_arguments(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    tern_map *map = NULL;
+    EXPECT_OK(tern_map_create(f.worker, &(tern_map_options){.capacity = 100}, &map));
+    uint64_t sum = 0;
+    size_t bytes = 0;
+    int existed = 7;
+    for (uint64_t i = 1; i <= 3; i++) {
+        EXPECT_OK(tern_map_modify(f.worker, map, "key", 3, &count_modifier, &i, sizeof i,
+                                  TERN_ABSENT_INSERT, 0, &sum, sizeof sum, &bytes, &existed));
+        CU_ASSERT_EQUAL(bytes, sizeof sum);
+        CU_ASSERT_EQUAL(existed, i > 1);
+    }
+    CU_ASSERT_EQUAL(sum, 6);
+    EXPECT(TERN_ERR_NOT_FOUND, tern_map_modify(f.worker, map, "other", 5, &count_modifier, &sum, 8,
+                                               TERN_ABSENT_FAIL, 0, NULL, 0, NULL, NULL));
+    EXPECT_OK(tern_map_destroy(f.worker, map));
+    fixture_close(&f);
+}
+
+static void notified_transfers_take_many_arguments(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    const tern_worker_id self = tern_worker_self(f.worker);
+    tern_ptr place = TERN_NULL;
+    EXPECT_OK(tern_alloc(f.worker, 8, 0, TERN_DOMAIN_GLOBAL, &place));
+    uint64_t sent = 11, got = 0;
+    tern_event event;
+    EXPECT_OK(tern_put_notify(f.worker, self, place, &sent, 8, 21, "put", 3, 0));
+    EXPECT_OK(tern_event_wait(f.worker, TERN_PROBE_LOCAL, &event));
+    CU_ASSERT_EQUAL(event.local_cid, 21);
+    EXPECT_OK(tern_event_wait(f.worker, TERN_PROBE_REMOTE, &event));
+    CU_ASSERT(event.cid_bytes == 3 && memcmp(event.cid, "put", 3) == 0);
+    EXPECT_OK(tern_get_notify(f.worker, self, &got, place, 8, 22, "get", 3, TERN_NOTIFY_NO_REMOTE));
+    EXPECT_OK(tern_event_wait(f.worker, TERN_PROBE_ANY, &event));
+    CU_ASSERT(event.kind == TERN_EVENT_LOCAL && event.local_cid == 22 && event.is_get == 1);
+    CU_ASSERT_EQUAL(got, sent);
+    EXPECT_OK(tern_free(f.worker, place));
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"modifiers_have_their_old_names", modifiers_have_their_old_names},
         {"a_buffer_has_its_old_limit", a_buffer_has_its_old_limit},
+        {"a_map_is_modified_by_many_arguments", a_map_is_modified_by_many_arguments},
+        {"notified_transfers_take_many_arguments", notified_transfers_take_many_arguments},
     };
     return tern_test_main(argc, argv, "compat", tests, sizeof tests / sizeof tests[0]);
 }

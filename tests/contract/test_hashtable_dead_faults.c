@@ -35,8 +35,9 @@ static tern_hashtable *make(int counter) {
 }
 
 static tern_status modify(const uint64_t *key, int *existed) {
-    return tern_hashtable_modify(on.f.worker, on.values, key, &change_nothing_modifier, NULL, 0,
-                                 TERN_ABSENT_INSERT, TERN_BY_CALL, NULL, 0, NULL, existed);
+    return tern_hashtable_modify(on.f.worker, on.values, key, &change_nothing_modifier,
+                                 &(tern_modify_options){.absent = TERN_ABSENT_INSERT}, TERN_BY_CALL,
+                                 existed);
 }
 
 /* By call everything is told. */

@@ -426,8 +426,9 @@ static void modifiers_lose_nothing(void) {
     EXPECT_OK(tern_barrier(f.worker));
     for (uint64_t i = 0; i < 2 * keys; i++) {
         uint64_t key = (i + 5 * f.rank) % keys;
-        EXPECT_OK(tern_hashtable_modify(f.worker, table, &key, &count_up_modifier, NULL, 0,
-                                        TERN_ABSENT_INSERT, 0, NULL, 0, NULL, NULL));
+        EXPECT_OK(tern_hashtable_modify(f.worker, table, &key, &count_up_modifier,
+                                        &(tern_modify_options){.absent = TERN_ABSENT_INSERT}, 0,
+                                        NULL));
     }
     EXPECT_OK(tern_barrier(f.worker));
     for (uint64_t key = 0; key < keys; key++)

@@ -41,8 +41,14 @@ static answer modify(const scene *s, tern_worker *w, const item *i, tern_flags f
     int right = 0;
     size_t bytes = 0;
     key_of(s, i->k, key);
-    a.status = tern_hashtable_modify(w, s->table, key, &replace_modifier, &c, sizeof c, i->absent,
-                                     flags, &right, sizeof right, &bytes, &a.existed);
+    a.status = tern_hashtable_modify(w, s->table, key, &replace_modifier,
+                                     &(tern_modify_options){.argument = &c,
+                                                            .argument_bytes = sizeof c,
+                                                            .absent = i->absent,
+                                                            .result = &right,
+                                                            .capacity = sizeof right,
+                                                            .result_bytes = &bytes},
+                                     flags, &a.existed);
     CU_ASSERT(a.status != TERN_OK || (right == 1 && bytes == sizeof right));
     return a;
 }

@@ -73,8 +73,13 @@ static void end(fixture *f, tern_hashtable *table) {
 
 static tern_status count(fixture *f, tern_hashtable *table, uint64_t key, uint64_t number,
                          tern_absent absent, tally *now, int *existed) {
-    return tern_hashtable_modify(f->worker, table, &key, &count_numbers_modifier, &number,
-                                 sizeof number, absent, rw, now, sizeof *now, NULL, existed);
+    return tern_hashtable_modify(f->worker, table, &key, &count_numbers_modifier,
+                                 &(tern_modify_options){.argument = &number,
+                                                        .argument_bytes = sizeof number,
+                                                        .absent = absent,
+                                                        .result = now,
+                                                        .capacity = sizeof *now},
+                                 rw, existed);
 }
 
 static void arguments_are_checked(void) {
@@ -90,32 +95,43 @@ static void arguments_are_checked(void) {
     tern_worker *w = f.worker;
     const tern_absent in = TERN_ABSENT_INSERT;
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_hashtable_modify(w, values, &key, NULL, NULL, 0, in, rw, NULL, 0, NULL, NULL));
+           tern_hashtable_modify(w, values, &key, NULL, &(tern_modify_options){.absent = in}, rw,
+                                 NULL));
     EXPECT_DETAIL("modifier");
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_hashtable_modify(w, values, &key, m, NULL, 1, in, rw, NULL, 0, NULL, NULL));
+           tern_hashtable_modify(w, values, &key, m,
+                                 &(tern_modify_options){.argument_bytes = 1, .absent = in}, rw,
+                                 NULL));
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_hashtable_modify(w, values, &key, m, NULL, 0, in, rw, NULL, 8, NULL, NULL));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_modify(w, values, &key, m, NULL, 0, (tern_absent)2, rw,
-                                                    NULL, 0, NULL, NULL));
+           tern_hashtable_modify(w, values, &key, m,
+                                 &(tern_modify_options){.absent = in, .capacity = 8}, rw, NULL));
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_hashtable_modify(w, values, &key, m,
+                                 &(tern_modify_options){.absent = (tern_absent)2}, rw, NULL));
     EXPECT_DETAIL("absent is 2");
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_modify(w, values, &key, m, NULL, 0, in, TERN_READ_ONLY,
-                                                    NULL, 0, NULL, NULL));
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_hashtable_modify(w, values, &key, m, &(tern_modify_options){.absent = in},
+                                 TERN_READ_ONLY, NULL));
     EXPECT_DETAIL("TERN_READ_ONLY");
-    EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_modify(w, values, &key, m, NULL, 0, in, TERN_BY_RMA,
-                                                       NULL, 0, NULL, NULL));
+    EXPECT(TERN_ERR_UNSUPPORTED,
+           tern_hashtable_modify(w, values, &key, m, &(tern_modify_options){.absent = in},
+                                 TERN_BY_RMA, NULL));
     EXPECT_DETAIL("TERN_BY_RMA");
     EXPECT(TERN_ERR_NOT_FOUND,
-           tern_hashtable_modify(w, values, &key, m, NULL, 0, TERN_ABSENT_FAIL,
-                                 TERN_WRITE_ONLY | TERN_BY_CALL, NULL, 0, NULL, NULL));
+           tern_hashtable_modify(w, values, &key, m, NULL, TERN_WRITE_ONLY | TERN_BY_CALL, NULL));
     EXPECT(TERN_ERR_UNSUPPORTED,
-           tern_hashtable_modify(w, counters, &key, m, NULL, 0, in, rw, NULL, 0, NULL, NULL));
+           tern_hashtable_modify(w, counters, &key, m, &(tern_modify_options){.absent = in}, rw,
+                                 NULL));
     EXPECT_DETAIL("tern_hashtable_compare_swap");
     if (f.size > 1) {
         static char large[1 << 20];
         uint64_t far = number_owned_by(values, (f.rank + 1) % f.size, 0);
-        EXPECT(TERN_ERR_RANGE, tern_hashtable_modify(w, values, &far, m, large, sizeof large, in,
-                                                     rw, NULL, 0, NULL, NULL));
+        EXPECT(TERN_ERR_RANGE,
+               tern_hashtable_modify(w, values, &far, m,
+                                     &(tern_modify_options){.argument = large,
+                                                            .argument_bytes = sizeof large,
+                                                            .absent = in},
+                                     rw, NULL));
         EXPECT_DETAIL("TERN_RING_SIZE");
     }
     CU_ASSERT_EQUAL(total_keys(&f, values), 0);
@@ -139,15 +155,15 @@ static void one_key_after_the_other(void) {
         size_t bytes = 0;
         EXPECT(TERN_ERR_NOT_FOUND, count(&f, table, key, 1, TERN_ABSENT_FAIL, &now, &existed));
         EXPECT(TERN_ERR_UNSUPPORTED,
-               tern_hashtable_modify(f.worker, table, &key, &refuse_modifier, NULL, 0,
-                                     TERN_ABSENT_INSERT, rw, NULL, 0, NULL, &existed));
+               tern_hashtable_modify(f.worker, table, &key, &refuse_modifier,
+                                     &(tern_modify_options){.absent = TERN_ABSENT_INSERT}, rw,
+                                     &existed));
         CU_ASSERT_EQUAL(existed, 77);
         EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_find(f.worker, table, &key, TERN_BY_RMA, &found));
         EXPECT_OK(count(&f, table, key, 5, TERN_ABSENT_INSERT, &now, &existed));
         CU_ASSERT_EQUAL(existed, 0);
         EXPECT(TERN_ERR_UNSUPPORTED,
-               tern_hashtable_modify(f.worker, table, &key, &refuse_modifier, NULL, 0,
-                                     TERN_ABSENT_FAIL, rw, NULL, 0, NULL, NULL));
+               tern_hashtable_modify(f.worker, table, &key, &refuse_modifier, NULL, rw, NULL));
         EXPECT_OK(count(&f, table, key, 6, TERN_ABSENT_FAIL, &now, &existed));
         CU_ASSERT_EQUAL(existed, 1);
         EXPECT_OK(tern_hashtable_find(f.worker, table, &key, TERN_BY_RMA, &found));
@@ -157,12 +173,16 @@ static void one_key_after_the_other(void) {
         EXPECT(TERN_ERR_NOT_FOUND, count(&f, table, key, 1, TERN_ABSENT_FAIL, &now, &existed));
         EXPECT_OK(count(&f, table, key, 7, TERN_ABSENT_INSERT, &now, &existed));
         CU_ASSERT(existed == 0 && now.count == 1 && now.sum == 7);
-        EXPECT_OK(tern_hashtable_modify(f.worker, table, &key, &tell_modifier, NULL, 0,
-                                        TERN_ABSENT_FAIL, rw, told, sizeof told, &bytes, &existed));
+        EXPECT_OK(tern_hashtable_modify(
+            f.worker, table, &key, &tell_modifier,
+            &(tern_modify_options){.result = told, .capacity = sizeof told, .result_bytes = &bytes},
+            rw, &existed));
         CU_ASSERT(bytes == 24 && told[0] == key && told[1] == f.rank && existed == 1);
         CU_ASSERT_EQUAL(told[2], secret);
-        EXPECT(TERN_ERR_RANGE, tern_hashtable_modify(f.worker, table, &key, &tell_modifier, NULL, 0,
-                                                     TERN_ABSENT_FAIL, rw, told, 23, NULL, NULL));
+        EXPECT(TERN_ERR_RANGE,
+               tern_hashtable_modify(f.worker, table, &key, &tell_modifier,
+                                     &(tern_modify_options){.result = told, .capacity = 23}, rw,
+                                     NULL));
     }
     end(&f, table);
     fixture_close(&f);
@@ -181,9 +201,14 @@ static void results_of_every_size(void) {
         size_t got = 77;
         bool fits = sizes[i] <= TERN_HASHTABLE_MODIFY_RESULT_MAX;
         EXPECT(fits ? TERN_OK : TERN_ERR_RANGE,
-               tern_hashtable_modify(f.worker, table, &key, &give_bytes_modifier, &sizes[i],
-                                     sizeof sizes[i], TERN_ABSENT_INSERT, rw, result, sizeof result,
-                                     &got, NULL));
+               tern_hashtable_modify(f.worker, table, &key, &give_bytes_modifier,
+                                     &(tern_modify_options){.argument = &sizes[i],
+                                                            .argument_bytes = sizeof sizes[i],
+                                                            .absent = TERN_ABSENT_INSERT,
+                                                            .result = result,
+                                                            .capacity = sizeof result,
+                                                            .result_bytes = &got},
+                                     rw, NULL));
         CU_ASSERT_EQUAL(got, fits ? sizes[i] : 77);
         if (fits && sizes[i] > 0)
             CU_ASSERT_EQUAL(result[sizes[i] - 1], 0x5a);

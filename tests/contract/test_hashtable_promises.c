@@ -38,8 +38,9 @@ TERN_HASHTABLE_MODIFIER(count_up)
 
 static tern_status modify(fixture *f, tern_hashtable *table, const uint64_t *key, tern_flags flags,
                           int *existed) {
-    return tern_hashtable_modify(f->worker, table, key, &count_up_modifier, NULL, 0,
-                                 TERN_ABSENT_INSERT, flags, NULL, 0, NULL, existed);
+    return tern_hashtable_modify(f->worker, table, key, &count_up_modifier,
+                                 &(tern_modify_options){.absent = TERN_ABSENT_INSERT}, flags,
+                                 existed);
 }
 
 /* A text of any room is cut, and ends with a zero byte; refusals write nothing. */

@@ -79,8 +79,10 @@ static void operations_are_told(fixture *f, tern_map *map) {
     EXPECT(TERN_ERR_PEER, tern_map_erase(w, map, &number, 8, by));
     EXPECT(TERN_ERR_PEER, tern_map_add(w, map, &number, 8, 1, by, &before));
     EXPECT(TERN_ERR_PEER, tern_map_compare_swap(w, map, &number, 8, 0, 1, by, &before));
-    EXPECT(TERN_ERR_PEER, tern_map_modify(w, map, &number, 8, &leave_modifier, NULL, 0,
-                                          TERN_ABSENT_INSERT, by, NULL, 0, &bytes, &existed));
+    EXPECT(TERN_ERR_PEER, tern_map_modify(w, map, &number, 8, &leave_modifier,
+                                          &(tern_modify_options){.absent = TERN_ABSENT_INSERT,
+                                                                 .result_bytes = &bytes},
+                                          by, &existed));
     EXPECT(TERN_ERR_PEER, tern_map_find_alloc(w, map, &number, 8, by, &copy, &bytes));
     CU_ASSERT(existed == 77 && before == 77 && bytes == 77 && copy == value);
     const tern_status start[4] = {

@@ -159,8 +159,8 @@ static tern_status insert_by(fixture *f, tern_map *map, tern_map_buffer *buffer,
     case REFUSED_ADD:
         return tern_map_add(w, map, number, 8, 1, by, NULL);
     case REFUSED_MODIFY:
-        return tern_map_modify(w, map, number, 8, &fill_in_modifier, NULL, 0, TERN_ABSENT_INSERT,
-                               by, NULL, 0, NULL, NULL);
+        return tern_map_modify(w, map, number, 8, &fill_in_modifier,
+                               &(tern_modify_options){.absent = TERN_ABSENT_INSERT}, by, NULL);
     case REFUSED_INSERT_START:
         status = tern_map_insert_start(w, map, number, 8, number, 8, by, &request);
         return status == TERN_OK ? tern_wait(w, &request) : status;

@@ -332,9 +332,14 @@ static void modify_one(operation *o, const tern_map_modifier *modifier, tern_abs
     const size_t old = o->e->there ? o->e->bytes : 0;
     size_t before = NEVER, result = NEVER;
     int existed = NEVER;
-    const tern_status status =
-        tern_map_modify(s.f.worker, s.map, o->key, o->key_bytes, modifier, o->value, o->bytes,
-                        absent, way(), &before, sizeof before, &result, &existed);
+    const tern_status status = tern_map_modify(s.f.worker, s.map, o->key, o->key_bytes, modifier,
+                                               &(tern_modify_options){.argument = o->value,
+                                                                      .argument_bytes = o->bytes,
+                                                                      .absent = absent,
+                                                                      .result = &before,
+                                                                      .capacity = sizeof before,
+                                                                      .result_bytes = &result},
+                                               way(), &existed);
     if (!o->e->there && absent == TERN_ABSENT_FAIL) {
         right(status == TERN_ERR_NOT_FOUND && before == NEVER, "modify", o, status);
         return;

@@ -58,9 +58,13 @@ static void everybody_appends(void) {
         size_t at = 77, key_bytes = make_map_key(key, number + 5);
         char piece[PIECE];
         memset(piece, (int)('A' + f.rank), sizeof piece);
-        EXPECT_OK(tern_map_modify(f.worker, map, key, key_bytes, &append_modifier, piece,
-                                  sizeof piece, TERN_ABSENT_INSERT, any_via(&random), &at,
-                                  sizeof at, NULL, NULL));
+        EXPECT_OK(tern_map_modify(f.worker, map, key, key_bytes, &append_modifier,
+                                  &(tern_modify_options){.argument = piece,
+                                                         .argument_bytes = sizeof piece,
+                                                         .absent = TERN_ABSENT_INSERT,
+                                                         .result = &at,
+                                                         .capacity = sizeof at},
+                                  any_via(&random), NULL));
         wrong += at % PIECE != 0;
         appended[number]++;
     }
@@ -132,8 +136,13 @@ static void a_lost_race_begins_again(void) {
         if (there)
             EXPECT_OK(tern_map_insert(f.worker, m.map, key, key_bytes, value + 8, first,
                                       fixture_way(i), NULL));
-        EXPECT_OK(tern_map_modify(f.worker, m.map, key, key_bytes, &append_late_modifier, "end", 3,
-                                  TERN_ABSENT_INSERT, TERN_BY_RMA, &at, sizeof at, NULL, &existed));
+        EXPECT_OK(tern_map_modify(f.worker, m.map, key, key_bytes, &append_late_modifier,
+                                  &(tern_modify_options){.argument = "end",
+                                                         .argument_bytes = 3,
+                                                         .absent = TERN_ABSENT_INSERT,
+                                                         .result = &at,
+                                                         .capacity = sizeof at},
+                                  TERN_BY_RMA, &existed));
         CU_ASSERT(m.runs == 2 && existed == !m.erases && at == (m.erases ? 0 : second));
         EXPECT_OK(tern_map_find(f.worker, m.map, key, key_bytes, fixture_way(i), found,
                                 sizeof found, &bytes));
@@ -142,8 +151,9 @@ static void a_lost_race_begins_again(void) {
         m.runs = 0;
         m.erases = true;
         EXPECT(TERN_ERR_NOT_FOUND,
-               tern_map_modify(f.worker, m.map, key, key_bytes, &append_late_modifier, "end", 3,
-                               TERN_ABSENT_FAIL, TERN_BY_RMA, NULL, 0, NULL, NULL));
+               tern_map_modify(f.worker, m.map, key, key_bytes, &append_late_modifier,
+                               &(tern_modify_options){.argument = "end", .argument_bytes = 3},
+                               TERN_BY_RMA, NULL));
         CU_ASSERT_EQUAL(m.runs, 1);
     }
     EXPECT_OK(tern_barrier(f.worker));
@@ -209,14 +219,15 @@ static void modifications_are_checked(void) {
     tern_worker *w = f.worker;
     const size_t key_bytes = key_of_rank(f.rank, 5);
     uint64_t before = 77;
-    EXPECT(TERN_ERR_ARGUMENT, tern_map_modify(w, map, key, key_bytes, NULL, NULL, 0,
-                                              TERN_ABSENT_FAIL, 0, NULL, 0, NULL, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_modify(w, map, key, key_bytes, NULL, NULL, 0, NULL));
     EXPECT_DETAIL("tern_map_modify: modifier is NULL");
-    EXPECT(TERN_ERR_ARGUMENT, tern_map_modify(w, map, key, key_bytes, &halve_modifier, NULL, 1,
-                                              TERN_ABSENT_FAIL, 0, NULL, 0, NULL, NULL));
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_map_modify(w, map, key, key_bytes, &halve_modifier,
+                           &(tern_modify_options){.argument_bytes = 1}, 0, NULL));
     EXPECT_DETAIL("argument is NULL");
-    EXPECT(TERN_ERR_ARGUMENT, tern_map_modify(w, map, key, key_bytes, &halve_modifier, NULL, 0,
-                                              (tern_absent)2, 0, NULL, 0, NULL, NULL));
+    EXPECT(TERN_ERR_ARGUMENT,
+           tern_map_modify(w, map, key, key_bytes, &halve_modifier,
+                           &(tern_modify_options){.absent = (tern_absent)2}, 0, NULL));
     EXPECT_DETAIL("absent is 2");
     EXPECT(TERN_ERR_ARGUMENT, tern_map_add(w, NULL, key, key_bytes, 1, 0, NULL));
     EXPECT_DETAIL("tern_map_add");
@@ -229,12 +240,19 @@ static void modifications_are_checked(void) {
         EXPECT(TERN_ERR_RANGE, tern_map_add(w, map, key, key_bytes, 1, by, &before));
         EXPECT_DETAIL("the value has 5 bytes");
         CU_ASSERT_EQUAL(before, 77);
-        EXPECT(TERN_ERR_RANGE,
-               tern_map_modify(w, map, key, key_bytes, &ask_too_much_modifier, NULL, 0,
-                               TERN_ABSENT_INSERT, by, found, sizeof found, NULL, NULL));
+        EXPECT(TERN_ERR_RANGE, tern_map_modify(w, map, key, key_bytes, &ask_too_much_modifier,
+                                               &(tern_modify_options){.absent = TERN_ABSENT_INSERT,
+                                                                      .result = found,
+                                                                      .capacity = sizeof found},
+                                               by, NULL));
         EXPECT_DETAIL("are allowed");
-        EXPECT(TERN_ERR_RANGE, tern_map_modify(w, map, key, key_bytes, &append_modifier, "er", 2,
-                                               TERN_ABSENT_INSERT, by, found, 7, NULL, NULL));
+        EXPECT(TERN_ERR_RANGE, tern_map_modify(w, map, key, key_bytes, &append_modifier,
+                                               &(tern_modify_options){.argument = "er",
+                                                                      .argument_bytes = 2,
+                                                                      .absent = TERN_ABSENT_INSERT,
+                                                                      .result = found,
+                                                                      .capacity = 7},
+                                               by, NULL));
         EXPECT_DETAIL("there is room for 7");
         size_t bytes = 0;
         EXPECT_OK(tern_map_find(w, map, key, key_bytes, by, found, sizeof found, &bytes));
@@ -310,8 +328,7 @@ static tern_status use_map(tern_call_info *call, const void *arguments, size_t b
         EXPECT_OK(tern_map_find_alloc(w, map, &mine, 8, by, &copy, &got));
         CU_ASSERT(copy != NULL && got == large + 1);
         free(copy);
-        EXPECT_OK(tern_map_modify(w, map, &mine, 8, &halve_modifier, NULL, 0, TERN_ABSENT_FAIL, by,
-                                  NULL, 0, NULL, &existed));
+        EXPECT_OK(tern_map_modify(w, map, &mine, 8, &halve_modifier, NULL, by, &existed));
         use_requests(w, map, mine, by);
         EXPECT_OK(tern_map_erase(w, map, &mine, 8, by));
         EXPECT(TERN_ERR_NOT_FOUND, tern_map_find(w, map, &mine, 8, by, found, 8, NULL));
@@ -336,8 +353,9 @@ static tern_status misuse_map(tern_call_info *call, const void *arguments, size_
            tern_map_compare_swap(w, map_of_handler, &keys[1], 8, 0, 1, TERN_BY_CALL, NULL));
     EXPECT(TERN_ERR_STATE,
            tern_map_find(w, map_of_handler, &keys[1], 8, TERN_BY_CALL, found, 8, NULL));
-    EXPECT(TERN_ERR_STATE, tern_map_modify(w, map_of_handler, &keys[1], 8, &halve_modifier, NULL, 0,
-                                           TERN_ABSENT_INSERT, TERN_BY_CALL, NULL, 0, NULL, NULL));
+    EXPECT(TERN_ERR_STATE, tern_map_modify(w, map_of_handler, &keys[1], 8, &halve_modifier,
+                                           &(tern_modify_options){.absent = TERN_ABSENT_INSERT},
+                                           TERN_BY_CALL, NULL));
     EXPECT(TERN_ERR_STATE,
            tern_map_insert_start(w, map_of_handler, &keys[1], 8, "a", 1, TERN_BY_CALL, &request));
     EXPECT(TERN_ERR_STATE,

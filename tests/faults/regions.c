@@ -78,8 +78,12 @@ static void of_the_dead(void) {
         status = use(theirs);
     TOLD(victim, status);
     uint64_t word = 5;
-    while ((status = tern_put_notify(f.worker, (tern_worker_id){victim, 0}, theirs, &word, 8, 1,
-                                     "cid", 3, TERN_NOTIFY_NO_LOCAL)) != TERN_ERR_PEER &&
+    while ((status = tern_put_notify(f.worker, (tern_worker_id){victim, 0}, theirs, &word, 8,
+                                     &(tern_notify_options){.local_cid = 1,
+                                                            .cid = "cid",
+                                                            .cid_bytes = 3,
+                                                            .flags = TERN_NOTIFY_NO_LOCAL})) !=
+               TERN_ERR_PEER &&
            still_patient())
         CU_ASSERT(status == TERN_OK || status == TERN_ERR_AGAIN);
     TOLD(victim, status);

@@ -89,12 +89,13 @@ static inline tern_status flip_table_seven(tern_hashtable_modify_info *info, voi
 }
 TERN_HASHTABLE_MODIFIER(flip_table_seven)
 FLIP_END(table_modify) {
-    return tern_hashtable_modify(FLIP_W, r->s->pairs, &r->s->pair, &flip_table_seven_modifier, NULL,
-                                 0, TERN_ABSENT_INSERT, flip_all, NULL, 0, NULL, NULL);
+    return tern_hashtable_modify(FLIP_W, r->s->pairs, &r->s->pair, &flip_table_seven_modifier,
+                                 &(tern_modify_options){.absent = TERN_ABSENT_INSERT}, flip_all,
+                                 NULL);
 }
 FLIP_END(table_modify_there) {
     return tern_hashtable_modify(FLIP_W, r->s->pairs, &r->s->pair, &flip_table_seven_modifier, NULL,
-                                 0, TERN_ABSENT_FAIL, flip_all, NULL, 0, NULL, NULL);
+                                 flip_all, NULL);
 }
 FLIP_END(start_insert) {
     r->item[0] = 7004;
@@ -201,12 +202,12 @@ static inline tern_status flip_map_seven(tern_map_modify_info *info) {
 }
 TERN_MAP_MODIFIER(flip_map_seven)
 FLIP_END(map_modify) {
-    return tern_map_modify(FLIP_W, r->s->map, &r->s->small, 8, &flip_map_seven_modifier, NULL, 0,
-                           TERN_ABSENT_FAIL, r->via, NULL, 0, NULL, NULL);
+    return tern_map_modify(FLIP_W, r->s->map, &r->s->small, 8, &flip_map_seven_modifier, NULL,
+                           r->via, NULL);
 }
 FLIP_END(map_modify_large) {
-    return tern_map_modify(FLIP_W, r->s->map, &r->s->large, 8, &flip_map_seven_modifier, NULL, 0,
-                           TERN_ABSENT_INSERT, r->via, NULL, 0, NULL, NULL);
+    return tern_map_modify(FLIP_W, r->s->map, &r->s->large, 8, &flip_map_seven_modifier,
+                           &(tern_modify_options){.absent = TERN_ABSENT_INSERT}, r->via, NULL);
 }
 FLIP_END(map_insert_large) {
     for (size_t i = 0; i < FLIP_LARGE / 8; i++)
@@ -351,8 +352,9 @@ FLIP_END(atomic) {
 }
 FLIP_END(notify) {
     r->item[0] = r->item[1] = 7000;
-    return tern_put_notify(FLIP_W, flip_target, r->s->memory[0], r->item, 8, 0, r->item + 1, 8,
-                           TERN_NOTIFY_NO_LOCAL);
+    return tern_put_notify(
+        FLIP_W, flip_target, r->s->memory[0], r->item, 8,
+        &(tern_notify_options){.cid = r->item + 1, .cid_bytes = 8, .flags = TERN_NOTIFY_NO_LOCAL});
 }
 FLIP_END(flush) { return tern_flush_all(FLIP_W); }
 FLIP_END(lock) {

@@ -130,8 +130,10 @@ static inline tern_status flip_prepare(flip_scene *s) {
         status = tern_call_return(w, (tern_worker_id){0, 0}, &flip_sum_function, &value,
                                   sizeof value, &sum, sizeof sum, &got);
     if (status == TERN_OK)
-        status = tern_put_notify(w, (tern_worker_id){0, 0}, s->memory[0], &value, sizeof value, 0,
-                                 &value, sizeof value, TERN_NOTIFY_NO_LOCAL);
+        status = tern_put_notify(w, (tern_worker_id){0, 0}, s->memory[0], &value, sizeof value,
+                                 &(tern_notify_options){.cid = &value,
+                                                        .cid_bytes = sizeof value,
+                                                        .flags = TERN_NOTIFY_NO_LOCAL});
     return status == TERN_OK ? tern_flush_all(w) : status;
 }
 

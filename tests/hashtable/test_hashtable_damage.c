@@ -37,9 +37,11 @@ static void modify_and_insert(fixture *f, tern_hashtable *table, uint64_t key) {
     const uint64_t modified = 7, inserted = 8;
     held = bucket_at(f, table, key);
     if (f->rank == 0)
-        EXPECT_OK(tern_hashtable_modify(f->worker, table, &key, &linger_modifier, &modified,
-                                        sizeof modified, TERN_ABSENT_INSERT, rw, NULL, 0, NULL,
-                                        NULL));
+        EXPECT_OK(tern_hashtable_modify(f->worker, table, &key, &linger_modifier,
+                                        &(tern_modify_options){.argument = &modified,
+                                                               .argument_bytes = sizeof modified,
+                                                               .absent = TERN_ABSENT_INSERT},
+                                        rw, NULL));
     while (f->rank == 1 && (word_at(held) & TERN_KIND) != TERN_LOCKED) {
         tern_progress(f->worker);
         sched_yield();

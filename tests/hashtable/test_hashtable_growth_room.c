@@ -160,7 +160,8 @@ static void put_all_again(scene *s) {
     }
     for (size_t i = 0; i < s->count && !s->counts; i++)
         EXPECT_OK(tern_hashtable_modify(s->f.worker, s->table, &s->keys[i], &leave_it_modifier,
-                                        NULL, 0, TERN_ABSENT_INSERT, rw, NULL, 0, NULL, NULL));
+                                        &(tern_modify_options){.absent = TERN_ABSENT_INSERT}, rw,
+                                        NULL));
     CU_ASSERT_EQUAL(room(s), 0);
 }
 

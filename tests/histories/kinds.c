@@ -66,9 +66,14 @@ static tern_status run_modify(tern_worker *worker, const history_target *target,
     char value[TERN_RESULT_MAX];
     int existed = 0;
     history_fill(value, target->bytes, o->object, o->argument[0]);
-    tern_status status = tern_hashtable_modify(
-        worker, target->table, &o->object, &history_replace_modifier, value, target->bytes,
-        TERN_ABSENT_INSERT, o->flags & TERN_PROMISES, &o->result, sizeof o->result, NULL, &existed);
+    tern_status status =
+        tern_hashtable_modify(worker, target->table, &o->object, &history_replace_modifier,
+                              &(tern_modify_options){.argument = value,
+                                                     .argument_bytes = target->bytes,
+                                                     .absent = TERN_ABSENT_INSERT,
+                                                     .result = &o->result,
+                                                     .capacity = sizeof o->result},
+                              o->flags & TERN_PROMISES, &existed);
     if (!existed)
         o->result = WAS_ABSENT;
     return status;

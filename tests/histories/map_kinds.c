@@ -70,9 +70,14 @@ static tern_status run_modify(tern_worker *worker, const history_target *target,
     int existed = 0;
     size_t bytes = size_of(o->argument[0]);
     history_fill(value, bytes, o->object, o->argument[0]);
-    tern_status status = tern_map_modify(
-        worker, target->map, key, make_key(key, o->object), &history_map_replace_modifier, value,
-        bytes, TERN_ABSENT_INSERT, o->flags, &o->result, sizeof o->result, NULL, &existed);
+    tern_status status = tern_map_modify(worker, target->map, key, make_key(key, o->object),
+                                         &history_map_replace_modifier,
+                                         &(tern_modify_options){.argument = value,
+                                                                .argument_bytes = bytes,
+                                                                .absent = TERN_ABSENT_INSERT,
+                                                                .result = &o->result,
+                                                                .capacity = sizeof o->result},
+                                         o->flags, &existed);
     if (!existed)
         o->result = WAS_ABSENT;
     return status;

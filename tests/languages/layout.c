@@ -28,6 +28,18 @@ int main(void) {
     FIELD(tern_event, is_get);
     FIELD(tern_event, cid_bytes);
     FIELD(tern_event, cid);
+    TYPE(tern_notify_options);
+    FIELD(tern_notify_options, local_cid);
+    FIELD(tern_notify_options, cid);
+    FIELD(tern_notify_options, cid_bytes);
+    FIELD(tern_notify_options, flags);
+    TYPE(tern_modify_options);
+    FIELD(tern_modify_options, argument);
+    FIELD(tern_modify_options, argument_bytes);
+    FIELD(tern_modify_options, absent);
+    FIELD(tern_modify_options, result);
+    FIELD(tern_modify_options, capacity);
+    FIELD(tern_modify_options, result_bytes);
     TYPE(tern_hashtable_options);
     FIELD(tern_hashtable_options, key_bytes);
     FIELD(tern_hashtable_options, value_bytes);

@@ -26,6 +26,8 @@ program layout
     type(tern_worker_id), target :: id
     type(tern_ptr), target :: place
     type(tern_event), target :: event
+    type(tern_notify_options), target :: told
+    type(tern_modify_options), target :: asked
     type(tern_hashtable_options), target :: table
     type(tern_queue_options), target :: queue
     type(tern_map_options), target :: map
@@ -58,6 +60,18 @@ program layout
     call show('tern_event.is_get', between(event, event%is_get))
     call show('tern_event.cid_bytes', between(event, event%cid_bytes))
     call show('tern_event.cid', between(event, event%cid(1)))
+    call show('tern_notify_options', int(c_sizeof(told), c_int64_t))
+    call show('tern_notify_options.local_cid', between(told, told%local_cid))
+    call show('tern_notify_options.cid', between(told, told%cid))
+    call show('tern_notify_options.cid_bytes', between(told, told%cid_bytes))
+    call show('tern_notify_options.flags', between(told, told%flags))
+    call show('tern_modify_options', int(c_sizeof(asked), c_int64_t))
+    call show('tern_modify_options.argument', between(asked, asked%argument))
+    call show('tern_modify_options.argument_bytes', between(asked, asked%argument_bytes))
+    call show('tern_modify_options.absent', between(asked, asked%absent))
+    call show('tern_modify_options.result', between(asked, asked%result))
+    call show('tern_modify_options.capacity', between(asked, asked%capacity))
+    call show('tern_modify_options.result_bytes', between(asked, asked%result_bytes))
     call show('tern_hashtable_options', int(c_sizeof(table), c_int64_t))
     call show('tern_hashtable_options.key_bytes', between(table, table%key_bytes))
     call show('tern_hashtable_options.value_bytes', between(table, table%value_bytes))

@@ -8,6 +8,7 @@ import sys
 from tern import _library
 
 types = {"tern_worker_id": _library.WorkerId, "tern_ptr": _library.Pointer, "tern_event": _library.RawEvent,
+         "tern_notify_options": _library.NotifyOptions, "tern_modify_options": _library.ModifyOptions,
          "tern_hashtable_options": _library.HashTableOptions, "tern_map_options": _library.MapOptions,
          "tern_map_item": _library.MapItem, "tern_map_slot": _library.MapSlot,
          "tern_queue_options": _library.QueueOptions, "tern_call_info": _library.CallInfo, "tern_function": _library.Function,

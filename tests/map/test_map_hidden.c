@@ -230,8 +230,8 @@ static void change(fixture *f, tern_map *map, uint64_t number, tern_flags via, b
     uint64_t before = 0;
     tern_request request = {0};
     expect_corrupt(tern_map_add(w, map, &number, 8, 1, via, &before), "tern_map_add");
-    expect_corrupt(tern_map_modify(w, map, &number, 8, &leave_it_modifier, NULL, 0,
-                                   TERN_ABSENT_INSERT, via, NULL, 0, NULL, NULL),
+    expect_corrupt(tern_map_modify(w, map, &number, 8, &leave_it_modifier,
+                                   &(tern_modify_options){.absent = TERN_ABSENT_INSERT}, via, NULL),
                    "tern_map_modify");
     tern_status status = tern_map_add_start(w, map, &number, 8, 1, via, &request);
     if (status == TERN_OK)
@@ -241,8 +241,7 @@ static void change(fixture *f, tern_map *map, uint64_t number, tern_flags via, b
         expect_corrupt(tern_map_compare_swap(w, map, &number, 8, 5, 6, via, &before),
                        "tern_map_compare_swap");
     if (!erased)
-        expect_corrupt(tern_map_modify(w, map, &number, 8, &leave_it_modifier, NULL, 0,
-                                       TERN_ABSENT_FAIL, via, NULL, 0, NULL, NULL),
+        expect_corrupt(tern_map_modify(w, map, &number, 8, &leave_it_modifier, NULL, via, NULL),
                        "tern_map_modify of what is there");
 }
 

@@ -157,9 +157,8 @@ static void send_to_modifier(fixture *f, tern_map *map) {
     size_t got = 0;
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         EXPECT(TERN_ERR_ARGUMENT, send(f, "look_by_call", compose(map, &list[i], 8), reply, &got));
-    EXPECT(TERN_ERR_NOT_FOUND,
-           tern_map_modify(f->worker, map, &numbers[519], 8, &look_modifier, NULL, 0,
-                           TERN_ABSENT_FAIL, TERN_BY_CALL, NULL, 0, NULL, NULL));
+    EXPECT(TERN_ERR_NOT_FOUND, tern_map_modify(f->worker, map, &numbers[519], 8, &look_modifier,
+                                               NULL, TERN_BY_CALL, NULL));
 }
 
 /* A key of another rank: alone it is an error, and so it is among others. */

@@ -170,8 +170,9 @@ static void among_others(void) {
     const tern_worker_id next = {(f.rank + 1) % f.size, 0};
     const uint64_t times = (uint64_t)fixture_times(&f, 40);
     for (uint64_t i = 0; i < times; i++) {
-        EXPECT_OK(
-            tern_put_notify(f.worker, next, TERN_NULL, NULL, 0, 0, &i, 8, TERN_NOTIFY_NO_LOCAL));
+        EXPECT_OK(tern_put_notify(
+            f.worker, next, TERN_NULL, NULL, 0,
+            &(tern_notify_options){.cid = &i, .cid_bytes = 8, .flags = TERN_NOTIFY_NO_LOCAL}));
         for (uint32_t r = 0; i % f.size == f.rank && r < f.size; r++)
             if (r != f.rank)
                 ask_and_wait(&f, r);

@@ -159,8 +159,10 @@ static void among_others(void) {
     for (uint64_t i = 0; i < times; i++) {
         EXPECT_OK(tern_call(f.worker, next, &count_call_function, &i, 8));
         if (i < 300) /* fits ring and queue */
-            sent += tern_put_notify(f.worker, next, TERN_NULL, NULL, 0, 0, &i, 8,
-                                    TERN_NOTIFY_NO_LOCAL) == TERN_OK;
+            sent += tern_put_notify(
+                        f.worker, next, TERN_NULL, NULL, 0,
+                        &(tern_notify_options){
+                            .cid = &i, .cid_bytes = 8, .flags = TERN_NOTIFY_NO_LOCAL}) == TERN_OK;
         uint64_t value = i + f.rank;
         EXPECT_OK(tern_notify_allreduce(f.worker, TERN_UINT64, TERN_REDUCE_MAX, &value, 1));
         CU_ASSERT_EQUAL(value, i + f.size - 1);

@@ -47,8 +47,8 @@ static void come_back(fixture *f, tern_hashtable *table, int way, uint64_t key, 
         existed = !existed;
         break;
     case 3:
-        EXPECT_OK(tern_hashtable_modify(f->worker, table, &key, &late_bump_modifier, NULL, 0,
-                                        TERN_ABSENT_FAIL, writes, NULL, 0, NULL, &existed));
+        EXPECT_OK(tern_hashtable_modify(f->worker, table, &key, &late_bump_modifier, NULL, writes,
+                                        &existed));
         break;
     case 4:
         EXPECT_OK(tern_hashtable_insert_many(f->worker, table, &key, value, 1,

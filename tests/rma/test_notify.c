@@ -99,8 +99,9 @@ static void sizes_and_cids(void) {
             memset(data, (int)(s * 8 + c + 1), bytes);
             memset(my_memory() + at, 0, bytes + 1);
             EXPECT_OK(tern_barrier(f.worker));
-            EXPECT_OK(tern_put_notify(f.worker, to(next), tern_ptr_add(memory[next], (int64_t)at),
-                                      data, bytes, ++number, cid, cids[c], 0));
+            EXPECT_OK(tern_put_notify(
+                f.worker, to(next), tern_ptr_add(memory[next], (int64_t)at), data, bytes,
+                &(tern_notify_options){.local_cid = ++number, .cid = cid, .cid_bytes = cids[c]}));
             expect_remote(previous, cid, cids[c], bytes, false);
             CU_ASSERT(memcmp(my_memory() + at, data, bytes) == 0);
             CU_ASSERT_EQUAL(my_memory()[at + bytes], 0);
@@ -108,9 +109,9 @@ static void sizes_and_cids(void) {
             /* And back; packed data is there when the next rank has probed. */
             EXPECT_OK(tern_barrier(f.worker));
             memset(back, 0, bytes + 1);
-            EXPECT_OK(tern_get_notify(f.worker, to(next), back,
-                                      tern_ptr_add(memory[next], (int64_t)at), bytes, ++number, cid,
-                                      cids[c], 0));
+            EXPECT_OK(tern_get_notify(
+                f.worker, to(next), back, tern_ptr_add(memory[next], (int64_t)at), bytes,
+                &(tern_notify_options){.local_cid = ++number, .cid = cid, .cid_bytes = cids[c]}));
             expect_local(next, number, bytes, true);
             CU_ASSERT(memcmp(back, data, bytes) == 0);
             CU_ASSERT_EQUAL(back[bytes], 0);
@@ -132,28 +133,33 @@ static void flags(void) {
     for (int i = 0; i < 2; i++) {
         size_t bytes = sizes[i];
         memset(data, 3 + i, bytes);
-        EXPECT_OK(tern_put_notify(f.worker, to(next), memory[next], data, bytes, 1, "r", 1,
-                                  TERN_NOTIFY_NO_LOCAL));
+        tern_notify_options one = {.local_cid = 1, .cid = "r", .cid_bytes = 1};
+        one.flags = TERN_NOTIFY_NO_LOCAL;
+        EXPECT_OK(tern_put_notify(f.worker, to(next), memory[next], data, bytes, &one));
         expect_remote(previous, "r", 1, bytes, false);
         CU_ASSERT(memcmp(my_memory(), data, bytes) == 0);
         EXPECT_OK(tern_barrier(f.worker));
         /* A plain put with a local event: complete there after a flush. */
         memset(data, 5 + i, bytes);
-        EXPECT_OK(tern_put_notify(f.worker, to(next), memory[next], data, bytes, 2, "r", 1,
-                                  TERN_NOTIFY_NO_REMOTE));
+        one = (tern_notify_options){.local_cid = 2, .cid = "r", .cid_bytes = 1};
+        one.flags = TERN_NOTIFY_NO_REMOTE;
+        EXPECT_OK(tern_put_notify(f.worker, to(next), memory[next], data, bytes, &one));
         expect_local(next, 2, bytes, false);
         EXPECT_OK(tern_barrier(f.worker));
         CU_ASSERT(memcmp(my_memory(), data, bytes) == 0);
         EXPECT_OK(tern_barrier(f.worker));
-        EXPECT_OK(tern_put_notify(f.worker, to(next), memory[next], data, bytes, 3, NULL, 0,
-                                  TERN_NOTIFY_NO_LOCAL | TERN_NOTIFY_NO_REMOTE));
+        one = (tern_notify_options){.local_cid = 3};
+        one.flags = TERN_NOTIFY_NO_LOCAL | TERN_NOTIFY_NO_REMOTE;
+        EXPECT_OK(tern_put_notify(f.worker, to(next), memory[next], data, bytes, &one));
         EXPECT_OK(tern_flush(f.worker, next));
-        EXPECT_OK(tern_get_notify(f.worker, to(next), back, memory[next], bytes, 4, NULL, 0,
-                                  TERN_NOTIFY_NO_REMOTE));
+        EXPECT_OK(tern_get_notify(
+            f.worker, to(next), back, memory[next], bytes,
+            &(tern_notify_options){.local_cid = 4, .flags = TERN_NOTIFY_NO_REMOTE}));
         expect_local(next, 4, bytes, true);
         CU_ASSERT(memcmp(back, data, bytes) == 0);
-        EXPECT_OK(tern_get_notify(f.worker, to(next), back, memory[next], bytes, 5, "g", 1,
-                                  TERN_NOTIFY_NO_LOCAL));
+        one = (tern_notify_options){.local_cid = 5, .cid = "g", .cid_bytes = 1};
+        one.flags = TERN_NOTIFY_NO_LOCAL;
+        EXPECT_OK(tern_get_notify(f.worker, to(next), back, memory[next], bytes, &one));
         expect_remote(previous, "g", 1, bytes, true);
     }
     EXPECT_OK(tern_barrier(f.worker));
@@ -167,8 +173,9 @@ static void everybody(void) {
     if (!set_up(&config))
         return;
     for (uint32_t r = 0; r < f.size; r++)
-        EXPECT_OK(tern_put_notify(f.worker, to(r), tern_ptr_add(memory[r], 8 * (int64_t)f.rank),
-                                  &f.rank, sizeof f.rank, r, &f.rank, sizeof f.rank, 0));
+        EXPECT_OK(tern_put_notify(
+            f.worker, to(r), tern_ptr_add(memory[r], 8 * (int64_t)f.rank), &f.rank, sizeof f.rank,
+            &(tern_notify_options){.local_cid = r, .cid = &f.rank, .cid_bytes = sizeof f.rank}));
     bool seen[RANKS] = {false};
     for (uint32_t i = 0; i < f.size; i++) {
         tern_event event;
@@ -219,21 +226,21 @@ static void errors(void) {
     };
     tern_event event;
     /* From the second operation on there is a short way, whose checks are its own. */
-    EXPECT_OK(tern_put_notify(f.worker, to(next), p, data, 8, 0, "", 0, 0));
+    EXPECT_OK(tern_put_notify(f.worker, to(next), p, data, 8, NULL));
     EXPECT_OK(tern_event_wait(f.worker, TERN_PROBE_LOCAL, &event));
     EXPECT_OK(tern_event_wait(f.worker, TERN_PROBE_REMOTE, &event));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const tern_notify_options options = {
+            .cid = wrong[i].cid, .cid_bytes = wrong[i].cid_bytes, .flags = wrong[i].flags};
         EXPECT(wrong[i].status, tern_put_notify(f.worker, wrong[i].target, wrong[i].place,
-                                                wrong[i].memory, wrong[i].bytes, 0, wrong[i].cid,
-                                                wrong[i].cid_bytes, wrong[i].flags));
+                                                wrong[i].memory, wrong[i].bytes, &options));
         EXPECT_DETAIL(wrong[i].detail);
         EXPECT(wrong[i].status,
                tern_get_notify(f.worker, wrong[i].target, (void *)(uintptr_t)wrong[i].memory,
-                               wrong[i].place, wrong[i].bytes, 0, wrong[i].cid, wrong[i].cid_bytes,
-                               wrong[i].flags));
+                               wrong[i].place, wrong[i].bytes, &options));
         EXPECT_DETAIL(wrong[i].detail);
     }
-    EXPECT(TERN_ERR_ARGUMENT, tern_put_notify(NULL, to(0), p, data, 8, 0, "", 0, 0));
+    EXPECT(TERN_ERR_ARGUMENT, tern_put_notify(NULL, to(0), p, data, 8, NULL));
     EXPECT(TERN_ERR_ARGUMENT, tern_probe(f.worker, 0, &event));
     EXPECT(TERN_ERR_ARGUMENT, tern_probe(f.worker, 4, &event));
     EXPECT(TERN_ERR_ARGUMENT, tern_probe(f.worker, TERN_PROBE_ANY, NULL));
@@ -243,7 +250,8 @@ static void errors(void) {
     expect_no_event(TERN_PROBE_ANY);
     EXPECT_OK(tern_barrier(f.worker));
     /* Where nothing is put, the place is not looked at. */
-    EXPECT_OK(tern_put_notify(f.worker, to(next), other, NULL, 0, 9, "x", 1, 0));
+    EXPECT_OK(tern_put_notify(f.worker, to(next), other, NULL, 0,
+                              &(tern_notify_options){.local_cid = 9, .cid = "x", .cid_bytes = 1}));
     expect_remote(previous, "x", 1, 0, false);
     expect_local(next, 9, 0, false);
     tear_down();
@@ -283,8 +291,10 @@ static void hear(tern_worker *worker, const tern_event *event, const void *cid, 
     if (number <= 10)
         EXPECT_OK(tern_call(worker, event->peer, &note_function, NULL, 0));
     if (number <= 10)
-        EXPECT_OK(tern_put_notify(worker, event->peer, TERN_NULL, NULL, 0, 0,
-                                  &(uint64_t){number + 10}, 8, TERN_NOTIFY_NO_LOCAL));
+        EXPECT_OK(tern_put_notify(worker, event->peer, TERN_NULL, NULL, 0,
+                                  &(tern_notify_options){.cid = &(uint64_t){number + 10},
+                                                         .cid_bytes = 8,
+                                                         .flags = TERN_NOTIFY_NO_LOCAL}));
 }
 
 static void handlers(void) {
@@ -297,8 +307,9 @@ static void handlers(void) {
     uint32_t partner = f.rank ^ 1;
     heard h = {0, 0};
     for (uint64_t n = 1; n <= 10 && partner < f.size; n++)
-        EXPECT_OK(tern_put_notify(f.worker, to(partner), TERN_NULL, NULL, 0, 0, &n, 8,
-                                  TERN_NOTIFY_NO_LOCAL));
+        EXPECT_OK(tern_put_notify(
+            f.worker, to(partner), TERN_NULL, NULL, 0,
+            &(tern_notify_options){.cid = &n, .cid_bytes = 8, .flags = TERN_NOTIFY_NO_LOCAL}));
     while (partner < f.size && (h.events < 20 || called < 10)) {
         size_t handled = 0;
         EXPECT(TERN_OK, tern_probe_each(f.worker, TERN_PROBE_ANY, hear, &h, 3, &handled));
@@ -333,8 +344,8 @@ static void probing_in_a_call(void) {
     probed = 0;
     EXPECT_OK(tern_barrier(f.worker));
     for (int i = 0; i < 5; i++)
-        EXPECT_OK(tern_put_notify(f.worker, to(next), TERN_NULL, NULL, 0, 0, NULL, 0,
-                                  TERN_NOTIFY_NO_LOCAL));
+        EXPECT_OK(tern_put_notify(f.worker, to(next), TERN_NULL, NULL, 0,
+                                  &(tern_notify_options){.flags = TERN_NOTIFY_NO_LOCAL}));
     tern_wait_state wait = TERN_WAIT_START;
     while (probed < 5 && tern_wait_step(f.context, &wait, TERN_ANYBODY) == TERN_OK) {
         EXPECT_OK(tern_call(f.worker, to(f.rank), &probe_inside_function, NULL, 0));
@@ -363,8 +374,10 @@ static void slow_prober(tern_order order, size_t growth) {
         unsigned char cid[40];
         memset(cid, 1, sizeof cid);
         memcpy(cid, &sent, 8);
-        status = tern_put_notify(f.worker, to(next), memory[next], &sent, 8, sent, cid, 40,
-                                 TERN_NOTIFY_NO_LOCAL);
+        status = tern_put_notify(
+            f.worker, to(next), memory[next], &sent, 8,
+            &(tern_notify_options){
+                .local_cid = sent, .cid = cid, .cid_bytes = 40, .flags = TERN_NOTIFY_NO_LOCAL});
         if (status != TERN_OK && !EXPECT(TERN_ERR_AGAIN, status))
             break;
         sent += status == TERN_OK;
@@ -413,13 +426,13 @@ static void local_events_have_a_limit(void) {
     if (!set_up(&config))
         return;
     uint64_t sent = 0;
-    while (sent < 1000 && tern_put_notify(f.worker, to(f.rank), memory[f.rank], &sent, 8, sent,
-                                          NULL, 0, 0) == TERN_OK)
+    while (sent < 1000 && tern_put_notify(f.worker, to(f.rank), memory[f.rank], &sent, 8,
+                                          &(tern_notify_options){.local_cid = sent}) == TERN_OK)
         sent++;
     CU_ASSERT_EQUAL(sent, 70);
     EXPECT_DETAIL("TERN_NOTIFY_EVENTS");
-    EXPECT_OK(tern_put_notify(f.worker, to(f.rank), memory[f.rank], &sent, 8, 0, NULL, 0,
-                              TERN_NOTIFY_NO_LOCAL));
+    EXPECT_OK(tern_put_notify(f.worker, to(f.rank), memory[f.rank], &sent, 8,
+                              &(tern_notify_options){.flags = TERN_NOTIFY_NO_LOCAL}));
     for (uint64_t n = 0; n < sent; n++)
         expect_local(f.rank, n, 8, false);
     for (uint64_t n = 0; n <= sent; n++)
@@ -442,13 +455,15 @@ static void cost(void) {
         return;
     enum { TIMES = 50, PIECES = 20 };
     tern_stats before, after;
-    EXPECT_OK(tern_put_notify(f.worker, to(next), TERN_NULL, NULL, 0, 0, NULL, 0, 0));
+    EXPECT_OK(tern_put_notify(f.worker, to(next), TERN_NULL, NULL, 0, NULL));
     expect_local(next, 0, 0, false);
     expect_remote(previous, NULL, 0, 0, false);
     EXPECT_OK(tern_barrier(f.worker));
     tern_stats_get(f.worker, &before);
     for (uint64_t i = 0; i < TIMES; i++)
-        EXPECT_OK(tern_put_notify(f.worker, to(next), memory[next], &i, 8, i, &i, 8, 0));
+        EXPECT_OK(
+            tern_put_notify(f.worker, to(next), memory[next], &i, 8,
+                            &(tern_notify_options){.local_cid = i, .cid = &i, .cid_bytes = 8}));
     tern_stats_get(f.worker, &after);
     bool near = tern_is_near(f.context, next);
     CU_ASSERT_EQUAL(after.notices_packed - before.notices_packed, TIMES);
@@ -467,8 +482,9 @@ static void cost(void) {
     char *data = calloc(PIECES, 1000);
     tern_stats_get(f.worker, &before);
     for (uint64_t i = 0; i < PIECES; i++)
-        EXPECT_OK(tern_put_notify(f.worker, to(next), tern_ptr_add(memory[next], 1000 * (int64_t)i),
-                                  data + 1000 * i, 1000, i, NULL, 0, TERN_NOTIFY_NO_REMOTE));
+        EXPECT_OK(tern_put_notify(
+            f.worker, to(next), tern_ptr_add(memory[next], 1000 * (int64_t)i), data + 1000 * i,
+            1000, &(tern_notify_options){.local_cid = i, .flags = TERN_NOTIFY_NO_REMOTE}));
     for (uint64_t i = 0; i < PIECES; i++)
         expect_local(next, i, 1000, false);
     tern_stats_get(f.worker, &after);
@@ -486,8 +502,8 @@ static void inject(uint64_t header, uint64_t word) {
     tern_config config = usual();
     if (!set_up(&config))
         return;
-    EXPECT_OK(tern_put_notify(f.worker, to(next), memory[next], "abcdefgh", 8, 0, NULL, 0,
-                              TERN_NOTIFY_NO_LOCAL));
+    EXPECT_OK(tern_put_notify(f.worker, to(next), memory[next], "abcdefgh", 8,
+                              &(tern_notify_options){.flags = TERN_NOTIFY_NO_LOCAL}));
     expect_remote(previous, NULL, 0, 8, false);
     EXPECT_OK(tern_barrier(f.worker));
     tern_out *out = tern_notify_of(f.worker)->out[next];
@@ -553,10 +569,11 @@ static void left_behind(void) {
     char *data = malloc(ROOM);
     memset(data, 1, ROOM);
     for (uint64_t i = 0; i < 300; i++)
-        EXPECT_OK(tern_put_notify(f.worker, to(next), memory[next], data, 64, i, NULL, 0, 0));
-    EXPECT_OK(tern_put_notify(f.worker, to(next), memory[next], data, ROOM, 0, NULL, 0, 0));
+        EXPECT_OK(tern_put_notify(f.worker, to(next), memory[next], data, 64,
+                                  &(tern_notify_options){.local_cid = i}));
+    EXPECT_OK(tern_put_notify(f.worker, to(next), memory[next], data, ROOM, NULL));
     char *back = malloc(ROOM);
-    EXPECT_OK(tern_get_notify(f.worker, to(next), back, memory[next], ROOM, 0, NULL, 0, 0));
+    EXPECT_OK(tern_get_notify(f.worker, to(next), back, memory[next], ROOM, NULL));
     tear_down();
     free(data);
     free(back);

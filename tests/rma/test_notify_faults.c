@@ -13,8 +13,9 @@ static tern_ptr all[64];
 static uint64_t sent; /* puts to the rank that dies */
 
 static tern_status put_to(uint32_t rank) {
-    const tern_status status = tern_put_notify(f.worker, (tern_worker_id){rank, 0}, all[rank],
-                                               &sent, 8, sent, "cid", 3, 0);
+    const tern_status status =
+        tern_put_notify(f.worker, (tern_worker_id){rank, 0}, all[rank], &sent, 8,
+                        &(tern_notify_options){.local_cid = sent, .cid = "cid", .cid_bytes = 3});
     sent += status == TERN_OK;
     return status;
 }
@@ -23,8 +24,9 @@ static tern_status put_to(uint32_t rank) {
  * the ring of each pair is open, and nothing is taken out of it. */
 static void die_with_full_rings(void) {
     tern_event event;
-    EXPECT_OK(tern_put_notify(f.worker, (tern_worker_id){0, 0}, all[0], "last", 4, 0, "w", 1,
-                              TERN_NOTIFY_NO_LOCAL));
+    EXPECT_OK(tern_put_notify(
+        f.worker, (tern_worker_id){0, 0}, all[0], "last", 4,
+        &(tern_notify_options){.cid = "w", .cid_bytes = 1, .flags = TERN_NOTIFY_NO_LOCAL}));
     for (uint32_t r = 0; r < f.rank; r++)
         EXPECT_OK(tern_event_wait(f.worker, TERN_PROBE_REMOTE, &event));
     EXPECT_OK(tern_barrier(f.worker));
@@ -99,8 +101,8 @@ static void a_rank_dies(void) {
     EXPECT_OK(tern_barrier(f.worker));
     put_to_the_dead(dead);
     /* The living go on; a wait for one that never comes tells. */
-    EXPECT_OK(
-        tern_put_notify(f.worker, (tern_worker_id){next, 0}, all[next], "data", 4, 7, "x", 1, 0));
+    EXPECT_OK(tern_put_notify(f.worker, (tern_worker_id){next, 0}, all[next], "data", 4,
+                              &(tern_notify_options){.local_cid = 7, .cid = "x", .cid_bytes = 1}));
     EXPECT_OK(probe_until_there(TERN_PROBE_REMOTE));
     /* A wait might be told of the death before a ring to the living is set up. */
     EXPECT_OK(probe_until_there(TERN_PROBE_LOCAL));

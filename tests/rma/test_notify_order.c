@@ -221,16 +221,20 @@ static void ask(uint32_t target) {
     tern_status status;
     p->asked++; /* it may be told before this returns */
     if (o.is_get) {
-        status =
-            tern_get_notify(model.f.worker, other, memory,
-                            tern_ptr_add(model.memory[target],
-                                         (int64_t)((size_t)model.f.size * SLOTS * SLOT + o.place)),
-                            o.bytes, local, cid, o.cid_bytes, o.flags);
+        status = tern_get_notify(
+            model.f.worker, other, memory,
+            tern_ptr_add(model.memory[target],
+                         (int64_t)((size_t)model.f.size * SLOTS * SLOT + o.place)),
+            o.bytes,
+            &(tern_notify_options){
+                .local_cid = local, .cid = cid, .cid_bytes = o.cid_bytes, .flags = o.flags});
     } else {
         for (size_t i = 0; i < o.bytes; i++)
             memory[i] = (char)letter(model.f.rank, target, n, i);
-        status = tern_put_notify(model.f.worker, other, slot_of(target, model.f.rank, n), memory,
-                                 o.bytes, local, cid, o.cid_bytes, o.flags);
+        status = tern_put_notify(
+            model.f.worker, other, slot_of(target, model.f.rank, n), memory, o.bytes,
+            &(tern_notify_options){
+                .local_cid = local, .cid = cid, .cid_bytes = o.cid_bytes, .flags = o.flags});
         tern_transport transport = TERN_SHM;
         EXPECT_OK(tern_context_transport(model.f.context, target, &transport));
         bool near = transport == TERN_SHM;

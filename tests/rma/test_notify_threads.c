@@ -77,7 +77,8 @@ static void ask(sailor *s, uint32_t other) {
     tern_ptr place = tern_ptr_add(s->all[target.rank],
                                   (int64_t)(((size_t)target.index * MOST + self(s)) * SLOT));
     tern_status status =
-        tern_put_notify(s->worker, target, place, data, size_of(n), n, &n, sizeof n, 0);
+        tern_put_notify(s->worker, target, place, data, size_of(n),
+                        &(tern_notify_options){.local_cid = n, .cid = &n, .cid_bytes = sizeof n});
     if (status == TERN_ERR_AGAIN)
         return;
     note(s, status);
@@ -119,8 +120,10 @@ static void flood(sailor *s) {
     uint32_t previous = (s->f->rank + s->f->size - 1) % s->f->size * WORKERS;
     if (s->index == 0) {
         for (uint64_t n = 0; n < s->times && s->first == TERN_OK;) {
-            tern_status status = tern_put_notify(s->worker, (tern_worker_id){next, 1}, TERN_NULL,
-                                                 NULL, 0, 0, &n, sizeof n, TERN_NOTIFY_NO_LOCAL);
+            tern_status status = tern_put_notify(
+                s->worker, (tern_worker_id){next, 1}, TERN_NULL, NULL, 0,
+                &(tern_notify_options){
+                    .cid = &n, .cid_bytes = sizeof n, .flags = TERN_NOTIFY_NO_LOCAL});
             n += status == TERN_OK;
             if (status == TERN_ERR_AGAIN) {
                 tern_progress(s->worker);

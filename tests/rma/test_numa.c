@@ -75,8 +75,9 @@ static void follows_its_thread(void) {
     for (uint32_t r = 0; r < f.size; r++)
         for (uint32_t i = 0; i < WORKERS; i++) {
             uint64_t word = 1;
-            EXPECT_OK(tern_put_notify(f.worker, (tern_worker_id){r, i}, TERN_NULL, NULL, 0, word,
-                                      &word, 8, 0));
+            EXPECT_OK(tern_put_notify(
+                f.worker, (tern_worker_id){r, i}, TERN_NULL, NULL, 0,
+                &(tern_notify_options){.local_cid = word, .cid = &word, .cid_bytes = 8}));
         }
     EXPECT_OK(tern_barrier(f.worker));
     if (numa_of_page(tern_rma_of(f.context)->mine) == INT_MIN) {

@@ -67,8 +67,9 @@ static void take_turn(uint32_t rank, uint64_t i, bool lost) {
     EXPECT_OK(tern_call_return(f.worker, to, &take_function, &number, sizeof number, &back,
                                sizeof back, &bytes));
     wrong += back != number || bytes != sizeof back;
-    EXPECT_OK(
-        tern_put_notify(f.worker, to, TERN_NULL, NULL, 0, 0, &i, sizeof i, TERN_NOTIFY_NO_LOCAL));
+    EXPECT_OK(tern_put_notify(
+        f.worker, to, TERN_NULL, NULL, 0,
+        &(tern_notify_options){.cid = &i, .cid_bytes = sizeof i, .flags = TERN_NOTIFY_NO_LOCAL}));
     if (!lost) {
         EXPECT_OK(tern_put(f.worker, word_at(rank), &i, sizeof i));
         EXPECT_OK(tern_flush(f.worker, rank));

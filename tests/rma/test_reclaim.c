@@ -425,7 +425,9 @@ static tern_status put_next(void) {
     memset(values[put], (int)(put % 251), BYTES);
     const tern_status status = tern_put_notify(
         f.worker, (tern_worker_id){1, 0}, tern_ptr_add(memory[1], (int64_t)(put * BYTES)),
-        values[put], BYTES, put, &put, sizeof put, TERN_NOTIFY_NO_LOCAL);
+        values[put], BYTES,
+        &(tern_notify_options){
+            .local_cid = put, .cid = &put, .cid_bytes = sizeof put, .flags = TERN_NOTIFY_NO_LOCAL});
     put += status == TERN_OK;
     return status;
 }

@@ -156,8 +156,12 @@ static tern_status notify_surely(tern_worker_id to, tern_ptr place, void *memory
     tern_wait_state wait = TERN_WAIT_START;
     for (;;) {
         tern_status status =
-            get ? tern_get_notify(f.worker, to, memory, place, bytes, 7, &cid, 4, 0)
-                : tern_put_notify(f.worker, to, place, memory, bytes, 7, &cid, 4, 0);
+            get ? tern_get_notify(
+                      f.worker, to, memory, place, bytes,
+                      &(tern_notify_options){.local_cid = 7, .cid = &cid, .cid_bytes = 4})
+                : tern_put_notify(
+                      f.worker, to, place, memory, bytes,
+                      &(tern_notify_options){.local_cid = 7, .cid = &cid, .cid_bytes = 4});
         if (status != TERN_ERR_AGAIN)
             return status;
         tern_progress(f.worker);
@@ -427,8 +431,10 @@ static void key_taken_back(void) {
     EXPECT_OK(tern_barrier(f.worker));
     bool far = !tern_is_near(f.context, next);
     if (far)
-        EXPECT(TERN_ERR_AGAIN, tern_put_notify(f.worker, (tern_worker_id){next, 0}, all[next],
-                                               &nine, 1, 0, &cid, 8, TERN_NOTIFY_NO_LOCAL));
+        EXPECT(TERN_ERR_AGAIN,
+               tern_put_notify(f.worker, (tern_worker_id){next, 0}, all[next], &nine, 1,
+                               &(tern_notify_options){
+                                   .cid = &cid, .cid_bytes = 8, .flags = TERN_NOTIFY_NO_LOCAL}));
     EXPECT_OK(notify_surely((tern_worker_id){next, 0}, TERN_NULL, NULL, 0, false));
     wait_for_remote(&event); /* the one before has asked */
     EXPECT_OK(tern_deregister(f.worker, all[f.rank]));

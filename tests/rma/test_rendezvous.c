@@ -86,8 +86,9 @@ static void fill_buffer(const tern_descriptor *d, unsigned char *data, uint64_t 
         EXPECT_OK(tern_put_start(f.worker, d->place, data, bytes, &request));
         EXPECT_OK(tern_wait(f.worker, &request));
     } else {
-        EXPECT_OK(tern_put_notify(f.worker, d->peer, d->place, data, bytes, n, NULL, 0,
-                                  TERN_NOTIFY_NO_REMOTE));
+        EXPECT_OK(tern_put_notify(
+            f.worker, d->peer, d->place, data, bytes,
+            &(tern_notify_options){.local_cid = n, .flags = TERN_NOTIFY_NO_REMOTE}));
         expect_local_event(n);
     }
 }
@@ -102,8 +103,9 @@ static void read_buffer(const tern_descriptor *d, unsigned char *data, uint64_t 
         EXPECT_OK(tern_get_start(f.worker, data, d->place, bytes, &request));
         EXPECT_OK(tern_wait(f.worker, &request));
     } else {
-        EXPECT_OK(tern_get_notify(f.worker, d->peer, data, d->place, bytes, n, NULL, 0,
-                                  TERN_NOTIFY_NO_REMOTE));
+        EXPECT_OK(tern_get_notify(
+            f.worker, d->peer, data, d->place, bytes,
+            &(tern_notify_options){.local_cid = n, .flags = TERN_NOTIFY_NO_REMOTE}));
         expect_local_event(n);
     }
     CU_ASSERT_EQUAL(differ(data, d->peer.rank, n, bytes), 0);
@@ -264,10 +266,10 @@ static void puts_under_way(void) {
         EXPECT_OK(tern_descriptor_wait(f.worker, TERN_ANY_WORKER, TERN_POSTED_RECEIVE, 3, &d));
         fill(data, f.rank, n, ROOM);
         for (size_t i = 0; i < PIECES; i++)
-            EXPECT_OK(tern_put_notify(f.worker, d.peer,
-                                      tern_ptr_add(d.place, (int64_t)(i * (ROOM / PIECES))),
-                                      data + i * (ROOM / PIECES), ROOM / PIECES, 0, NULL, 0,
-                                      TERN_NOTIFY_NO_LOCAL | TERN_NOTIFY_NO_REMOTE));
+            EXPECT_OK(tern_put_notify(
+                f.worker, d.peer, tern_ptr_add(d.place, (int64_t)(i * (ROOM / PIECES))),
+                data + i * (ROOM / PIECES), ROOM / PIECES,
+                &(tern_notify_options){.flags = TERN_NOTIFY_NO_LOCAL | TERN_NOTIFY_NO_REMOTE}));
         EXPECT_OK(tern_rendezvous_finish(f.worker, &d, ROOM));
         EXPECT_OK(tern_wait(f.worker, &post));
         CU_ASSERT_EQUAL(differ(my_memory(), next, n, ROOM), 0);

@@ -168,10 +168,12 @@ static void move(const tern_descriptor *d, uint64_t n, size_t bytes) {
         EXPECT_OK(send ? tern_get(f->worker, model.data, d->place, bytes)
                        : tern_put(f->worker, d->place, model.data, bytes));
     else
-        EXPECT_OK(send ? tern_get_notify(f->worker, d->peer, model.data, d->place, bytes, n, NULL,
-                                         0, TERN_NOTIFY_NO_REMOTE)
-                       : tern_put_notify(f->worker, d->peer, d->place, model.data, bytes, n, NULL,
-                                         0, TERN_NOTIFY_NO_REMOTE));
+        EXPECT_OK(send ? tern_get_notify(
+                             f->worker, d->peer, model.data, d->place, bytes,
+                             &(tern_notify_options){.local_cid = n, .flags = TERN_NOTIFY_NO_REMOTE})
+                       : tern_put_notify(f->worker, d->peer, d->place, model.data, bytes,
+                                         &(tern_notify_options){.local_cid = n,
+                                                                .flags = TERN_NOTIFY_NO_REMOTE}));
     if (way != 0 && bytes > 0) {
         memset(&event, 0, sizeof event);
         EXPECT_OK(tern_event_wait(f->worker, TERN_PROBE_LOCAL, &event));

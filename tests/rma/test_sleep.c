@@ -56,8 +56,9 @@ static void send_to(uint32_t rank) {
     while ((status = tern_call(f.worker, target, &take_call_function, NULL, 0)) == TERN_ERR_AGAIN)
         look();
     EXPECT_OK(status);
-    while ((status = tern_put_notify(f.worker, target, TERN_NULL, NULL, 0, 0, NULL, 0,
-                                     TERN_NOTIFY_NO_LOCAL)) == TERN_ERR_AGAIN)
+    while ((status = tern_put_notify(f.worker, target, TERN_NULL, NULL, 0,
+                                     &(tern_notify_options){.flags = TERN_NOTIFY_NO_LOCAL})) ==
+           TERN_ERR_AGAIN)
         look();
     EXPECT_OK(status);
 }

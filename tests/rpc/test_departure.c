@@ -87,8 +87,10 @@ static tern_request posted[64];
 
 static void put_notify(uint32_t rank, size_t bytes) {
     const uint64_t cid = 1;
-    EXPECT_OK(tern_put_notify(f.worker, worker_of(rank), place[rank], source, bytes, 0, &cid,
-                              sizeof cid, TERN_NOTIFY_NO_LOCAL));
+    EXPECT_OK(tern_put_notify(f.worker, worker_of(rank), place[rank], source, bytes,
+                              &(tern_notify_options){.cid = &cid,
+                                                     .cid_bytes = sizeof cid,
+                                                     .flags = TERN_NOTIFY_NO_LOCAL}));
 }
 
 static void notify_purely(uint32_t rank) { put_notify(rank, 0); }
@@ -97,8 +99,10 @@ static void notify_ledger(uint32_t rank) { put_notify(rank, LARGE); }
 
 static void get_notified(uint32_t rank) {
     const uint64_t cid = 2;
-    EXPECT_OK(tern_get_notify(f.worker, worker_of(rank), source, place[rank], 8, 0, &cid,
-                              sizeof cid, TERN_NOTIFY_NO_LOCAL));
+    EXPECT_OK(tern_get_notify(f.worker, worker_of(rank), source, place[rank], 8,
+                              &(tern_notify_options){.cid = &cid,
+                                                     .cid_bytes = sizeof cid,
+                                                     .flags = TERN_NOTIFY_NO_LOCAL}));
 }
 
 static void call_first(uint32_t rank) {

@@ -30,12 +30,13 @@ TERN_FUNCTION(come)
  */
 static void fill(tern_worker_id to, tern_ptr place) {
     tern_stats before, now;
-    EXPECT_OK(tern_put_notify(f.worker, to, place, &before, 8, 0, NULL, 0, TERN_NOTIFY_NO_LOCAL));
+    EXPECT_OK(tern_put_notify(f.worker, to, place, &before, 8,
+                              &(tern_notify_options){.flags = TERN_NOTIFY_NO_LOCAL}));
     EXPECT_OK(tern_flush(f.worker, to.rank));
     tern_stats_get(f.worker, &before);
     do {
-        EXPECT_OK(
-            tern_put_notify(f.worker, to, place, &before, 8, 0, NULL, 0, TERN_NOTIFY_NO_LOCAL));
+        EXPECT_OK(tern_put_notify(f.worker, to, place, &before, 8,
+                                  &(tern_notify_options){.flags = TERN_NOTIFY_NO_LOCAL}));
         tern_stats_get(f.worker, &now);
     } while (now.notices_queued < before.notices_queued + 3);
 }

@@ -58,8 +58,10 @@ static void send_on(tern_worker *worker, tern_worker_id target, arrivals *sent) 
     wrong += status != TERN_OK && status != TERN_ERR_AGAIN;
     status = TERN_OK;
     for (; sent->notices < RECORDS && status == TERN_OK; sent->notices += status == TERN_OK)
-        status = tern_put_notify(worker, target, TERN_NULL, NULL, 0, 0, &sent->notices,
-                                 sizeof sent->notices, TERN_NOTIFY_NO_LOCAL);
+        status = tern_put_notify(worker, target, TERN_NULL, NULL, 0,
+                                 &(tern_notify_options){.cid = &sent->notices,
+                                                        .cid_bytes = sizeof sent->notices,
+                                                        .flags = TERN_NOTIFY_NO_LOCAL});
     wrong += status != TERN_OK && status != TERN_ERR_AGAIN;
 }
 

@@ -91,8 +91,10 @@ static void send_one(crew *m, uint32_t target) {
         tern_call_try(m->worker, id, &take_call_function, record, fill(record, c->calls));
     const bool called = status == TERN_OK;
     m->wrong += status != TERN_OK && status != TERN_ERR_AGAIN;
-    status = tern_put_notify(m->worker, id, TERN_NULL, NULL, 0, 0, &c->notices, sizeof c->notices,
-                             TERN_NOTIFY_NO_LOCAL);
+    status = tern_put_notify(m->worker, id, TERN_NULL, NULL, 0,
+                             &(tern_notify_options){.cid = &c->notices,
+                                                    .cid_bytes = sizeof c->notices,
+                                                    .flags = TERN_NOTIFY_NO_LOCAL});
     const bool notified = status == TERN_OK;
     m->wrong += status != TERN_OK && status != TERN_ERR_AGAIN;
     c->calls += called;

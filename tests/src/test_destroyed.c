@@ -70,8 +70,10 @@ static void use(tern_context *context, tern_worker *w, tern_ptr p) {
     REFUSED(tern_broadcast(w, &answer_function, &word, sizeof word, NULL));
     REFUSED(tern_call_start(w, to(0), &answer_function, &word, sizeof word, NULL, 0, &request));
     REFUSED(tern_call_return(w, to(0), &answer_function, &word, sizeof word, NULL, 0, NULL));
-    REFUSED(tern_put_notify(w, to(p.rank), p, &word, sizeof word, 0, &cid, sizeof cid, 0));
-    REFUSED(tern_get_notify(w, to(p.rank), &word, p, sizeof word, 0, &cid, sizeof cid, 0));
+    REFUSED(tern_put_notify(w, to(p.rank), p, &word, sizeof word,
+                            &(tern_notify_options){.cid = &cid, .cid_bytes = sizeof cid}));
+    REFUSED(tern_get_notify(w, to(p.rank), &word, p, sizeof word,
+                            &(tern_notify_options){.cid = &cid, .cid_bytes = sizeof cid}));
     REFUSED(tern_probe(w, TERN_PROBE_ANY, &event));
     REFUSED(tern_probe_each(w, TERN_PROBE_ANY, hear, NULL, 1, NULL));
     REFUSED(tern_event_wait(w, TERN_PROBE_ANY, &event));

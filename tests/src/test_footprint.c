@@ -171,7 +171,9 @@ static void untouched(void) {
     /* It is no accident of counting: contact does touch them. */
     uint64_t word = 1;
     tern_worker_id next = {(f.rank + 1) % f.size, 0};
-    EXPECT_OK(tern_put_notify(f.worker, next, TERN_NULL, NULL, 0, word, &word, 8, 0));
+    EXPECT_OK(
+        tern_put_notify(f.worker, next, TERN_NULL, NULL, 0,
+                        &(tern_notify_options){.local_cid = word, .cid = &word, .cid_bytes = 8}));
     EXPECT_OK(tern_barrier(f.worker));
     CU_ASSERT(resident(rma->mine + rma->layout.arena,
                        rma->layout.ring_count * rma->layout.ring_bytes) > 0);

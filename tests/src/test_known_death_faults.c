@@ -144,9 +144,9 @@ static tern_status pop(fixture *f, uint32_t rank) {
 static tern_status event(fixture *f, uint32_t rank) {
     tern_event event;
     const uint64_t value = rank;
-    const tern_status status =
-        tern_put_notify(f->worker, (tern_worker_id){.rank = play.victim}, at.memory[play.victim],
-                        &value, sizeof value, 1, NULL, 0, TERN_NOTIFY_NO_LOCAL);
+    const tern_status status = tern_put_notify(
+        f->worker, (tern_worker_id){.rank = play.victim}, at.memory[play.victim], &value,
+        sizeof value, &(tern_notify_options){.local_cid = 1, .flags = TERN_NOTIFY_NO_LOCAL});
     return status == TERN_OK ? tern_event_wait(f->worker, TERN_PROBE_ANY, &event) : status;
 }
 

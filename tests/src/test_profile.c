@@ -75,8 +75,10 @@ static void work(fixture *f) {
     CU_ASSERT_EQUAL(word, PUTS - 1 + ATOMICS);
     call(f, next);
     for (uint64_t i = 0; i < NOTICES; i++)
-        EXPECT_OK(tern_put_notify(f->worker, to(next), tern_ptr_add(all[next], 8), &i, sizeof i, 0,
-                                  &i, sizeof i, TERN_NOTIFY_NO_LOCAL));
+        EXPECT_OK(tern_put_notify(f->worker, to(next), tern_ptr_add(all[next], 8), &i, sizeof i,
+                                  &(tern_notify_options){.cid = &i,
+                                                         .cid_bytes = sizeof i,
+                                                         .flags = TERN_NOTIFY_NO_LOCAL}));
     for (uint64_t i = 0; i < NOTICES; i++) {
         tern_event event;
         EXPECT_OK(tern_event_wait(f->worker, TERN_PROBE_REMOTE, &event));

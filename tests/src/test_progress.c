@@ -141,8 +141,10 @@ static void looks_that_find_do_not_yield(void) {
     uint64_t before = yields(f.worker), cid = 1;
     tern_event event;
     for (int i = 0; i < 2000; i++) {
-        EXPECT_OK(tern_put_notify(f.worker, tern_worker_self(f.worker), TERN_NULL, NULL, 0, 0, &cid,
-                                  sizeof cid, TERN_NOTIFY_NO_LOCAL));
+        EXPECT_OK(tern_put_notify(f.worker, tern_worker_self(f.worker), TERN_NULL, NULL, 0,
+                                  &(tern_notify_options){.cid = &cid,
+                                                         .cid_bytes = sizeof cid,
+                                                         .flags = TERN_NOTIFY_NO_LOCAL}));
         EXPECT_OK(tern_probe(f.worker, TERN_PROBE_REMOTE, &event));
         tern_ignore(tern_probe(f.worker, TERN_PROBE_REMOTE, &event));
     }
@@ -161,13 +163,17 @@ static void ranks_take_turns_at_probing(void) {
     tern_event event;
     for (int i = 0; i < ROUNDS; i++) {
         if (f.rank == 0)
-            EXPECT_OK(tern_put_notify(f.worker, next, TERN_NULL, NULL, 0, 0, &cid, sizeof cid,
-                                      TERN_NOTIFY_NO_LOCAL));
+            EXPECT_OK(tern_put_notify(f.worker, next, TERN_NULL, NULL, 0,
+                                      &(tern_notify_options){.cid = &cid,
+                                                             .cid_bytes = sizeof cid,
+                                                             .flags = TERN_NOTIFY_NO_LOCAL}));
         while (tern_probe(f.worker, TERN_PROBE_REMOTE, &event) == TERN_ERR_EMPTY)
             ;
         if (f.rank != 0)
-            EXPECT_OK(tern_put_notify(f.worker, next, TERN_NULL, NULL, 0, 0, &cid, sizeof cid,
-                                      TERN_NOTIFY_NO_LOCAL));
+            EXPECT_OK(tern_put_notify(f.worker, next, TERN_NULL, NULL, 0,
+                                      &(tern_notify_options){.cid = &cid,
+                                                             .cid_bytes = sizeof cid,
+                                                             .flags = TERN_NOTIFY_NO_LOCAL}));
     }
     fixture_close(&f);
 }

@@ -120,8 +120,10 @@ static void step_call(void) {
 static void tell_next(uint64_t phase) {
     const uint32_t next = (run.f.rank + 1) % run.f.size;
     const uint64_t cid = FIRST_CID + phase;
-    EXPECT_OK(tern_put_notify(run.f.worker, (tern_worker_id){.rank = next}, run.memory[next], NULL,
-                              0, 0, &cid, sizeof cid, TERN_NOTIFY_NO_LOCAL));
+    EXPECT_OK(
+        tern_put_notify(run.f.worker, (tern_worker_id){.rank = next}, run.memory[next], NULL, 0,
+                        &(tern_notify_options){
+                            .cid = &cid, .cid_bytes = sizeof cid, .flags = TERN_NOTIFY_NO_LOCAL}));
 }
 
 static void hear_of_last(uint64_t phase) {

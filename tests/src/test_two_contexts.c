@@ -114,7 +114,9 @@ static void notify(in_turn *t, uint64_t *seed) {
     tern_ptr place = t->place[to.rank];
     tern_event event;
     place.offset += f->rank * sizeof cid;
-    EXPECT_OK(tern_put_notify(f->worker, to, place, &cid, sizeof cid, cid, &cid, sizeof cid, 0));
+    EXPECT_OK(tern_put_notify(
+        f->worker, to, place, &cid, sizeof cid,
+        &(tern_notify_options){.local_cid = cid, .cid = &cid, .cid_bytes = sizeof cid}));
     EXPECT_OK(tern_event_wait(f->worker, TERN_PROBE_LOCAL, &event));
     CU_ASSERT_EQUAL(event.local_cid, cid);
     t->notified++;

@@ -171,9 +171,10 @@ template <class Key, class Value> class hash_map_view : public detail::table_vie
         static_assert(std::is_same_v<typename modifier::changed_type, Value>,
                       "the function changes values of another type than those of the table");
         return detail::modified<modifier>([&](void *out, std::size_t room) {
+            const tern_modify_options options = {&argument, sizeof argument, absent, out,
+                                                 room,      nullptr};
             return tern_hashtable_modify(this->worker_, this->object_, &key, &modifier::made,
-                                         &argument, sizeof argument, absent, flags, out, room,
-                                         nullptr, nullptr);
+                                         &options, flags, nullptr);
         });
     }
 

@@ -146,9 +146,10 @@ class map_view : public detail::handle<tern_map> {
                 tern_absent absent = TERN_ABSENT_FAIL, tern_flags flags = 0) {
         using modifier = detail::map_modifier<Function>;
         return detail::modified<modifier>([&](void *out, std::size_t room) {
+            const tern_modify_options options = {
+                argument.data(), argument.size(), absent, out, room, nullptr};
             return tern_map_modify(worker_, object_, key.data(), key.size(), &modifier::made,
-                                   argument.data(), argument.size(), absent, flags, out, room,
-                                   nullptr, nullptr);
+                                   &options, flags, nullptr);
         });
     }
 

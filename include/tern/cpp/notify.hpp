@@ -19,8 +19,8 @@ result<void> put_notify(tern_worker *worker, tern_worker_id target, pointer<T> t
                         unsigned flags = TERN_NOTIFY_NO_LOCAL) {
     detail::require_plain<Id>();
     static_assert(sizeof(Id) <= TERN_CID_MAX, "a completion id has at most TERN_CID_MAX bytes");
-    return tern_put_notify(worker, target, to.place, from, count * sizeof(T), local_id, &id,
-                           sizeof(Id), flags);
+    const tern_notify_options options = {local_id, &id, sizeof(Id), flags};
+    return tern_put_notify(worker, target, to.place, from, count * sizeof(T), &options);
 }
 
 template <class T, class Id>
@@ -29,8 +29,8 @@ result<void> get_notify(tern_worker *worker, tern_worker_id owner, T *to, pointe
                         unsigned flags = 0) {
     detail::require_plain<Id>();
     static_assert(sizeof(Id) <= TERN_CID_MAX, "a completion id has at most TERN_CID_MAX bytes");
-    return tern_get_notify(worker, owner, to, from.place, count * sizeof(T), local_id, &id,
-                           sizeof(Id), flags);
+    const tern_notify_options options = {local_id, &id, sizeof(Id), flags};
+    return tern_get_notify(worker, owner, to, from.place, count * sizeof(T), &options);
 }
 
 /* The next event, or nothing. */
