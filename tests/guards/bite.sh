@@ -312,6 +312,42 @@ $(echo "$text" | sed 's/tern_a/tern_internal_a/g; s/TERN_A(/TERN_INTERNAL_A(/')"
     echo 'TERN_API int tern_a(int);' >"$work/tree/include/tern/a.h"
     expect_success "$here/internal.sh" "$work/tree"
     ;;
+interface)
+    # header NAME TEXT: a header of 60 lines.
+    header() {
+        { echo "$2" && yes '/* A line. */'; } | head -60 >"$work/tree/include/tern/$1.h"
+    }
+    good() {
+        sample include/tern/tern.h 'a short header'
+        echo short >"$work/tree/include/tern/compat.h"
+        header a 'TERN_API void tern_a(int a, int b, int c, int d, int e, int f, int g,
+                     void (*h)(int i, int j));'
+    }
+    good
+    expect_success "$here/interface.sh" "$work/tree"
+    # Too short; too many; a parameter too many, also of an inline function; names of second versions.
+    sed -i 1d "$work/tree/include/tern/a.h"
+    expect_failure "$here/interface.sh" "$work/tree"
+    good
+    for number in $(seq 37); do
+        header "a$number" ''
+    done
+    header mailbox_a ''
+    expect_success "$here/interface.sh" "$work/tree"
+    header b ''
+    expect_failure "$here/interface.sh" "$work/tree"
+    for text in 'TERN_API void tern_b(int a, int b, int c, int d, int e, int f, int g,
+                     void (*h)(int i, int j), int k);' \
+        'TERN_INLINE int tern_b(int a, int b, int c, int d, int e, int f, int g, int h, int i) { return 0; }' \
+        'TERN_API void tern_put_far(int a);' 'TERN_API void tern_inlined_put(int a);'; do
+        good
+        header b "$text"
+        expect_failure "$here/interface.sh" "$work/tree"
+        header b "/* Not for applications: what others call. */
+$(echo "$text" | sed 's/tern_/tern_internal_/')"
+        expect_success "$here/interface.sh" "$work/tree"
+    done
+    ;;
 headers)
     # Needs a header that it does not include; is C but not C++; has no include guard.
     for text in 'uint32_t tern_a(void);' 'int tern_a(int class);' 'struct tern_a { int x; };'; do
