@@ -4,8 +4,8 @@
 /*
  * Names and arguments of tern 0.2 that are others now, for programs that were written for it.
  * Include this header behind or before the others, or give the compiler -include tern/compat.h. The
- * next minor version will remove this header. docs/upgrading.md lists what has changed, and the headers of
- * 0.2 that other headers have taken in.
+ * next minor version will remove this header. docs/upgrading.md lists what has changed, and the
+ * headers of 0.2 that other headers have taken in.
  *
  * In C, a file with this header calls tern_put_notify, tern_get_notify, tern_hashtable_modify and
  * tern_map_modify with the arguments of 0.2 alone. In C++ it may use either form.
