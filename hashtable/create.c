@@ -157,7 +157,7 @@ static tern_status table_introduce(tern_worker *worker, tern_hashtable *t, tern_
     tern_news news = {.buckets = t->part[t->rank].buckets.offset, .count = t->buckets};
     uint64_t near = t->all_near;
     status = tern_collective_sum(context, worker, &near, 1);
-    tern_tour_begin(t, near == t->ranks);
+    tern_grace_init(t, near == t->ranks);
     news.moves = !t->asks;
     return status == TERN_OK ? tern_growth_publish(worker, t->growth, &news) : status;
 }

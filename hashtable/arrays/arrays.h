@@ -38,16 +38,16 @@ typedef struct tern_growth {
     uint64_t counter;
     uint32_t declined, ignored; /* wishes: declined in a row; ignored since a look */
     /* The tours of this rank's part. Used by the task alone. */
-    bool wants_tour;       /* needs one in the first array, too, before its first move */
-    uint64_t tour;         /* generation + 1 of the tour under way; 0: no tour */
-    uint64_t toured;       /* generation + 1 of the last tour that is over */
-    uint64_t sent;         /* ns: when the one under way was sent last */
-    uint32_t times;        /* how often it was sent */
-    bool gave_up;          /* the tour for the first move took too long */
-    uint64_t since;        /* ns: since when the next move waits for a tour; 0: it does not */
-    _Atomic uint64_t home; /* as toured, of the newest tour that has come back */
-    tern_ptr spare;        /* the memory of an array that all have left, or TERN_NULL */
-    uint64_t spare_count;  /* its buckets */
+    bool needs_grace;    /* needs one in the first array, too, before its first move */
+    uint64_t grace_for;  /* generation + 1 of the tour under way; 0: no tour */
+    uint64_t grace_done; /* generation + 1 of the last tour that is over */
+    uint64_t sent;       /* ns: when the one under way was sent last */
+    uint32_t times;      /* how often it was sent */
+    bool gave_up;        /* the tour for the first move took too long */
+    uint64_t since;      /* ns: since when the next move waits for a tour; 0: it does not */
+    _Atomic uint64_t grace_returned; /* as toured, of the newest tour that has come back */
+    tern_ptr spare;                  /* the memory of an array that all have left, or TERN_NULL */
+    uint64_t spare_count;            /* its buckets */
 } tern_growth;
 
 /* Whether a remote insert ends with a flush. It does not in a phase of writes, unless keys may

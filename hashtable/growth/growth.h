@@ -30,7 +30,7 @@
  * A part whose buckets mostly hold erased keys moves into an array of the same size. In a table
  * whose parts do not grow, this is the only kind of move.
  *
- * Old arrays are kept until every rank has left them (tour.c), or until the ranks meet in a
+ * Old arrays are kept until every rank has left them (grace.c), or until the ranks meet in a
  * collective call on the table. So no rank finds something else in the memory of an array that it
  * knows of, and late adds do no harm.
  *
@@ -60,15 +60,15 @@ bool tern_growth_shrink(tern_worker *worker, tern_hashtable *table);
 
 /* What the files below share. */
 
-/* tour.c: whether all ranks have left the owner's older arrays, and know that keys may move. */
-bool tern_tour_is_over(const tern_growth *growth);
+/* grace.c: whether all ranks have left the owner's older arrays, and know that keys may move. */
+bool tern_grace_is_over(const tern_growth *growth);
 /* Sends a tour about the owner's current array, if one is needed and none was sent within the last
  * while. When the tour is over, takes back the memory of older arrays. */
-void tern_tour_keep(tern_worker *worker, tern_growth *growth);
+void tern_grace_advance(tern_worker *worker, tern_growth *growth);
 /* Sets the tour state of a new table. near: all ranks reach all parts by load and store. */
-void tern_tour_begin(tern_hashtable *table, bool near);
+void tern_grace_init(tern_hashtable *table, bool near);
 /* Returns how many older arrays of the owner some rank may not have left yet. */
-uint32_t tern_tour_behind(tern_growth *growth);
+uint32_t tern_grace_pending(tern_growth *growth);
 
 /* Forgets the arrays of a rank that are older than generation; no worker of this process uses them
  * any more. If rank is this rank, also frees their memory. With keep, one array of as many buckets

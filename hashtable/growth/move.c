@@ -33,7 +33,7 @@ static tern_status take_memory(tern_worker *worker, tern_growth *growth, uint64_
                                tern_ptr *memory) {
     const tern_hashtable *table = growth->table;
     const tern_table_part *first = &table->part[table->rank];
-    if (tern_tour_is_over(growth) && count == first->count &&
+    if (tern_grace_is_over(growth) && count == first->count &&
         growth->from->buckets.offset != first->buckets.offset) {
         *memory = first->buckets;
         return TERN_OK;
@@ -88,16 +88,16 @@ static tern_status move_begin(tern_worker *worker, tern_growth *growth, uint64_t
  */
 static bool may_begin(tern_worker *worker, tern_growth *growth, unsigned char wish) {
     tern_peers *peers = &worker->context->peers;
-    if (tern_tour_is_over(growth))
+    if (tern_grace_is_over(growth))
         return true;
-    growth->wants_tour = true;
-    tern_tour_keep(worker, growth);
+    growth->needs_grace = true;
+    tern_grace_advance(worker, growth);
     if (wish != TERN_WISH_NOW)
         return false;
     tern_peers_look(peers);
     const bool dead = tern_peers_dead(peers) != TERN_NOBODY;
     const uint64_t now = tern_now();
-    const uint32_t behind = tern_tour_behind(growth);
+    const uint32_t behind = tern_grace_pending(growth);
     const bool first = growth->news.moves == 0;
     const uint32_t most = PATIENCE_MOST, doubled = behind < most ? behind : most;
     const uint64_t patience = first ? FIRST_PATIENCE_NS : (uint64_t)PATIENCE_NS << doubled;
@@ -434,7 +434,7 @@ static size_t growth_run(tern_worker *worker, tern_growth *growth) {
         unsigned char *wish = tern_local(table->context, place);
         /* R4 */
         const unsigned char wished = __atomic_load_n(wish, __ATOMIC_RELAXED);
-        tern_tour_keep(worker, growth);
+        tern_grace_advance(worker, growth);
         if (__builtin_expect(wished == 0, 1))
             return 0;
         __atomic_store_n(wish, 0, __ATOMIC_RELAXED);

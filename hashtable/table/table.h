@@ -28,7 +28,7 @@ typedef struct tern_news {
         count;                         /* the array that probes start in: number, place, buckets */
     uint64_t next_buckets, next_count; /* the one after it; 0 buckets: none */
     uint64_t refused;                  /* how often the owner has refused to make one */
-    uint64_t moves;                    /* 1: all ranks know that keys may move (growth/tour.c) */
+    uint64_t moves;                    /* 1: all ranks know that keys may move (growth/grace.c) */
 } tern_news;
 
 /*
@@ -94,7 +94,7 @@ struct tern_hashtable {
     struct tern_op_pool **requests;   /* under way, by worker (op/pool.h) */
 };
 
-/* The operations of a worker that may hold an array while they make progress (growth/tour.c).
+/* The operations of a worker that may hold an array while they make progress (growth/grace.c).
  * Used by the worker alone. */
 typedef struct tern_table_inside {
     uint64_t operations;            /* how many it is in, nested */

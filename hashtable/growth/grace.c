@@ -35,7 +35,7 @@
 /* The owner repeats a tour that is not back after 1 s, doubled each time, 10 times at most. */
 enum { AGAIN_NS = 1000000000, AGAIN_MOST = 10 };
 
-typedef struct tour {
+typedef struct grace_message {
     tern_table_head head;
     uint64_t generation, buckets, count; /* of the array that the owner's probes start in */
     uint32_t owner;
@@ -43,142 +43,144 @@ typedef struct tour {
     uint32_t waits;    /* 1: it has visited this worker before, which was in an operation */
     uint32_t returned; /* 1: it is back at the owner */
     uint64_t begun;    /* what inside->begun of the worker was then */
-} tour;
+} grace_message;
 
-static tern_status tern_hashtable_on_tour(tern_call_info *call, const void *message, size_t bytes);
-TERN_FUNCTION(tern_hashtable_on_tour)
+static tern_status tern_hashtable_on_grace(tern_call_info *call, const void *message, size_t bytes);
+TERN_FUNCTION(tern_hashtable_on_grace)
 
 /* Sends the tour to a rank. A tour that cannot be sent is lost. */
-static void tour_send_to(tern_worker *worker, uint32_t rank, const tour *t) {
-    const tern_worker_id next = tern_by_message((tern_worker_id){rank, t->worker});
-    if (tern_call_queue(worker, next, &tern_hashtable_on_tour_function, t, sizeof *t) != TERN_OK)
+static void grace_send(tern_worker *worker, uint32_t rank, const grace_message *m) {
+    const tern_worker_id next = tern_by_message((tern_worker_id){rank, m->worker});
+    if (tern_call_queue(worker, next, &tern_hashtable_on_grace_function, m, sizeof *m) != TERN_OK)
         tern_error_clear();
 }
 
 /* Whether the visited worker has left every operation that it was in when the tour first came. The
  * worker does nothing meanwhile but run this handler. Requests may be under way all the time, so
  * each of their ops is asked what it holds (op/op.h); these ops always expect moves. */
-static bool tour_passes(const tern_hashtable *table, tour *t) {
-    const tern_table_inside *inside = &table->inside[t->worker];
-    const bool waits = t->waits != 0;
-    if (tern_ops_hold(table, t->worker, t->owner, t->generation))
+static bool worker_is_quiescent(const tern_hashtable *table, grace_message *m) {
+    const tern_table_inside *inside = &table->inside[m->worker];
+    const bool waits = m->waits != 0;
+    if (tern_ops_hold(table, m->worker, m->owner, m->generation))
         return false;
-    if (inside->operations == 0 || (waits && inside->begun != t->begun)) {
-        t->waits = 0;
+    if (inside->operations == 0 || (waits && inside->begun != m->begun)) {
+        m->waits = 0;
         return true;
     }
-    t->waits = 1;
-    t->begun = inside->begun;
+    m->waits = 1;
+    m->begun = inside->begun;
     return false;
 }
 
-/* Visits this rank's workers from t->worker on until one holds the tour up. Borrows workers that no
- * thread has, one at a time. [out] t->worker: to visit next; context->workers: all are done. */
-static void tour_pass_workers(const tern_hashtable *table, tour *t) {
+/* Visits this rank's workers from m->worker on until one holds the tour up. Borrows workers that no
+ * thread has, one at a time. [out] m->worker: to visit next; context->workers: all are done. */
+static void grace_visit_workers(const tern_hashtable *table, grace_message *m) {
     const tern_context *context = table->context;
-    bool passes = tour_passes(table, t);
-    while (passes && ++t->worker < context->workers) {
-        tern_worker *next = context->worker[t->worker];
+    bool passes = worker_is_quiescent(table, m);
+    while (passes && ++m->worker < context->workers) {
+        tern_worker *next = context->worker[m->worker];
         if (!tern_worker_borrow(next))
             return;
-        passes = tour_passes(table, t);
+        passes = worker_is_quiescent(table, m);
         tern_worker_give_back(next);
     }
 }
 
-static void tour_visit(tern_worker *worker, tern_hashtable *table, tour *t) {
+static void grace_visit_rank(tern_worker *worker, tern_hashtable *table, grace_message *m) {
     const tern_context *context = table->context;
     tern_growth *growth = table->growth;
-    const tern_news news = {.generation = t->generation, .buckets = t->buckets, .count = t->count};
+    const tern_news news = {.generation = m->generation, .buckets = m->buckets, .count = m->count};
     uint32_t rank = table->rank;
     /* R4; operations that begin after the visit see it, as the visit does */
     atomic_store_explicit(&table->moves, true, memory_order_relaxed);
-    if (tern_growth_apply(worker, growth, t->owner, &news) != TERN_OK) {
+    if (tern_growth_apply(worker, growth, m->owner, &news) != TERN_OK) {
         tern_error_clear(); /* no memory: the tour is lost */
         return;
     }
-    tern_growth_cut(table, t->owner);
-    tour_pass_workers(table, t);
-    if (t->worker == context->workers) {
-        if (t->owner != rank) /* other ranks may still use the owner's */
-            tern_growth_forget(worker, growth, t->owner, t->generation, false);
+    tern_growth_cut(table, m->owner);
+    grace_visit_workers(table, m);
+    if (m->worker == context->workers) {
+        if (m->owner != rank) /* other ranks may still use the owner's */
+            tern_growth_forget(worker, growth, m->owner, m->generation, false);
         rank = (rank + 1) % table->ranks;
-        t->worker = 0;
-        t->returned = rank == t->owner;
+        m->worker = 0;
+        m->returned = rank == m->owner;
     }
-    tour_send_to(worker, rank, t);
+    grace_send(worker, rank, m);
 }
 
 /* Notes that a tour is back. An older tour may come back after a newer one, and is ignored then. */
-static void tour_return(tern_growth *growth, uint64_t about) {
+static void grace_note_return(tern_growth *growth, uint64_t about) {
     /* R5; all come back to one worker */
-    if (atomic_load_explicit(&growth->home, memory_order_relaxed) < about)
-        /* R1: tern_tour_is_over */
-        atomic_store_explicit(&growth->home, about, memory_order_release);
+    if (atomic_load_explicit(&growth->grace_returned, memory_order_relaxed) < about)
+        /* R1: tern_grace_is_over */
+        atomic_store_explicit(&growth->grace_returned, about, memory_order_release);
 }
 
-static tern_status tern_hashtable_on_tour(tern_call_info *call, const void *message, size_t bytes) {
-    tour t;
-    tern_hashtable *table = tern_table_of_call(call->worker, message, bytes, sizeof t);
-    if (table == NULL || bytes != sizeof t)
+static tern_status tern_hashtable_on_grace(tern_call_info *call, const void *message,
+                                           size_t bytes) {
+    grace_message m;
+    tern_hashtable *table = tern_table_of_call(call->worker, message, bytes, sizeof m);
+    if (table == NULL || bytes != sizeof m)
         return TERN_OK; /* the table is gone */
-    tern_read_once(&t, message, sizeof t);
-    if (t.worker != call->worker->index || t.owner >= table->ranks)
+    tern_read_once(&m, message, sizeof m);
+    if (m.worker != call->worker->index || m.owner >= table->ranks)
         return TERN_OK;
-    if (t.returned == 0)
-        tour_visit(call->worker, table, &t);
-    else if (t.owner == table->rank)
-        tour_return(table->growth, t.generation + 1);
+    if (m.returned == 0)
+        grace_visit_rank(call->worker, table, &m);
+    else if (m.owner == table->rank)
+        grace_note_return(table->growth, m.generation + 1);
     return TERN_OK;
 }
 
-void tern_tour_begin(tern_hashtable *table, bool near) {
+void tern_grace_init(tern_hashtable *table, bool near) {
     const bool moves = near || table->grows || table->call_only;
     /* R9: tern_hashtable_create; nobody uses the table yet */
     atomic_store_explicit(&table->moves, moves, memory_order_relaxed);
-    atomic_store_explicit(&table->growth->home, moves, memory_order_relaxed);
+    atomic_store_explicit(&table->growth->grace_returned, moves, memory_order_relaxed);
     table->asks = !moves;
 }
 
-bool tern_tour_is_over(const tern_growth *growth) {
-    /* R1: tern_hashtable_on_tour */
-    return atomic_load_explicit(&growth->home, memory_order_acquire) > growth->from->generation;
+bool tern_grace_is_over(const tern_growth *growth) {
+    /* R1: tern_hashtable_on_grace */
+    return atomic_load_explicit(&growth->grace_returned, memory_order_acquire) >
+           growth->from->generation;
 }
 
-void tern_tour_keep(tern_worker *worker, tern_growth *growth) {
+void tern_grace_advance(tern_worker *worker, tern_growth *growth) {
     const tern_hashtable *table = growth->table;
     const tern_table_part *from = growth->from;
     const uint64_t about = from->generation + UINT64_C(1);
-    if (growth->tour == 0 && growth->toured == about)
+    if (growth->grace_for == 0 && growth->grace_done == about)
         return;
-    if (tern_tour_is_over(growth)) {
+    if (tern_grace_is_over(growth)) {
         tern_news news = growth->news;
         news.moves = 1;
         if (growth->news.moves == 0 && tern_growth_publish(worker, growth, &news) != TERN_OK)
             return;
         tern_growth_forget(worker, growth, table->rank, from->generation, true);
-        growth->toured = about;
-        growth->tour = 0;
+        growth->grace_done = about;
+        growth->grace_for = 0;
         return;
     }
-    if (from->generation == 0 && !growth->wants_tour)
+    if (from->generation == 0 && !growth->needs_grace)
         return;
     const uint64_t now = tern_now();
-    growth->times = growth->tour == about ? growth->times : 0;
+    growth->times = growth->grace_for == about ? growth->times : 0;
     if (growth->times > 0 && now - growth->sent < (uint64_t)AGAIN_NS << (growth->times - 1))
         return;
-    growth->tour = about;
+    growth->grace_for = about;
     growth->sent = now;
     growth->times += growth->times <= AGAIN_MOST;
-    const tour t = {.head = tern_table_head_to(table),
-                    .generation = from->generation,
-                    .buckets = from->buckets.offset,
-                    .count = from->count,
-                    .owner = table->rank};
-    tour_send_to(worker, table->rank, &t);
+    const grace_message m = {.head = tern_table_head_to(table),
+                             .generation = from->generation,
+                             .buckets = from->buckets.offset,
+                             .count = from->count,
+                             .owner = table->rank};
+    grace_send(worker, table->rank, &m);
 }
 
-uint32_t tern_tour_behind(tern_growth *growth) {
+uint32_t tern_grace_pending(tern_growth *growth) {
     uint32_t behind = 0;
     pthread_mutex_lock(&growth->lock);
     for (const tern_array *a = growth->arrays; a != NULL; a = a->older)

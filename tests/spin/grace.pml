@@ -1,6 +1,6 @@
 /*
  * The move of a part's keys from array to array, of which every other one lies in the same memory
- * (hashtable/growth/growth.h, move.c, tour.c). Two ranks insert a key where it is not, erase and find
+ * (hashtable/growth/growth.h, move.c, grace.c). Two ranks insert a key where it is not, erase and find
  * it, in a probe of two buckets, step by step, so that a compare-and-swap or an entry of theirs may
  * come late; the owner moves the keys meanwhile. Another key may stand before it. A state word does
  * not tell arrays apart; the check of an entry does. Each change takes effect where the key is in
