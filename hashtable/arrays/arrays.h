@@ -37,15 +37,16 @@ typedef struct tern_growth {
     bool marked;                /* and its counter is marked as moved; before it was: */
     uint64_t counter;
     uint32_t declined, ignored; /* wishes: declined in a row; ignored since a look */
-    /* The tours of this rank's part. Used by the task alone. */
-    bool needs_grace;    /* needs one in the first array, too, before its first move */
-    uint64_t grace_for;  /* generation + 1 of the tour under way; 0: no tour */
-    uint64_t grace_done; /* generation + 1 of the last tour that is over */
-    uint64_t sent;       /* ns: when the one under way was sent last */
-    uint32_t times;      /* how often it was sent */
-    bool gave_up;        /* the tour for the first move took too long */
-    uint64_t since;      /* ns: since when the next move waits for a tour; 0: it does not */
-    _Atomic uint64_t grace_returned; /* as toured, of the newest tour that has come back */
+    /* Grace periods of this rank's part (growth/grace.c), named by the generation + 1 of the array
+     * that they are for. Used by the task alone, except grace_returned. */
+    bool needs_grace;    /* the first array needs one, too, before its first move */
+    uint64_t grace_for;  /* the one under way; 0: no grace period is under way */
+    uint64_t grace_done; /* the last one after which older arrays were freed */
+    uint64_t sent;       /* ns: when its message was sent last */
+    uint32_t times;      /* how often that was sent */
+    bool gave_up;        /* the grace period for the first move took too long */
+    uint64_t since;      /* ns: since when the next move waits for one; 0: it does not */
+    _Atomic uint64_t grace_returned; /* the newest one whose message has come back */
     tern_ptr spare;                  /* the memory of an array that all have left, or TERN_NULL */
     uint64_t spare_count;            /* its buckets */
 } tern_growth;
@@ -68,8 +69,8 @@ tern_status tern_growth_hear(tern_worker *worker, const tern_hashtable *table, u
  * does, so that later operations start there when the move is over. */
 bool tern_growth_looks(const tern_hashtable *table);
 
-/* Whether the worker is in an operation within another one, so that the tour which the first move
- * needs cannot pass it before the outer one returns. Never so in a handler, which does not wait. */
+/* Whether the worker is in an operation within another one, which keeps the grace period of a first
+ * move from ending until it returns. False in handlers, which do not wait. */
 bool tern_growth_is_between(const tern_worker *worker, const tern_hashtable *table,
                             const tern_news *news);
 

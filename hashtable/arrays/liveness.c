@@ -156,8 +156,8 @@ static void liveness_in_turn(const tern_key_search *p, const doubt *d) {
 }
 
 /* Whether all keys have moved out of the array, as far as this rank knows. Then no operation waits
- * there any more, and the owner may have used the memory for another array, since a tour told it
- * that this rank knows (growth/grace.c). */
+ * there any more, and the owner may have used the memory for another array, since a grace period
+ * told it that this rank knows (growth/grace.c). */
 static bool liveness_is_left(const tern_hashtable *table, const tern_table_part *part) {
     return part->generation < tern_table_part_of(table, part->buckets.rank)->generation;
 }

@@ -6,33 +6,36 @@
 #include "tern/message.h"
 
 /*
- * Tours: how the owner of a part learns that nobody uses its old arrays any more. Their memory then
- * becomes the next array, so a part in which keys come and go for ever stays of the same size.
+ * Grace periods (quiescent-state reclamation): how the owner of a part learns that no worker uses
+ * its old arrays any more. Their memory then becomes the next array, so a part in which keys come
+ * and go for ever stays of the same size.
  *
- * A tour is a message that visits every worker of every rank, one after the other, and comes back
- * to the owner. Its visit tells the rank where probes of the owner's part start, if the rank does
- * not know yet. It goes on to the next worker only when this one is in no operation on the table
- * that began before the visit. So every later operation of the worker starts in that array or a
- * later one, and when the tour is back, no rank will touch an older array: no get, put,
- * compare-and-swap or fetch-and-add comes too late. (A generation number in each word would not do:
- * it could not refuse a late fetch-and-add.)
+ * A grace period begins when the owner sends a message, which visits every worker of every rank,
+ * one after the other. It is over when the message is back at the owner. Each visit tells the rank
+ * where probes of the owner's part start, if the rank does not know yet. The message goes on to the
+ * next worker only when this one is quiescent: in no operation on the table that began before the
+ * visit. Every later operation of the worker starts in that array or a later one. So after the
+ * grace period no rank touches an older array: no get, put, compare-and-swap or fetch-and-add comes
+ * too late. (A generation number in each word would not do: it could not refuse a late
+ * fetch-and-add.)
  *
  * An operation that waits for the owner to begin a move holds no array meanwhile (op/follow.c), so
- * the tour that the move needs may pass. The short way (near/near.h) makes no progress, so it is
- * over when the handler of a tour runs. All others are counted (tern_table_enter), and
- * tern_ops_hold says which arrays ops hold that are under way and not waited for.
+ * it does not hold up the grace period that the move needs. The short way (near/near.h) makes no
+ * progress, so it has ended when the handler of the message runs. All other operations are counted
+ * (tern_table_enter), and tern_ops_hold says which arrays are held by ops that are under way while
+ * their caller does something else.
  *
- * No hot path has code for tours. A tour needs the progress of every rank, so a move does not wait
- * for one for ever (may_begin in move.c). If a tour is lost, because a rank had no memory to send
- * it on, the owner sends it again after a while; a tour that comes twice does no harm. Tours are
- * messages: they need no ring, and do not queue behind a call that waits for the move.
+ * No hot path has code for grace periods. They need the progress of every rank, so a move does not
+ * wait for one for ever (may_begin in move.c). If a rank has no memory to send the message on, the
+ * message is lost, and the owner sends it again after a while; a message that comes twice does no
+ * harm. It needs no ring, and does not queue behind a call that waits for the move.
  *
  * Where a table does not grow, and not all ranks reach it by load and store, the ranks assume that
- * its keys never move until the first tour tells them otherwise. Before that tour a find in a phase
+ * its keys never move until the first message tells them otherwise. Before that a find in a phase
  * of reads and an insert in a phase of writes cost less.
  */
 
-/* The owner repeats a tour that is not back after 1 s, doubled each time, 10 times at most. */
+/* The owner sends the message again after 1 s if it is not back. The time doubles 10 times. */
 enum { AGAIN_NS = 1000000000, AGAIN_MOST = 10 };
 
 typedef struct grace_message {
@@ -40,24 +43,24 @@ typedef struct grace_message {
     uint64_t generation, buckets, count; /* of the array that the owner's probes start in */
     uint32_t owner;
     uint32_t worker;   /* index of the worker that is visited */
-    uint32_t waits;    /* 1: it has visited this worker before, which was in an operation */
-    uint32_t returned; /* 1: it is back at the owner */
-    uint64_t begun;    /* what inside->begun of the worker was then */
+    uint32_t waits;    /* 1: at its last visit this worker was in an operation */
+    uint32_t returned; /* 1: the message is back at the owner */
+    uint64_t begun;    /* what inside->begun of the worker was at that visit */
 } grace_message;
 
 static tern_status tern_hashtable_on_grace(tern_call_info *call, const void *message, size_t bytes);
 TERN_FUNCTION(tern_hashtable_on_grace)
 
-/* Sends the tour to a rank. A tour that cannot be sent is lost. */
+/* Sends the message to a rank. A message that cannot be sent is lost. */
 static void grace_send(tern_worker *worker, uint32_t rank, const grace_message *m) {
     const tern_worker_id next = tern_by_message((tern_worker_id){rank, m->worker});
     if (tern_call_queue(worker, next, &tern_hashtable_on_grace_function, m, sizeof *m) != TERN_OK)
         tern_error_clear();
 }
 
-/* Whether the visited worker has left every operation that it was in when the tour first came. The
- * worker does nothing meanwhile but run this handler. Requests may be under way all the time, so
- * each of their ops is asked what it holds (op/op.h); these ops always expect moves. */
+/* Whether the visited worker has left every operation that it was in at the first visit. The worker
+ * does nothing meanwhile but run this handler. Requests may be under way all the time, so each of
+ * their ops is asked which array it holds (op/op.h); these ops always expect moves. */
 static bool worker_is_quiescent(const tern_hashtable *table, grace_message *m) {
     const tern_table_inside *inside = &table->inside[m->worker];
     const bool waits = m->waits != 0;
@@ -72,16 +75,17 @@ static bool worker_is_quiescent(const tern_hashtable *table, grace_message *m) {
     return false;
 }
 
-/* Visits this rank's workers from m->worker on until one holds the tour up. Borrows workers that no
- * thread has, one at a time. [out] m->worker: to visit next; context->workers: all are done. */
+/* Visits this rank's workers from m->worker on, up to the first one that is not quiescent. Borrows
+ * workers that no thread has, one at a time. [out] m->worker: the worker to visit next, or
+ * context->workers after the last one. */
 static void grace_visit_workers(const tern_hashtable *table, grace_message *m) {
     const tern_context *context = table->context;
-    bool passes = worker_is_quiescent(table, m);
-    while (passes && ++m->worker < context->workers) {
+    bool quiescent = worker_is_quiescent(table, m);
+    while (quiescent && ++m->worker < context->workers) {
         tern_worker *next = context->worker[m->worker];
         if (!tern_worker_borrow(next))
             return;
-        passes = worker_is_quiescent(table, m);
+        quiescent = worker_is_quiescent(table, m);
         tern_worker_give_back(next);
     }
 }
@@ -94,7 +98,7 @@ static void grace_visit_rank(tern_worker *worker, tern_hashtable *table, grace_m
     /* R4; operations that begin after the visit see it, as the visit does */
     atomic_store_explicit(&table->moves, true, memory_order_relaxed);
     if (tern_growth_apply(worker, growth, m->owner, &news) != TERN_OK) {
-        tern_error_clear(); /* no memory: the tour is lost */
+        tern_error_clear(); /* no memory: the message is lost */
         return;
     }
     tern_growth_cut(table, m->owner);
@@ -109,9 +113,10 @@ static void grace_visit_rank(tern_worker *worker, tern_hashtable *table, grace_m
     grace_send(worker, rank, m);
 }
 
-/* Notes that a tour is back. An older tour may come back after a newer one, and is ignored then. */
+/* Notes that a message is back. The message of an older grace period may come back after that of a
+ * newer one, and is ignored then. */
 static void grace_note_return(tern_growth *growth, uint64_t about) {
-    /* R5; all come back to one worker */
+    /* R5; all messages come back to one worker */
     if (atomic_load_explicit(&growth->grace_returned, memory_order_relaxed) < about)
         /* R1: tern_grace_is_over */
         atomic_store_explicit(&growth->grace_returned, about, memory_order_release);
@@ -181,10 +186,10 @@ void tern_grace_advance(tern_worker *worker, tern_growth *growth) {
 }
 
 uint32_t tern_grace_pending(tern_growth *growth) {
-    uint32_t behind = 0;
+    uint32_t pending = 0;
     pthread_mutex_lock(&growth->lock);
     for (const tern_array *a = growth->arrays; a != NULL; a = a->older)
-        behind += a->part.buckets.rank == growth->table->rank && &a->part != growth->from;
+        pending += a->part.buckets.rank == growth->table->rank && &a->part != growth->from;
     pthread_mutex_unlock(&growth->lock);
-    return behind;
+    return pending;
 }

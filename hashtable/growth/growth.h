@@ -60,12 +60,13 @@ bool tern_growth_shrink(tern_worker *worker, tern_hashtable *table);
 
 /* What the files below share. */
 
-/* grace.c: whether all ranks have left the owner's older arrays, and know that keys may move. */
+/* grace.c: whether the grace period of the owner's current array is over: all ranks have left the
+ * older arrays, and know that keys may move. */
 bool tern_grace_is_over(const tern_growth *growth);
-/* Sends a tour about the owner's current array, if one is needed and none was sent within the last
- * while. When the tour is over, takes back the memory of older arrays. */
+/* Begins a grace period for the owner's current array if it needs one, and sends its message again
+ * if that is late. After the grace period, takes back the memory of older arrays. */
 void tern_grace_advance(tern_worker *worker, tern_growth *growth);
-/* Sets the tour state of a new table. near: all ranks reach all parts by load and store. */
+/* Sets the grace periods of a new table. near: all ranks reach all parts by load and store. */
 void tern_grace_init(tern_hashtable *table, bool near);
 /* Returns how many older arrays of the owner some rank may not have left yet. */
 uint32_t tern_grace_pending(tern_growth *growth);

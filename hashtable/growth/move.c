@@ -16,7 +16,8 @@
 
 enum { BUCKETS_PER_ROUND = 256, BYTES_PER_ROUND = 64 << 10 };
 
-/* may_begin waits for a tour for 1 ms, doubled ten times at most; for 10 s before a first move. */
+/* may_begin waits for a grace period for 1 ms, doubled ten times at most; for 10 s before a first
+ * move. */
 enum { PATIENCE_NS = 1000000, PATIENCE_MOST = 10 };
 #define FIRST_PATIENCE_NS UINT64_C(10000000000)
 
@@ -84,8 +85,8 @@ static tern_status move_begin(tern_worker *worker, tern_growth *growth, uint64_t
  * rank has not left, PATIENCE_MOST times at most: until then the memory in use grows with the
  * logarithm of the time that the slow rank takes, and from then on by one array each time. The
  * first move of a part that other ranks assume never to move needs all of them: operations that
- * wait for it are refused after FIRST_PATIENCE_NS, and later ones at once, until the tour is back.
- */
+ * wait for it are refused after FIRST_PATIENCE_NS, and later ones at once, until the grace period
+ * is over. */
 static bool may_begin(tern_worker *worker, tern_growth *growth, unsigned char wish) {
     tern_peers *peers = &worker->context->peers;
     if (tern_grace_is_over(growth))
@@ -97,9 +98,9 @@ static bool may_begin(tern_worker *worker, tern_growth *growth, unsigned char wi
     tern_peers_look(peers);
     const bool dead = tern_peers_dead(peers) != TERN_NOBODY;
     const uint64_t now = tern_now();
-    const uint32_t behind = tern_grace_pending(growth);
+    const uint32_t pending = tern_grace_pending(growth);
     const bool first = growth->news.moves == 0;
-    const uint32_t most = PATIENCE_MOST, doubled = behind < most ? behind : most;
+    const uint32_t most = PATIENCE_MOST, doubled = pending < most ? pending : most;
     const uint64_t patience = first ? FIRST_PATIENCE_NS : (uint64_t)PATIENCE_NS << doubled;
     growth->since = growth->since == 0 ? now : growth->since;
     if (!dead && !growth->gave_up && now - growth->since < patience)

@@ -9,7 +9,7 @@
  * it meets anything else (an entry on its way, a lock, an erased key, another key with the same
  * tag, a bucket that is neither free nor taken nor locked, a full part), it has changed nothing,
  * and the general operation does all from the start. The short way does not enter the table
- * (tern_table_enter) and so must make no progress, in which a tour could pass.
+ * (tern_table_enter) and so must make no progress: a grace period could end in it.
  *
  * Linearization points and memory order are those of probe.h. One look differs: it reads the key of
  * a bucket before the state. If that is the key it looks for, the check decides, as it does for

@@ -18,7 +18,8 @@
  * first. It asks for room only when its probe has come to a free bucket.
  *
  * An op that waits for the owner holds no array between two looks at the news (outside). If probes
- * start further on then, it begins anew there. So tours pass workers whose ops wait.
+ * start further on then, it begins anew there. So an op that waits holds up no grace
+ * period.
  */
 
 static uint32_t follow_owner(const tern_op *op) {

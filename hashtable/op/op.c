@@ -275,7 +275,7 @@ size_t tern_op_room(const tern_hashtable *table) {
 
 /* ---- Waiting for one ---- */
 
-/* One turn of a wait for another rank. An op that waits outside lets a tour pass meanwhile. */
+/* One turn of a wait for another rank. An op that waits outside holds up no grace period. */
 static tern_status op_turn(const tern_op *op, tern_wait_state *wait) {
     tern_worker *worker = op->probe.worker;
     const tern_hashtable *table = op->probe.table;

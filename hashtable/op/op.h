@@ -26,9 +26,9 @@
  * ranks: TERN_ERR_AGAIN, and nothing has been changed.
  *
  * Which array an op holds. Between steps an op may stand in an array whose memory its owner would
- * like to have back. tern_op_holds says so, and a tour (growth/grace.c) does not pass the worker
- * meanwhile. An op that waits for the owner itself holds no array (outside): if probes start in a
- * later array after the wait, it begins anew there.
+ * like to have back. tern_op_holds says so, and no grace period ends meanwhile (growth/grace.c). An
+ * op that waits for the owner itself holds no array (outside): if probes start in a later array
+ * after the wait, it begins anew there.
  */
 
 #include "hashtable/near/probe.h"

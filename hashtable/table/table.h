@@ -87,7 +87,7 @@ struct tern_hashtable {
     tern_table_part *part;  /* by rank, the first array */
     struct tern_growth *growth;
     bool grows;        /* its parts become larger; else they move into arrays of their size */
-    bool asks;         /* before a first move, a tour has to tell all ranks that keys may move */
+    bool asks;         /* before a first move, a grace period tells all ranks that keys may move */
     atomic_bool moves; /* keys may move between arrays; while false, no rank expects it */
     struct tern_table_inside *inside; /* by worker */
     struct tern_deferred **deferred;  /* batches that wait for a bucket, by worker (deferred.h) */

@@ -236,8 +236,8 @@ static void an_operation_is_halfway(void) {
     fixture_close(&f);
 }
 
-/* An add by the short path has not entered the table, so a tour may pass in any progress that it
- * makes. A counter that is marked as moved, or is erased, it leaves to the general path. */
+/* An add by the short path has not entered the table, so a grace period may end in any progress
+ * that it makes. A counter that is marked as moved, or is erased, it leaves to the general path. */
 static void the_short_path_makes_no_progress(void) {
     static const uint64_t marks[] = {TERN_COUNTER_MOVED, TERN_COUNTER_ERASED};
 

@@ -332,7 +332,7 @@ static void a_stranger_is_named(void) {
         return;
     tern_hashtable *table = make(&f, (tern_hashtable_options){.grow = 1});
     uint64_t key = 0;
-    tern_table_enter(f.worker, table); /* no tour tells the others */
+    tern_table_enter(f.worker, table); /* no grace period tells the others */
     while (f.rank == 0 && tern_table_part_of(table, 0) == &table->part[0]) {
         key = number_owned_by(table, 0, key + 1);
         EXPECT_OK(insert(&f, table, key, 1));

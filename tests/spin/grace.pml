@@ -1,13 +1,15 @@
 /*
  * The move of a part's keys from array to array, of which every other one lies in the same memory
- * (hashtable/growth/growth.h, move.c, grace.c). Two ranks insert a key where it is not, erase and find
- * it, in a probe of two buckets, step by step, so that a compare-and-swap or an entry of theirs may
- * come late; the owner moves the keys meanwhile. Another key may stand before it. A state word does
- * not tell arrays apart; the check of an entry does. Each change takes effect where the key is in
- * the other state, and what an operation returns was so at some time while it was under way.
- * -DUNVISITED: memory is used again without a tour.
- * -DHALFWAY: a tour passes a rank in the middle of an operation.
- * -DUNTOLD: a tour does not tell a rank where its operations begin from then on.
+ * (hashtable/growth/growth.h, move.c, grace.c). Two ranks insert a key where it is not, erase and
+ * find it, in a probe of two buckets, step by step, so that a compare-and-swap or an entry of
+ * theirs may come late; the owner moves the keys meanwhile. Another key may stand before it. A
+ * state word does not tell arrays apart; the check of an entry does. Each change takes effect where
+ * the key is in the other state, and what an operation returns was so at some time while it was
+ * under way.
+ * -DUNVISITED: memory is used again without a grace period.
+ * -DHALFWAY: a grace period ends while a rank is in the middle of an operation.
+ * -DUNTOLD: the message of a grace period does not tell a rank where its operations begin from then
+ * on.
  * -DUNFROZEN: the move leaves free buckets free.
  * -DEARLY: an entry says that it has moved before its copy is there.
  */
