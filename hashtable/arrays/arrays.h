@@ -12,8 +12,8 @@
 #include "hashtable/near/probe.h"
 #include "src/progress/task.h"
 
-/* Values of the byte wish in the anchor (table.h): nearly full, and full. */
-enum { TERN_WISH_SOON = 1, TERN_WISH_NOW = 2 };
+/* Values of the byte growth_request in the anchor (table.h): nearly full, and full. */
+enum { TERN_GROW_SOON = 1, TERN_GROW_NOW = 2 };
 
 /* An array behind a rank's first one. */
 typedef struct tern_array {
@@ -36,7 +36,7 @@ typedef struct tern_growth {
     bool held;                  /* the bucket there is locked by the move */
     bool marked;                /* and its counter is marked as moved; before it was: */
     uint64_t counter;
-    uint32_t declined, ignored; /* wishes: declined in a row; ignored since a look */
+    uint32_t declined, ignored; /* growth requests: declined in a row; ignored since a look */
     /* Grace periods of this rank's part (growth/grace.c), named by the generation + 1 of the array
      * that they are for. Used by the task alone, except grace_returned. */
     bool needs_grace;    /* the first array needs one, too, before its first move */
@@ -124,7 +124,7 @@ static inline bool tern_fill_must_widen(const tern_fill *fill) {
 /* Whether a move is worth its cost. A part that does not grow moves into an array of the same size
  * if erased keys have an eighth of its buckets or, where it is full already and an op waits, a
  * 64th. So a move of n buckets makes room for n/8 or n/64 keys. */
-bool tern_fill_is_worth(const tern_hashtable *table, const tern_fill *fill, unsigned char wish);
+bool tern_fill_is_worth(const tern_hashtable *table, const tern_fill *fill, unsigned char urgency);
 
 /* For the owner of a full part: whether a move without the erased keys would leave it full. */
 bool tern_fill_is_hopeless(tern_worker *worker, const tern_hashtable *table);

@@ -24,9 +24,9 @@ tern_status tern_fill_look(tern_worker *worker, const tern_hashtable *table, ter
     return TERN_OK;
 }
 
-bool tern_fill_is_worth(const tern_hashtable *table, const tern_fill *fill, unsigned char wish) {
+bool tern_fill_is_worth(const tern_hashtable *table, const tern_fill *fill, unsigned char urgency) {
     const uint64_t gone = fill->used - fill->live, looked = fill->looked;
-    return table->grows || (gone > 0 && (wish == TERN_WISH_SOON ? 8 : 64) * gone >= looked);
+    return table->grows || (gone > 0 && (urgency == TERN_GROW_SOON ? 8 : 64) * gone >= looked);
 }
 
 bool tern_fill_is_hopeless(tern_worker *worker, const tern_hashtable *table) {
@@ -34,5 +34,5 @@ bool tern_fill_is_hopeless(tern_worker *worker, const tern_hashtable *table) {
     if (table->grows)
         return true; /* there was no memory */
     return tern_fill_look(worker, table, &fill) == TERN_OK &&
-           !tern_fill_is_worth(table, &fill, TERN_WISH_NOW);
+           !tern_fill_is_worth(table, &fill, TERN_GROW_NOW);
 }

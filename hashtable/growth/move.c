@@ -87,13 +87,13 @@ static tern_status move_begin(tern_worker *worker, tern_growth *growth, uint64_t
  * first move of a part that other ranks assume never to move needs all of them: operations that
  * wait for it are refused after FIRST_PATIENCE_NS, and later ones at once, until the grace period
  * is over. */
-static bool may_begin(tern_worker *worker, tern_growth *growth, unsigned char wish) {
+static bool may_begin(tern_worker *worker, tern_growth *growth, unsigned char urgency) {
     tern_peers *peers = &worker->context->peers;
     if (tern_grace_is_over(growth))
         return true;
     growth->needs_grace = true;
     tern_grace_advance(worker, growth);
-    if (wish != TERN_WISH_NOW)
+    if (urgency != TERN_GROW_NOW)
         return false;
     tern_peers_look(peers);
     const bool dead = tern_peers_dead(peers) != TERN_NOBODY;
@@ -117,10 +117,10 @@ static bool may_begin(tern_worker *worker, tern_growth *growth, unsigned char wi
  * growth again and again, although the part is nearly empty: each request that was declined doubles
  * the number of requests that are ignored before the next look. A part that is full is looked at
  * each time. */
-static size_t move_consider(tern_worker *worker, tern_growth *growth, unsigned char wish) {
+static size_t move_consider(tern_worker *worker, tern_growth *growth, unsigned char urgency) {
     const tern_hashtable *table = growth->table;
     tern_fill fill;
-    if (wish == TERN_WISH_SOON && growth->ignored < (UINT32_C(1) << growth->declined)) {
+    if (urgency == TERN_GROW_SOON && growth->ignored < (UINT32_C(1) << growth->declined)) {
         growth->ignored++;
         return 0;
     }
@@ -134,14 +134,14 @@ static size_t move_consider(tern_worker *worker, tern_growth *growth, unsigned c
     const uint32_t declined = growth->declined;
     const uint64_t count = growth->from->count;
     const bool widens = table->grows && tern_fill_must_widen(&fill);
-    if (!tern_fill_is_worth(table, &fill, wish)) {
+    if (!tern_fill_is_worth(table, &fill, urgency)) {
         growth->declined += growth->declined < 8;
-        return wish == TERN_WISH_NOW && move_refuse(worker, growth) == TERN_OK;
+        return urgency == TERN_GROW_NOW && move_refuse(worker, growth) == TERN_OK;
     }
-    if (!widens && !may_begin(worker, growth, wish))
+    if (!widens && !may_begin(worker, growth, urgency))
         return 0;
     (void)move_begin(worker, growth, widens ? move_widened(count) : count);
-    /* Where there is no memory, the next wish most likely finds none either. */
+    /* Where there is no memory, the next growth request most likely finds none either. */
     growth->declined = growth->to != NULL ? 0 : declined + (declined < 8);
     return 1;
 }
@@ -431,15 +431,16 @@ static size_t growth_run(tern_worker *worker, tern_growth *growth) {
         tern_ignore(tern_growth_publish(worker, growth, &news));
     }
     if (growth->to == NULL) {
-        tern_ptr place = tern_anchor_place(table, table->rank, offsetof(tern_anchor, wish));
-        unsigned char *wish = tern_local(table->context, place);
+        tern_ptr place =
+            tern_anchor_place(table, table->rank, offsetof(tern_anchor, growth_request));
+        unsigned char *request = tern_local(table->context, place);
         /* R4 */
-        const unsigned char wished = __atomic_load_n(wish, __ATOMIC_RELAXED);
+        const unsigned char urgency = __atomic_load_n(request, __ATOMIC_RELAXED);
         tern_grace_advance(worker, growth);
-        if (__builtin_expect(wished == 0, 1))
+        if (__builtin_expect(urgency == 0, 1))
             return 0;
-        __atomic_store_n(wish, 0, __ATOMIC_RELAXED);
-        return move_consider(worker, growth, wished);
+        __atomic_store_n(request, 0, __ATOMIC_RELAXED);
+        return move_consider(worker, growth, urgency);
     }
     if (growth->cleared < growth->to->count)
         return clear_some(worker, growth);

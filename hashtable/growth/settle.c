@@ -62,8 +62,8 @@ void tern_growth_free(tern_worker *worker, tern_growth *growth) {
 }
 
 tern_status tern_growth_come_to_rest(tern_worker *worker, tern_hashtable *table) {
-    tern_ptr place = tern_anchor_place(table, table->rank, offsetof(tern_anchor, wish));
-    unsigned char *wish = tern_local(table->context, place);
+    tern_ptr place = tern_anchor_place(table, table->rank, offsetof(tern_anchor, growth_request));
+    unsigned char *request = tern_local(table->context, place);
     tern_wait_state wait = TERN_WAIT_START;
     for (;;) {
         tern_status status = tern_growth_rest(worker, table, table->rank);
@@ -73,7 +73,7 @@ tern_status tern_growth_come_to_rest(tern_worker *worker, tern_hashtable *table)
         const bool rests = table->growth->to == NULL;
         if (rests)
             /* R4 */
-            __atomic_store_n(wish, 0, __ATOMIC_RELAXED);
+            __atomic_store_n(request, 0, __ATOMIC_RELAXED);
         tern_tasks_go(table->context);
         if (rests)
             return TERN_OK;

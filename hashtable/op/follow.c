@@ -12,7 +12,7 @@
  *     LEFT     load the state of a bucket whose counter is marked as moved: the copy is there when
  *              the state says so
  *     RESERVE  fetch-and-add of the room that an array has for new keys while keys are moved to it
- *     WISH     put the byte that asks the owner for another array
+ *     REQUEST_GROWTH  put the byte that asks the owner for another array
  *
  * A key that has its bucket in the next array needs no room there, so the op looks for the bucket
  * first. It asks for room only when its probe has come to a free bucket.
@@ -55,20 +55,20 @@ static void follow_wait(tern_op *op) {
     follow_turn(op, TERN_OP_NEWS);
 }
 
-static void follow_wish(tern_op *op, unsigned char wish) {
+static void follow_request_growth(tern_op *op, unsigned char urgency) {
     tern_worker *worker = op->probe.worker;
     const tern_ptr place =
-        tern_anchor_place(op->probe.table, follow_owner(op), offsetof(tern_anchor, wish));
+        tern_anchor_place(op->probe.table, follow_owner(op), offsetof(tern_anchor, growth_request));
     unsigned char *near = (unsigned char *)tern_internal_reach_address(worker, place, 1);
-    op->wish = wish;
+    op->growth_request = urgency;
     if (near != NULL) {
         /* R4 */
-        __atomic_store_n(near, wish, __ATOMIC_RELAXED);
-        op->stage = TERN_OP_WISH;
+        __atomic_store_n(near, urgency, __ATOMIC_RELAXED);
+        op->stage = TERN_OP_REQUEST_GROWTH;
         return;
     }
-    tern_op_started(op, TERN_OP_WISH,
-                    tern_transfer_put(worker, place, &op->wish, 1, &op->transfer));
+    tern_op_started(op, TERN_OP_REQUEST_GROWTH,
+                    tern_transfer_put(worker, place, &op->growth_request, 1, &op->transfer));
 }
 
 void tern_op_report(tern_op *op) {
@@ -77,7 +77,7 @@ void tern_op_report(tern_op *op) {
         return;
     }
     op->probe.table->inside[op->probe.worker->index].owes = true;
-    follow_wish(op, TERN_WISH_SOON);
+    follow_request_growth(op, TERN_GROW_SOON);
 }
 
 void tern_op_leave(tern_op *op, tern_status met) {
@@ -167,7 +167,7 @@ static void hear_of_full(tern_op *op, const tern_news *news) {
     if (!op->once && news->refused > op->refused)
         tern_op_finish(op, TERN_ERR_FULL);
     else
-        follow_wish(op, TERN_WISH_NOW);
+        follow_request_growth(op, TERN_GROW_NOW);
 }
 
 static void hear_of_next(tern_op *op, const tern_news *news, bool known) {
@@ -257,8 +257,8 @@ void tern_op_step_follow(tern_op *op) {
     case TERN_OP_RESERVE:
         step_reserve(op);
         break;
-    default: /* WISH */
-        if (op->wish == TERN_WISH_SOON)
+    default: /* REQUEST_GROWTH */
+        if (op->growth_request == TERN_GROW_SOON)
             tern_op_finish(op, TERN_OK);
         else if (op->over)
             tern_op_finish(op, TERN_ERR_FULL);

@@ -171,9 +171,10 @@ void tern_op_counted(tern_op *op, uint64_t word) {
 
 /* ---- Steps ---- */
 
-/* A transfer has failed. If it was a wish that only hints at growth, the op is done already. */
+/* A transfer has failed. If it was a growth request that only hints at growth, the op is done
+ * already. */
 static void op_fail(tern_op *op, tern_status status) {
-    const bool hint = op->stage == TERN_OP_WISH && op->wish == TERN_WISH_SOON;
+    const bool hint = op->stage == TERN_OP_REQUEST_GROWTH && op->growth_request == TERN_GROW_SOON;
     if (op->stage == TERN_OP_READ && !op->transfer.under_way) {
         tern_remote_give_up(op, status);
         return;
@@ -210,7 +211,7 @@ static void op_take_step(tern_op *op) {
     case TERN_OP_LEFT:
     case TERN_OP_LOADED:
     case TERN_OP_RESERVE:
-    case TERN_OP_WISH:
+    case TERN_OP_REQUEST_GROWTH:
         tern_op_step_follow(op);
         break;
     default:

@@ -37,13 +37,13 @@ typedef struct tern_news {
  *     scratch         written by measurements (tern_path_target) and read by nobody
  *     room            changed by atomics of all ranks: how many new keys the next array still takes
  *                     while the owner moves keys there
- *     wish            put by any rank, cleared by the owner; 1: the array gets full; 2: it is full
+ *     growth_request  put by any rank, cleared by the owner; 1: the array gets full; 2: it is full
  *     news            put by the owner, got by others
  */
 typedef struct tern_anchor {
     _Alignas(64) uint64_t scratch[2];
     _Alignas(64) uint64_t room;
-    _Alignas(64) unsigned char wish;
+    _Alignas(64) unsigned char growth_request;
     _Alignas(64) tern_news news;
 } tern_anchor;
 

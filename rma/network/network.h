@@ -64,14 +64,14 @@ typedef struct tern_network_done {
     tern_status status; /* TERN_ERR_NETWORK comes without an error detail */
 } tern_network_done;
 
-typedef struct tern_network_wish {
+typedef struct tern_network_options {
     bool one_machine;   /* all ranks run on one machine */
     const char *device; /* "": any card */
     size_t gid_index;   /* TERN_VERBS_GID_ANY */
     size_t service_level;
     size_t mtu;         /* 0: that of the card */
     size_t queue_pairs; /* largest number of an end */
-} tern_network_wish;
+} tern_network_options;
 
 struct tern_network_ops;
 
@@ -95,7 +95,7 @@ typedef struct tern_network {
 
 typedef struct tern_network_ops {
     /* TERN_ERR_UNSUPPORTED: the machine has no such network. */
-    tern_status (*open)(const tern_network_wish *wish, tern_network **network);
+    tern_status (*open)(const tern_network_options *options, tern_network **network);
     void (*close)(tern_network *network);
     /* The lock is held for these five. welcome lets an end of another process, that of worker
      * `from`, reach this one. [out] name: what that end needs for it. The same offer gets the same

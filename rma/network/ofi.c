@@ -214,14 +214,14 @@ static bool ofi_has_atomics(const ofi_end *end, enum fi_datatype type) {
            fi_compare_atomicvalid(end->endpoint, type, FI_CSWAP, &count) == 0 && count > 0;
 }
 
-static tern_status ofi_open(const tern_network_wish *wish, tern_network **network) {
+static tern_status ofi_open(const tern_network_options *options, tern_network **network) {
     tern_ofi *ofi = calloc(1, sizeof *ofi);
     if (ofi == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a network");
     pthread_mutex_init(&ofi->network.lock, NULL);
     ofi->network.ops = &tern_network_ofi;
     tern_status status = ofi_load(&ofi->fi);
-    int code = status == TERN_OK ? find_provider(&ofi->fi, wish->one_machine, &ofi->info) : 0;
+    int code = status == TERN_OK ? find_provider(&ofi->fi, options->one_machine, &ofi->info) : 0;
     if (code != 0)
         status = tern_fail(TERN_ERR_UNSUPPORTED,
                            "ofi: libfabric has no provider with remote memory here (%s); "

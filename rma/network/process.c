@@ -60,13 +60,13 @@ tern_status tern_native_open(tern_context *context, const tern_network_ops *ops,
     if (tern_network_hook != NULL)
         ops = tern_network_hook(ops);
     const tern_config *config = &context->config;
-    const tern_network_wish wish = {.one_machine = tern_peers_on_one_machine(&context->peers),
-                                    .device = config->verbs_device,
-                                    .gid_index = config->verbs_gid_index,
-                                    .service_level = config->verbs_service_level,
-                                    .mtu = config->verbs_mtu,
-                                    .queue_pairs = config->verbs_queue_pairs};
-    tern_status status = ops->open(&wish, &fresh->network);
+    const tern_network_options options = {.one_machine = tern_peers_on_one_machine(&context->peers),
+                                          .device = config->verbs_device,
+                                          .gid_index = config->verbs_gid_index,
+                                          .service_level = config->verbs_service_level,
+                                          .mtu = config->verbs_mtu,
+                                          .queue_pairs = config->verbs_queue_pairs};
+    tern_status status = ops->open(&options, &fresh->network);
     if (status == TERN_OK)
         *native = fresh;
     else

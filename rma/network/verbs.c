@@ -178,7 +178,7 @@ static void verbs_close(tern_network *network) {
     free(v);
 }
 
-static tern_status verbs_open(const tern_network_wish *wish, tern_network **network) {
+static tern_status verbs_open(const tern_network_options *options, tern_network **network) {
     verbs_network *v = calloc(1, sizeof *v);
     if (v == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a network");
@@ -188,11 +188,11 @@ static tern_status verbs_open(const tern_network_wish *wish, tern_network **netw
     v->network.card = v->card.name;
     v->network.one_sided = v->network.local_memory = v->network.connects = true;
     v->network.says_ordered = true;
-    v->network.ways_max = wish->queue_pairs;
+    v->network.ways_max = options->queue_pairs;
     v->network.post_max = POST_MAX;
     v->network.inline_max = INLINE_MAX;
-    v->service_level = (uint8_t)wish->service_level;
-    tern_status status = tern_verbs_card_open(&v->card, wish);
+    v->service_level = (uint8_t)options->service_level;
+    tern_status status = tern_verbs_card_open(&v->card, options);
     if (status == TERN_OK && (v->domain = v->card.ibv.alloc_pd(v->card.device)) == NULL)
         status = verbs_fail(TERN_ERR_SYSTEM, "ibv_alloc_pd");
     if (status == TERN_OK &&

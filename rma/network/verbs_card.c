@@ -44,13 +44,13 @@ static bool is_zero(const union ibv_gid *gid) {
     return memcmp(gid, &zero, sizeof zero) == 0;
 }
 
-/* Chooses the wished GID; otherwise one that maps an IPv4 address, which over RoCE can be routed
+/* Chooses the given GID; otherwise one that maps an IPv4 address, which over RoCE can be routed
  * (version 2); otherwise the first that is not zero. */
-static bool choose_gid(tern_verbs_card *card, size_t wish, int count) {
+static bool choose_gid(tern_verbs_card *card, size_t given, int count) {
     card->gid_index = -1;
     for (int i = 0; i < count; i++) {
         union ibv_gid gid;
-        if ((wish != TERN_VERBS_GID_ANY && (size_t)i != wish) ||
+        if ((given != TERN_VERBS_GID_ANY && (size_t)i != given) ||
             card->ibv.query_gid(card->device, card->port, i, &gid) != 0 || is_zero(&gid))
             continue;
         if (card->gid_index < 0 || (is_ipv4(&gid) && !is_ipv4(&card->gid))) {
@@ -68,7 +68,7 @@ static uint32_t mtu_of(size_t bytes) {
     return mtu;
 }
 
-static bool use_port(tern_verbs_card *card, uint8_t port, const tern_network_wish *wish) {
+static bool use_port(tern_verbs_card *card, uint8_t port, const tern_network_options *options) {
     struct ibv_port_attr attributes;
     memset(&attributes, 0, sizeof attributes);
     if (card->ibv.query_port(card->device, port,
@@ -78,14 +78,14 @@ static bool use_port(tern_verbs_card *card, uint8_t port, const tern_network_wis
     card->port = port;
     card->lid = attributes.lid;
     card->mtu = attributes.active_mtu;
-    if (wish->mtu != 0 && mtu_of(wish->mtu) < card->mtu)
-        card->mtu = mtu_of(wish->mtu);
-    return choose_gid(card, wish->gid_index, attributes.gid_tbl_len);
+    if (options->mtu != 0 && mtu_of(options->mtu) < card->mtu)
+        card->mtu = mtu_of(options->mtu);
+    return choose_gid(card, options->gid_index, attributes.gid_tbl_len);
 }
 
 /* Opens the card if the given port is active or, with port 0, any of its ports. */
 static bool use_device(tern_verbs_card *card, struct ibv_device *device, uint8_t port,
-                       const tern_network_wish *wish) {
+                       const tern_network_options *options) {
     struct ibv_device_attr attributes;
     card->device = card->ibv.open_device(device);
     if (card->device == NULL)
@@ -97,7 +97,7 @@ static bool use_device(tern_verbs_card *card, struct ibv_device *device, uint8_t
         card->atomics = attributes.atomic_cap != IBV_ATOMIC_NONE;
         card->reads = (uint8_t)(reads < READS_MAX ? reads : READS_MAX);
         for (uint8_t p = 1; p <= attributes.phys_port_cnt; p++) {
-            if ((port != 0 && p != port) || !use_port(card, p, wish))
+            if ((port != 0 && p != port) || !use_port(card, p, options))
                 continue;
             snprintf(card->name, sizeof card->name, "%s:%u", card->ibv.get_device_name(device), p);
             return true;
@@ -115,19 +115,21 @@ static bool card_is_near(const tern_verbs_card *card, struct ibv_device *device)
     return tern_locality_is_near(path);
 }
 
-/* Opens the card that wish names; otherwise one near this thread's processors, otherwise any. */
-static tern_status find_card(tern_verbs_card *card, const tern_network_wish *wish) {
-    const char *colon = strchr(wish->device, ':');
-    const size_t letters = colon != NULL ? (size_t)(colon - wish->device) : strlen(wish->device);
+/* Opens the card that the options name; otherwise one near this thread's processors, otherwise any.
+ */
+static tern_status find_card(tern_verbs_card *card, const tern_network_options *options) {
+    const char *colon = strchr(options->device, ':');
+    const size_t letters =
+        colon != NULL ? (size_t)(colon - options->device) : strlen(options->device);
     const uint8_t port = colon != NULL ? (uint8_t)strtoul(colon + 1, NULL, 10) : 0;
     int count = 0;
     struct ibv_device **list = card->ibv.get_device_list(&count);
     for (int pass = 0; list != NULL && pass < 2 && card->device == NULL; pass++)
         for (int i = 0; i < count && card->device == NULL; i++) {
             const char *name = card->ibv.get_device_name(list[i]);
-            if (letters > 0 ? strlen(name) == letters && memcmp(name, wish->device, letters) == 0
+            if (letters > 0 ? strlen(name) == letters && memcmp(name, options->device, letters) == 0
                             : pass == 1 || count == 1 || card_is_near(card, list[i]))
-                (void)use_device(card, list[i], port, wish);
+                (void)use_device(card, list[i], port, options);
         }
     if (list != NULL)
         card->ibv.free_device_list(list);
@@ -137,15 +139,15 @@ static tern_status find_card(tern_verbs_card *card, const tern_network_wish *wis
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "verbs: TERN_VERBS_DEVICE=%s: no such card, or no active port of it with "
                          "such a GID; ibv_devinfo lists what there is",
-                         wish->device);
+                         options->device);
     return tern_fail(TERN_ERR_UNSUPPORTED,
                      "verbs: no card with an active port here; ibv_devinfo lists what there is");
 }
 
-tern_status tern_verbs_card_open(tern_verbs_card *card, const tern_network_wish *wish) {
+tern_status tern_verbs_card_open(tern_verbs_card *card, const tern_network_options *options) {
     *card = (tern_verbs_card){0};
     tern_status status = verbs_load(&card->ibv);
-    return status == TERN_OK ? find_card(card, wish) : status;
+    return status == TERN_OK ? find_card(card, options) : status;
 }
 
 void tern_verbs_card_close(tern_verbs_card *card) {

@@ -47,9 +47,9 @@ typedef struct tern_verbs_card {
     union ibv_gid gid;
 } tern_verbs_card;
 
-/* Opens the card that wish names; otherwise one near this thread's processors, otherwise any. One
- * of the card's ports must be active. TERN_ERR_UNSUPPORTED. */
-tern_status tern_verbs_card_open(tern_verbs_card *card, const tern_network_wish *wish);
+/* Opens the card that the options name; otherwise one near this thread's processors, otherwise any.
+ * One of the card's ports must be active. TERN_ERR_UNSUPPORTED. */
+tern_status tern_verbs_card_open(tern_verbs_card *card, const tern_network_options *options);
 void tern_verbs_card_close(tern_verbs_card *card);
 
 #endif

@@ -242,8 +242,8 @@ static void flaky_close(tern_network *network) {
 
 static tern_network_ops flaky;
 
-static tern_status flaky_open(const tern_network_wish *wish, tern_network **network) {
-    tern_status status = real->open(wish, network);
+static tern_status flaky_open(const tern_network_options *options, tern_network **network) {
+    tern_status status = real->open(options, network);
     if (status != TERN_OK)
         return status;
     (*network)->ops = &flaky;

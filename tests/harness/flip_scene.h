@@ -168,7 +168,7 @@ static inline uint64_t *flip_anchor(flip_scene *s, int i) {
     tern_anchor *a = (tern_anchor *)(void *)flip_local(
         s, tern_ptr_add(s->growing->part[0].buckets, -(int64_t)sizeof(tern_anchor)), 0);
     return i == 0   ? &a->room
-           : i == 1 ? (uint64_t *)(void *)&a->wish
+           : i == 1 ? (uint64_t *)(void *)&a->growth_request
                     : (uint64_t *)(void *)&a->news + (i - 2);
 }
 /* A free bucket, which an insert of a key that is new would take. */

@@ -78,7 +78,7 @@ static void change_lock(scene *s, bool lock) {
 /* By the owner: three quarters of its buckets are taken, and all but the last are left. */
 static void begin_move(scene *s) {
     const uint64_t buckets = s->table->buckets;
-    const unsigned char wish = 2;
+    const unsigned char growth_request = 2;
     do
         s->locked = new_key(s);
     while (tern_hash_bucket(s->table, hash_of(s->table, &s->locked)) != buckets - 1);
@@ -88,8 +88,9 @@ static void begin_move(scene *s) {
         uint64_t key = new_key(s);
         put(s, key, TERN_BY_RMA);
     }
-    EXPECT_OK(tern_put(s->f.worker, tern_anchor_place(s->table, OWNER, offsetof(tern_anchor, wish)),
-                       &wish, 1));
+    EXPECT_OK(tern_put(s->f.worker,
+                       tern_anchor_place(s->table, OWNER, offsetof(tern_anchor, growth_request)),
+                       &growth_request, 1));
     const tern_growth *growth = s->table->growth;
     for (double limit = MPI_Wtime() + TERN_TEST_PATIENCE; MPI_Wtime() < limit;) {
         tern_progress(s->f.worker);
@@ -323,14 +324,14 @@ static void few_keys_are_put_in_order(void) {
 /* Counts rounds of progress that begin while a key waits because this rank's part is full. */
 typedef struct full_watch {
     tern_task task;
-    const unsigned char *wish;
+    const unsigned char *growth_request;
     uint64_t full;
 } full_watch;
 
-static size_t look_at_wish(tern_worker *worker, tern_task *task) {
+static size_t look_at_request(tern_worker *worker, tern_task *task) {
     full_watch *watch = (full_watch *)(void *)task;
     (void)worker;
-    watch->full += __atomic_load_n(watch->wish, __ATOMIC_RELAXED) == TERN_WISH_NOW;
+    watch->full += __atomic_load_n(watch->growth_request, __ATOMIC_RELAXED) == TERN_GROW_NOW;
     return 0;
 }
 
@@ -344,9 +345,9 @@ static void a_batch_pays_for_growth(void) {
         return;
     tern_hashtable *table =
         make_of(&f, (tern_hashtable_options){.key_bytes = 8, .counter = 1, .capacity = CAPACITY});
-    full_watch watch = {.task.run = look_at_wish};
-    watch.wish =
-        tern_local(f.context, tern_anchor_place(table, f.rank, offsetof(tern_anchor, wish)));
+    full_watch watch = {.task.run = look_at_request};
+    watch.growth_request = tern_local(
+        f.context, tern_anchor_place(table, f.rank, offsetof(tern_anchor, growth_request)));
     for (size_t i = 0; i < KEYS; i++)
         keys[i] = number_owned_by(table, f.rank, i == 0 ? 0 : keys[i - 1] + 1);
     size_t added = 0;
