@@ -12,7 +12,7 @@
 #include "hashtable/near/probe.h"
 #include "src/progress/task.h"
 
-/* Values of the byte growth_request in the anchor (table.h): nearly full, and full. */
+/* The urgency of a growth request (table.h): the part is nearly full, or full. */
 enum { TERN_GROW_SOON = 1, TERN_GROW_NOW = 2 };
 
 /* An array behind a rank's first one. */
@@ -36,7 +36,7 @@ typedef struct tern_growth {
     bool held;                  /* the bucket there is locked by the move */
     bool marked;                /* and its counter is marked as moved; before it was: */
     uint64_t counter;
-    uint32_t declined, ignored; /* growth requests: declined in a row; ignored since a look */
+    uint32_t declined, ignored; /* growth requests: declined in a row; ignored since then */
     /* Grace periods of this rank's part (growth/grace.c), named by the generation + 1 of the array
      * that they are for. Used by the task alone, except grace_returned. */
     bool needs_grace;    /* the first array needs one, too, before its first move */

@@ -46,7 +46,7 @@ tern_status tern_growth_make(tern_hashtable *table);
 void tern_growth_free(tern_worker *worker, tern_growth *growth);
 
 /* Waits until this rank's move is over, and clears a growth request that would begin another one.
- * No rank puts growth requests any more. Allocates no memory. */
+ * No rank requests growth any more. Allocates no memory. */
 tern_status tern_growth_come_to_rest(tern_worker *worker, tern_hashtable *table);
 
 /* Collective, when every operation has returned on every rank: ends all moves, tells all ranks of

@@ -141,7 +141,7 @@ static size_t move_consider(tern_worker *worker, tern_growth *growth, unsigned c
     if (!widens && !may_begin(worker, growth, urgency))
         return 0;
     (void)move_begin(worker, growth, widens ? move_widened(count) : count);
-    /* Where there is no memory, the next growth request most likely finds none either. */
+    /* If there is no memory now, there will most likely be none at the next request either. */
     growth->declined = growth->to != NULL ? 0 : declined + (declined < 8);
     return 1;
 }

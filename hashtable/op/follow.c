@@ -7,19 +7,18 @@
 /*
  * An op that goes on in the next array of a part whose keys are moved (growth/growth.h), in steps:
  *
- *     NEWS     get what the owner tells of its arrays, where no next one is known, and else now and
- *              then, so that later operations start in it
- *     LEFT     load the state of a bucket whose counter is marked as moved: the copy is there when
- *              the state says so
- *     RESERVE  fetch-and-add of the room that an array has for new keys while keys are moved to it
+ *     NEWS            get what the owner tells of its arrays, where no next one is known, and else
+ *                     now and then, so that later operations start in it
+ *     LEFT            load the state of a bucket whose counter is marked as moved: when it says so,
+ *                     the copy is there
+ *     RESERVE         fetch-and-add of an array's room for new keys while keys are moved to it
  *     REQUEST_GROWTH  put the byte that asks the owner for another array
  *
  * A key that has its bucket in the next array needs no room there, so the op looks for the bucket
  * first. It asks for room only when its probe has come to a free bucket.
  *
  * An op that waits for the owner holds no array between two looks at the news (outside). If probes
- * start further on then, it begins anew there. So an op that waits holds up no grace
- * period.
+ * start further on then, it begins anew there. So an op that waits holds up no grace period.
  */
 
 static uint32_t follow_owner(const tern_op *op) {

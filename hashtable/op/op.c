@@ -171,8 +171,7 @@ void tern_op_counted(tern_op *op, uint64_t word) {
 
 /* ---- Steps ---- */
 
-/* A transfer has failed. If it was a growth request that only hints at growth, the op is done
- * already. */
+/* A transfer has failed. If it was a growth request that is not urgent, the op is done already. */
 static void op_fail(tern_op *op, tern_status status) {
     const bool hint = op->stage == TERN_OP_REQUEST_GROWTH && op->growth_request == TERN_GROW_SOON;
     if (op->stage == TERN_OP_READ && !op->transfer.under_way) {

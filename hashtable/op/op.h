@@ -66,7 +66,7 @@ typedef enum tern_op_stage {
     TERN_OP_LEFT,          /* load the state of a bucket whose counter is marked as moved */
     TERN_OP_LOADED,        /* that load is under way */
     TERN_OP_RESERVE,       /* take room in an array that keys are being moved to */
-    TERN_OP_REQUEST_GROWTH /* put a byte that asks the owner for another array */
+    TERN_OP_REQUEST_GROWTH /* put the byte that asks the owner for another array */
 } tern_op_stage;
 
 /* What a look at a bucket says of the key. */
@@ -141,7 +141,7 @@ typedef struct tern_op {
     bool permitted; /* to take a free bucket */
     bool asked;     /* for room, in this array */
     bool moving;    /* whether keys were being moved when it met a moved counter */
-    bool over;      /* it puts a last growth request, and then ends: the owner makes no room now */
+    bool over;      /* it requests growth once more, and then ends: the owner makes no room now */
     unsigned char growth_request;
     int16_t met;          /* the outcome in the array that the op leaves */
     uint64_t refused;     /* as the first news said; UINT64_MAX: not read yet */
