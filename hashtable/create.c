@@ -154,12 +154,13 @@ static tern_status table_introduce(tern_worker *worker, tern_hashtable *t, tern_
     if (status != TERN_OK)
         return status;
     tern_callee_add(context, &t->callee, TERN_CALLEE_TABLE, t->nonce, t);
-    tern_news news = {.buckets = t->part[t->rank].buckets.offset, .count = t->buckets};
+    tern_array_descriptor descriptor = {.buckets = t->part[t->rank].buckets.offset,
+                                        .count = t->buckets};
     uint64_t near = t->all_near;
     status = tern_collective_sum(context, worker, &near, 1);
     tern_grace_init(t, near == t->ranks);
-    news.moves = !t->asks;
-    return status == TERN_OK ? tern_growth_publish(worker, t->growth, &news) : status;
+    descriptor.moves = !t->asks;
+    return status == TERN_OK ? tern_growth_publish(worker, t->growth, &descriptor) : status;
 }
 
 /* Whether all ranks may create a table, and want the same one. */

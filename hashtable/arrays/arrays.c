@@ -11,8 +11,10 @@
  * part have moved. */
 enum { REDIRECTS_PER_LOOK = 16 };
 
-static uint64_t news_check(const tern_hashtable *table, const tern_news *news) {
-    return XXH3_64bits_withSeed(&news->generation, sizeof *news - sizeof news->check, table->nonce);
+static uint64_t descriptor_check(const tern_hashtable *table,
+                                 const tern_array_descriptor *descriptor) {
+    return XXH3_64bits_withSeed(&descriptor->generation,
+                                sizeof *descriptor - sizeof descriptor->check, table->nonce);
 }
 
 tern_table_part *tern_growth_describe(tern_worker *worker, tern_growth *growth, uint32_t rank,
@@ -46,22 +48,22 @@ tern_table_part *tern_growth_describe(tern_worker *worker, tern_growth *growth, 
 
 /* Links arrays before it moves the start of probes: a probe always finds the link of its array. */
 static tern_status growth_apply(tern_worker *worker, tern_growth *growth, uint32_t rank,
-                                const tern_news *news) {
+                                const tern_array_descriptor *descriptor) {
     tern_table_part *first = &growth->table->part[rank], *next = NULL;
-    if (news->generation < tern_table_part_of(growth->table, rank)->generation)
+    if (descriptor->generation < tern_table_part_of(growth->table, rank)->generation)
         return TERN_OK; /* older than what is known here */
-    tern_table_part *start =
-        tern_growth_describe(worker, growth, rank, news->generation, news->buckets, news->count);
-    if (start != NULL && news->next_buckets != 0)
-        next = tern_growth_describe(worker, growth, rank, news->generation + 1, news->next_buckets,
-                                    news->next_count);
-    if (start == NULL || (next == NULL && news->next_buckets != 0))
+    tern_table_part *start = tern_growth_describe(worker, growth, rank, descriptor->generation,
+                                                  descriptor->buckets, descriptor->count);
+    if (start != NULL && descriptor->next_buckets != 0)
+        next = tern_growth_describe(worker, growth, rank, descriptor->generation + 1,
+                                    descriptor->next_buckets, descriptor->next_count);
+    if (start == NULL || (next == NULL && descriptor->next_buckets != 0))
         return TERN_ERR_MEMORY;
     if (next != NULL)
-        /* R1: tern_op_leave, hear_of_next */
+        /* R1: tern_op_leave, act_for_next */
         atomic_store_explicit(&start->next, next, memory_order_release);
     for (tern_array *a = growth->arrays; a != NULL; a = a->older)
-        /* R1: tern_op_leave, hear_of_next */
+        /* R1: tern_op_leave, act_for_next */
         if (a->part.buckets.rank == rank && a->part.generation < start->generation &&
             atomic_load_explicit(&a->part.next, memory_order_relaxed) == NULL)
             atomic_store_explicit(&a->part.next, start, memory_order_release);
@@ -76,55 +78,58 @@ static tern_status growth_apply(tern_worker *worker, tern_growth *growth, uint32
 }
 
 tern_status tern_growth_apply(tern_worker *worker, tern_growth *growth, uint32_t rank,
-                              const tern_news *news) {
+                              const tern_array_descriptor *descriptor) {
     pthread_mutex_lock(&growth->lock);
-    tern_status status = growth_apply(worker, growth, rank, news);
+    tern_status status = growth_apply(worker, growth, rank, descriptor);
     pthread_mutex_unlock(&growth->lock);
     return status;
 }
 
-tern_status tern_growth_publish(tern_worker *worker, tern_growth *growth, const tern_news *news) {
+tern_status tern_growth_publish(tern_worker *worker, tern_growth *growth,
+                                const tern_array_descriptor *descriptor) {
     const tern_hashtable *table = growth->table;
-    tern_news sealed = *news;
-    sealed.check = news_check(table, news);
+    tern_array_descriptor sealed = *descriptor;
+    sealed.check = descriptor_check(table, descriptor);
     pthread_mutex_lock(&growth->lock);
-    growth->news = sealed;
-    tern_status status = growth_apply(worker, growth, table->rank, news);
+    growth->descriptor = sealed;
+    tern_status status = growth_apply(worker, growth, table->rank, descriptor);
     pthread_mutex_unlock(&growth->lock);
-    tern_ptr place = tern_anchor_place(table, table->rank, offsetof(tern_anchor, news));
-    /* R2: tern_growth_learn; a reader of the news may go to the new array at once: it is clear
-     * before */
+    tern_ptr place = tern_anchor_place(table, table->rank, offsetof(tern_anchor, descriptor));
+    /* R2: tern_growth_learn; a reader of the descriptor may go to the new array at once: it is
+     * clear before */
     atomic_thread_fence(memory_order_release);
     if (status == TERN_OK)
         status = tern_put(worker, place, &sealed, sizeof sealed);
-    /* After the flush, a rank that meets a bucket of the move finds the news that tell of it. */
+    /* After the flush, a rank that meets a bucket of the move finds the descriptor that tell of it.
+     */
     return status == TERN_OK ? tern_puts_flush(worker, table->rank) : status;
 }
 
-tern_status tern_growth_hear(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
-                             const tern_news *news, bool *known) {
-    *known = news->check == news_check(table, news);
+tern_status tern_growth_learn_from(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
+                                   const tern_array_descriptor *descriptor, bool *known) {
+    *known = descriptor->check == descriptor_check(table, descriptor);
     /* R2: tern_growth_publish; the array that they tell of is read after them */
     atomic_thread_fence(memory_order_acquire);
     if (*known)
-        return tern_growth_apply(worker, table->growth, rank, news);
+        return tern_growth_apply(worker, table->growth, rank, descriptor);
     tern_growth_doubt(worker, table, rank);
     return TERN_OK;
 }
 
 tern_status tern_growth_learn(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
-                              tern_news *news, bool *known) {
+                              tern_array_descriptor *descriptor, bool *known) {
     tern_growth *growth = table->growth;
     *known = true;
     if (rank == table->rank) {
         pthread_mutex_lock(&growth->lock);
-        *news = growth->news;
+        *descriptor = growth->descriptor;
         pthread_mutex_unlock(&growth->lock);
         return TERN_OK;
     }
-    tern_ptr place = tern_anchor_place(table, rank, offsetof(tern_anchor, news));
-    tern_status status = tern_get(worker, news, place, sizeof *news);
-    return status == TERN_OK ? tern_growth_hear(worker, table, rank, news, known) : status;
+    tern_ptr place = tern_anchor_place(table, rank, offsetof(tern_anchor, descriptor));
+    tern_status status = tern_get(worker, descriptor, place, sizeof *descriptor);
+    return status == TERN_OK ? tern_growth_learn_from(worker, table, rank, descriptor, known)
+                             : status;
 }
 
 bool tern_growth_looks(const tern_hashtable *table) {
@@ -142,33 +147,35 @@ tern_status tern_growth_wait(tern_worker *worker, uint32_t owner, tern_wait_stat
 }
 
 /* Only the owner knows how full its part is; another rank takes the last refusal for the answer. */
-bool tern_growth_is_refused(const tern_key_search *p, const tern_news *news) {
-    return news->refused > 0 && (news->moves == 0 || p->part->buckets.rank != p->table->rank ||
-                                 tern_fill_is_hopeless(p->worker, p->table));
+bool tern_growth_is_refused(const tern_key_search *p, const tern_array_descriptor *descriptor) {
+    return descriptor->refused > 0 &&
+           (descriptor->moves == 0 || p->part->buckets.rank != p->table->rank ||
+            tern_fill_is_hopeless(p->worker, p->table));
 }
 
 bool tern_growth_is_between(const tern_worker *worker, const tern_hashtable *table,
-                            const tern_news *news) {
-    return news->moves == 0 && !worker->in_handler && !worker->in_progress &&
+                            const tern_array_descriptor *descriptor) {
+    return descriptor->moves == 0 && !worker->in_handler && !worker->in_progress &&
            table->inside[worker->index].operations > 1;
 }
 
 tern_status tern_growth_moves(const tern_key_search *p, bool *moving) {
-    tern_news news;
+    tern_array_descriptor descriptor;
     bool known;
     tern_status status =
-        tern_growth_learn(p->worker, p->table, p->part->buckets.rank, &news, &known);
-    *moving = !known || (news.generation == p->part->generation && news.next_buckets != 0);
+        tern_growth_learn(p->worker, p->table, p->part->buckets.rank, &descriptor, &known);
+    *moving =
+        !known || (descriptor.generation == p->part->generation && descriptor.next_buckets != 0);
     return status;
 }
 
 tern_status tern_growth_rest(tern_worker *worker, tern_hashtable *table, uint32_t rank) {
     tern_wait_state wait = TERN_WAIT_IN("an operation on a hash table");
     for (;;) {
-        tern_news news;
+        tern_array_descriptor descriptor;
         bool known;
-        tern_status status = tern_growth_learn(worker, table, rank, &news, &known);
-        if (status != TERN_OK || (known && news.next_buckets == 0))
+        tern_status status = tern_growth_learn(worker, table, rank, &descriptor, &known);
+        if (status != TERN_OK || (known && descriptor.next_buckets == 0))
             return status;
         status = tern_growth_wait(worker, rank, &wait);
         if (status != TERN_OK)

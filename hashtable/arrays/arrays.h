@@ -4,7 +4,7 @@
 /*
  * Arrays: which array of a part holds a key, while the owner moves keys from one to the next
  * (growth/growth.h says how, and why no key is lost). Here is what every rank does: it learns of
- * arrays from the news in the owner's anchor, and it waits for the owner.
+ * arrays from the descriptor in the owner's anchor, and it waits for the owner.
  */
 
 #include <pthread.h>
@@ -24,11 +24,11 @@ typedef struct tern_array {
 typedef struct tern_growth {
     tern_task task; /* the owner's */
     tern_hashtable *table;
-    atomic_uint redirected; /* counts operations that go on in another array */
-    pthread_mutex_t lock;   /* of the next two */
-    tern_array *arrays;     /* that this process knows of, of all ranks */
-    tern_news news;         /* of its own part */
-    atomic_bool doubted;    /* a rank read news that fail their check: publish them again */
+    atomic_uint redirected;           /* counts operations that go on in another array */
+    pthread_mutex_t lock;             /* of the next two */
+    tern_array *arrays;               /* that this process knows of, of all ranks */
+    tern_array_descriptor descriptor; /* of its own part */
+    atomic_bool doubted; /* a rank read descriptor that fail their check: publish them again */
     /* The move. Used by the task alone. */
     tern_table_part *from, *to; /* to is NULL: no move */
     uint64_t cleared;           /* buckets of to; when all are, it is announced */
@@ -57,26 +57,27 @@ static inline bool tern_growth_flushes(const tern_hashtable *table, tern_flags p
     return promise != TERN_WRITE_ONLY || tern_table_moves(table);
 }
 
-/* Reads a rank's news, and makes their arrays known. [out] known: false while they are written. */
+/* Reads a rank's descriptor, and makes their arrays known. [out] known: false while they are
+ * written. */
 tern_status tern_growth_learn(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
-                              tern_news *news, bool *known);
+                              tern_array_descriptor *descriptor, bool *known);
 
-/* The same with news that a get has brought already. */
-tern_status tern_growth_hear(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
-                             const tern_news *news, bool *known);
+/* The same with descriptor that a get has brought already. */
+tern_status tern_growth_learn_from(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
+                                   const tern_array_descriptor *descriptor, bool *known);
 
-/* Whether an operation that goes on in another array is to read the news as well: now and then one
- * does, so that later operations start there when the move is over. */
+/* Whether an operation that goes on in another array is to read the descriptor as well: now and
+ * then one does, so that later operations start there when the move is over. */
 bool tern_growth_looks(const tern_hashtable *table);
 
 /* Whether the worker is in an operation within another one, which keeps the grace period of a first
  * move from ending until it returns. False in handlers, which do not wait. */
 bool tern_growth_is_between(const tern_worker *worker, const tern_hashtable *table,
-                            const tern_news *news);
+                            const tern_array_descriptor *descriptor);
 
 /* For an op that does not wait for the owner, on a full part: whether the owner would refuse to
  * make room as it did last time, as far as this rank knows. */
-bool tern_growth_is_refused(const tern_key_search *p, const tern_news *news);
+bool tern_growth_is_refused(const tern_key_search *p, const tern_array_descriptor *descriptor);
 
 /* One turn of a wait for the owner of a part. */
 tern_status tern_growth_wait(tern_worker *worker, uint32_t owner, tern_wait_state *wait);
@@ -92,11 +93,12 @@ tern_status tern_growth_rest(tern_worker *worker, tern_hashtable *table, uint32_
  * yet. NULL: no memory. The caller holds the lock. */
 tern_table_part *tern_growth_describe(tern_worker *worker, tern_growth *growth, uint32_t rank,
                                       uint64_t generation, uint64_t offset, uint64_t count);
-/* Makes the arrays that a rank's news tell of known in this process. */
+/* Makes the arrays that a rank's descriptor tell of known in this process. */
 tern_status tern_growth_apply(tern_worker *worker, tern_growth *growth, uint32_t rank,
-                              const tern_news *news);
-/* Publishes the owner's news, in this process and for others. */
-tern_status tern_growth_publish(tern_worker *worker, tern_growth *growth, const tern_news *news);
+                              const tern_array_descriptor *descriptor);
+/* Publishes the owner's descriptor, in this process and for others. */
+tern_status tern_growth_publish(tern_worker *worker, tern_growth *growth,
+                                const tern_array_descriptor *descriptor);
 
 /* The place at bytes behind the start of a rank's anchor. */
 static inline tern_ptr tern_anchor_place(const tern_hashtable *table, uint32_t rank, size_t at) {
@@ -133,7 +135,8 @@ bool tern_fill_is_hopeless(tern_worker *worker, const tern_hashtable *table);
  * rank marks the state as wrong. Asks only now and then (tern_doubt_ns), and does not wait. */
 void tern_bucket_doubt(const tern_key_search *p, uint64_t state);
 
-/* Asks rank, whose news do not pass their check, to write them again. Only now and then, too. */
+/* Asks rank, whose descriptor do not pass their check, to write them again. Only now and then, too.
+ */
 void tern_growth_doubt(tern_worker *worker, const tern_hashtable *table, uint32_t rank);
 
 #endif

@@ -27,17 +27,17 @@
  * Where owners serve put-ifs, the owner writes the new keys of ranks of other nodes for them, in
  * one go and under the lock of MPI. So the owner is asked instead.
  *
- * In the same way a rank asks the owner of a part to write its news again if they do not pass their
- * check: a reader cannot tell whether they were just being written or are damaged.
+ * In the same way a rank asks the owner of a part to write its descriptor again if they do not pass
+ * their check: a reader cannot tell whether they were just being written or are damaged.
  */
 
 uint64_t tern_doubt_ns = 1000000000u;
 
-#define NEWS UINT64_MAX
+#define ARRAY_DESCRIPTOR UINT64_MAX
 
 typedef struct doubt {
     tern_table_head head;
-    uint64_t index; /* of the bucket; NEWS: of the part's news */
+    uint64_t index; /* of the bucket; ARRAY_DESCRIPTOR: of the part's descriptor */
     uint64_t state;
     uint32_t owner, generation;
     uint32_t worker, unused; /* index of the worker that is asked */
@@ -137,7 +137,7 @@ static bool is_left_alone(const tern_key_search *p, uint64_t state) {
     if (table->grows || tern_state_writer(state) != p->part->buckets.rank)
         return table->grows;
     pthread_mutex_lock(&growth->lock);
-    const bool moved = growth->news.generation > 0 || growth->news.next_buckets != 0;
+    const bool moved = growth->descriptor.generation > 0 || growth->descriptor.next_buckets != 0;
     pthread_mutex_unlock(&growth->lock);
     return moved;
 }
@@ -187,9 +187,9 @@ static void liveness_doubt(tern_worker *worker, const tern_hashtable *table, con
     if (atomic_load_explicit(&table->modifiers, memory_order_relaxed) > 0)
         return;
     const tern_table_part *part = liveness_part_of(table, d->owner, d->generation);
-    if (part == NULL && d->index != NEWS)
+    if (part == NULL && d->index != ARRAY_DESCRIPTOR)
         part = liveness_learn_part(worker, table, d);
-    if (d->index == NEWS) {
+    if (d->index == ARRAY_DESCRIPTOR) {
         if (d->owner == table->rank)
             /* R4; a later round looks again */
             atomic_store_explicit(&table->growth->doubted, true, memory_order_relaxed);
@@ -245,6 +245,6 @@ void tern_bucket_doubt(const tern_key_search *p, uint64_t state) {
 }
 
 void tern_growth_doubt(tern_worker *worker, const tern_hashtable *table, uint32_t rank) {
-    const doubt d = {tern_table_head_to(table), NEWS, 0, rank, 0, 0, 0};
+    const doubt d = {tern_table_head_to(table), ARRAY_DESCRIPTOR, 0, rank, 0, 0, 0};
     liveness_ask(worker, table, rank, &d);
 }

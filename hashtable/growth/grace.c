@@ -93,11 +93,12 @@ static void grace_visit_workers(const tern_hashtable *table, grace_message *m) {
 static void grace_visit_rank(tern_worker *worker, tern_hashtable *table, grace_message *m) {
     const tern_context *context = table->context;
     tern_growth *growth = table->growth;
-    const tern_news news = {.generation = m->generation, .buckets = m->buckets, .count = m->count};
+    const tern_array_descriptor descriptor = {
+        .generation = m->generation, .buckets = m->buckets, .count = m->count};
     uint32_t rank = table->rank;
     /* R4; operations that begin after the visit see it, as the visit does */
     atomic_store_explicit(&table->moves, true, memory_order_relaxed);
-    if (tern_growth_apply(worker, growth, m->owner, &news) != TERN_OK) {
+    if (tern_growth_apply(worker, growth, m->owner, &descriptor) != TERN_OK) {
         tern_error_clear(); /* no memory: the message is lost */
         return;
     }
@@ -159,9 +160,10 @@ void tern_grace_advance(tern_worker *worker, tern_growth *growth) {
     if (growth->grace_for == 0 && growth->grace_done == about)
         return;
     if (tern_grace_is_over(growth)) {
-        tern_news news = growth->news;
-        news.moves = 1;
-        if (growth->news.moves == 0 && tern_growth_publish(worker, growth, &news) != TERN_OK)
+        tern_array_descriptor descriptor = growth->descriptor;
+        descriptor.moves = 1;
+        if (growth->descriptor.moves == 0 &&
+            tern_growth_publish(worker, growth, &descriptor) != TERN_OK)
             return;
         tern_growth_forget(worker, growth, table->rank, from->generation, true);
         growth->grace_done = about;

@@ -56,14 +56,14 @@ static void give_memory(tern_worker *worker, const tern_growth *growth, tern_ptr
 }
 
 static tern_status move_refuse(tern_worker *worker, tern_growth *growth) {
-    tern_news news = growth->news;
-    news.refused++;
-    return tern_growth_publish(worker, growth, &news);
+    tern_array_descriptor descriptor = growth->descriptor;
+    descriptor.refused++;
+    return tern_growth_publish(worker, growth, &descriptor);
 }
 
 static tern_status move_begin(tern_worker *worker, tern_growth *growth, uint64_t count) {
     const tern_hashtable *table = growth->table;
-    const uint64_t generation = growth->news.generation;
+    const uint64_t generation = growth->descriptor.generation;
     tern_ptr memory = TERN_NULL;
     tern_status status = take_memory(worker, growth, count, &memory);
     if (status == TERN_OK) {
@@ -99,7 +99,7 @@ static bool may_begin(tern_worker *worker, tern_growth *growth, unsigned char ur
     const bool dead = tern_peers_dead(peers) != TERN_NOBODY;
     const uint64_t now = tern_now();
     const uint32_t pending = tern_grace_pending(growth);
-    const bool first = growth->news.moves == 0;
+    const bool first = growth->descriptor.moves == 0;
     const uint32_t most = PATIENCE_MOST, doubled = pending < most ? pending : most;
     const uint64_t patience = first ? FIRST_PATIENCE_NS : (uint64_t)PATIENCE_NS << doubled;
     growth->since = growth->since == 0 ? now : growth->since;
@@ -151,14 +151,14 @@ static size_t move_consider(tern_worker *worker, tern_growth *growth, unsigned c
 static tern_status move_announce(tern_worker *worker, tern_growth *growth) {
     const tern_hashtable *table = growth->table;
     const uint64_t most = growth->to->count / 4 * 3, kept = growth->from->count;
-    tern_news news = growth->news;
-    news.next_buckets = growth->to->buckets.offset;
-    news.next_count = growth->to->count;
-    news.refused = 0;
+    tern_array_descriptor descriptor = growth->descriptor;
+    descriptor.next_buckets = growth->to->buckets.offset;
+    descriptor.next_count = growth->to->count;
+    descriptor.refused = 0;
     tern_status status = tern_atomic_store(
         worker, tern_anchor_place(table, table->rank, offsetof(tern_anchor, room)),
         most > kept ? most - kept : 0);
-    return status == TERN_OK ? tern_growth_publish(worker, growth, &news) : status;
+    return status == TERN_OK ? tern_growth_publish(worker, growth, &descriptor) : status;
 }
 
 static size_t clear_some(tern_worker *worker, tern_growth *growth) {
@@ -410,11 +410,11 @@ static tern_status move_empty(tern_worker *worker, tern_growth *growth) {
 }
 
 static size_t move_end(tern_worker *worker, tern_growth *growth) {
-    const tern_news news = {.generation = growth->to->generation,
-                            .buckets = growth->to->buckets.offset,
-                            .count = growth->to->count,
-                            .moves = 1};
-    if (tern_growth_publish(worker, growth, &news) != TERN_OK)
+    const tern_array_descriptor descriptor = {.generation = growth->to->generation,
+                                              .buckets = growth->to->buckets.offset,
+                                              .count = growth->to->count,
+                                              .moves = 1};
+    if (tern_growth_publish(worker, growth, &descriptor) != TERN_OK)
         return 0;
     growth->from = growth->to;
     growth->to = NULL;
@@ -426,9 +426,9 @@ static size_t growth_run(tern_worker *worker, tern_growth *growth) {
     const tern_hashtable *table = growth->table;
     /* R4 */
     if (__builtin_expect(atomic_load_explicit(&growth->doubted, memory_order_relaxed), 0)) {
-        const tern_news news = growth->news;
+        const tern_array_descriptor descriptor = growth->descriptor;
         atomic_store_explicit(&growth->doubted, false, memory_order_relaxed);
-        tern_ignore(tern_growth_publish(worker, growth, &news));
+        tern_ignore(tern_growth_publish(worker, growth, &descriptor));
     }
     if (growth->to == NULL) {
         tern_ptr place =

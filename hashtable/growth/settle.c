@@ -77,7 +77,7 @@ tern_status tern_growth_come_to_rest(tern_worker *worker, tern_hashtable *table)
         tern_tasks_go(table->context);
         if (rests)
             return TERN_OK;
-        /* The move is clearing the next array, and the news do not tell of it yet. */
+        /* The move is clearing the next array, and the descriptor do not tell of it yet. */
         status = tern_growth_wait(worker, table->rank, &wait);
         if (status != TERN_OK)
             return status;
@@ -88,7 +88,7 @@ void tern_growth_cut(tern_hashtable *table, uint32_t rank) {
     const tern_table_part *start = tern_table_part_of(table, rank);
     tern_table_part *first = &table->part[rank];
     if (start != first)
-        /* R1: tern_op_leave, hear_of_next */
+        /* R1: tern_op_leave, act_for_next */
         atomic_store_explicit(&first->next, start, memory_order_release);
 }
 
@@ -97,12 +97,12 @@ tern_status tern_growth_settle(tern_worker *worker, tern_hashtable *table) {
     tern_context *context = table->context;
     tern_growth *growth = table->growth;
     tern_status status = tern_growth_come_to_rest(worker, table);
-    tern_news *all = calloc(table->ranks, sizeof *all);
+    tern_array_descriptor *all = calloc(table->ranks, sizeof *all);
     if (all == NULL && status == TERN_OK)
         status = tern_fail(TERN_ERR_MEMORY, "no memory for %u ranks", table->ranks);
     status = tern_collective_agree(context, worker, status, name);
     if (status == TERN_OK)
-        status = tern_collective_allgather(context, worker, &growth->news, sizeof *all, all);
+        status = tern_collective_allgather(context, worker, &growth->descriptor, sizeof *all, all);
     for (uint32_t r = 0; r < table->ranks && status == TERN_OK; r++)
         status = tern_growth_apply(worker, growth, r, &all[r]);
     free(all);
@@ -137,17 +137,19 @@ bool tern_growth_shrink(tern_worker *worker, tern_hashtable *table) {
     bool shrinks = false;
     tern_tasks_stop(table->context);
     if (growth->from->count > first->count) {
-        const tern_news news = {.generation = growth->from->generation + UINT64_C(1),
-                                .buckets = first->buckets.offset,
-                                .count = first->count,
-                                .moves = 1};
+        const tern_array_descriptor descriptor = {.generation =
+                                                      growth->from->generation + UINT64_C(1),
+                                                  .buckets = first->buckets.offset,
+                                                  .count = first->count,
+                                                  .moves = 1};
         pthread_mutex_lock(&growth->lock);
-        tern_table_part *to = tern_growth_describe(worker, growth, table->rank, news.generation,
-                                                   news.buckets, news.count);
+        tern_table_part *to =
+            tern_growth_describe(worker, growth, table->rank, descriptor.generation,
+                                 descriptor.buckets, descriptor.count);
         pthread_mutex_unlock(&growth->lock);
         if (to != NULL)
             tern_table_clear(table, tern_local(table->context, to->buckets), to->count);
-        shrinks = to != NULL && tern_growth_publish(worker, growth, &news) == TERN_OK;
+        shrinks = to != NULL && tern_growth_publish(worker, growth, &descriptor) == TERN_OK;
         if (shrinks) {
             freeze(table, growth->from);
             growth->from = to;

@@ -7,7 +7,7 @@
 /*
  * An op that goes on in the next array of a part whose keys are moved (growth/growth.h), in steps:
  *
- *     NEWS            get what the owner tells of its arrays, where no next one is known, and else
+ *     GET_DESCRIPTOR  get what the owner tells of its arrays, where no next one is known, and else
  *                     now and then, so that later operations start in it
  *     LEFT            load the state of a bucket whose counter is marked as moved: when it says so,
  *                     the copy is there
@@ -17,8 +17,8 @@
  * A key that has its bucket in the next array needs no room there, so the op looks for the bucket
  * first. It asks for room only when its probe has come to a free bucket.
  *
- * An op that waits for the owner holds no array between two looks at the news (outside). If probes
- * start further on then, it begins anew there. So an op that waits holds up no grace period.
+ * An op that waits for the owner holds no array between two looks at the descriptor (outside). If
+ * probes start further on then, it begins anew there. So an op that waits holds up no grace period.
  */
 
 static uint32_t follow_owner(const tern_op *op) {
@@ -38,7 +38,7 @@ static void follow_into(tern_op *op, const tern_table_part *part, bool permitted
 
 static void follow_ask(tern_op *op, tern_op_wants wants) {
     op->wants = (uint8_t)wants;
-    op->stage = TERN_OP_NEWS;
+    op->stage = TERN_OP_GET_DESCRIPTOR;
 }
 
 /* Makes the op wait for the owner, and then go on with the stage next. */
@@ -51,7 +51,7 @@ static void follow_turn(tern_op *op, tern_op_stage next) {
 static void follow_wait(tern_op *op) {
     op->outside = true;
     op->generation = op->probe.part->generation;
-    follow_turn(op, TERN_OP_NEWS);
+    follow_turn(op, TERN_OP_GET_DESCRIPTOR);
 }
 
 static void follow_request_growth(tern_op *op, unsigned char urgency) {
@@ -119,19 +119,19 @@ static void step_left(tern_op *op) {
         follow_ask(op, TERN_OP_WANTS_COPY);
 }
 
-/* Loads the state once more, after a wait if the move goes on. When the news say that a move is
- * over, it has left every bucket: a state that does not say so is damaged (step_left). */
-static void hear_of_copy(tern_op *op, const tern_news *news, bool known) {
-    op->moving =
-        !known || (news->generation == op->probe.part->generation && news->next_buckets != 0);
+/* Loads the state once more, after a wait if the move goes on. When the descriptor say that a move
+ * is over, it has left every bucket: a state that does not say so is damaged (step_left). */
+static void act_for_copy(tern_op *op, const tern_array_descriptor *descriptor, bool known) {
+    op->moving = !known || (descriptor->generation == op->probe.part->generation &&
+                            descriptor->next_buckets != 0);
     if (op->moving)
         follow_turn(op, TERN_OP_LEFT);
     else
         op->stage = TERN_OP_LEFT;
 }
 
-static void hear_of_room(tern_op *op, const tern_news *news, bool known) {
-    op->permitted = known && news->generation >= op->probe.part->generation;
+static void act_for_room(tern_op *op, const tern_array_descriptor *descriptor, bool known) {
+    op->permitted = known && descriptor->generation >= op->probe.part->generation;
     if (!known) {
         follow_wait(op);
     } else if (op->permitted) {
@@ -159,17 +159,17 @@ static void step_reserve(tern_op *op) {
 
 /* The part is full: asks the owner for another array, or ends if the owner has refused one
  * meanwhile. An op that cannot wait for the owner asks all the same: a later op may find room. */
-static void hear_of_full(tern_op *op, const tern_news *news) {
-    op->refused = op->refused == UINT64_MAX ? news->refused : op->refused;
-    op->over = op->once ? tern_growth_is_refused(&op->probe, news)
-                        : tern_growth_is_between(op->probe.worker, op->probe.table, news);
-    if (!op->once && news->refused > op->refused)
+static void act_for_full(tern_op *op, const tern_array_descriptor *descriptor) {
+    op->refused = op->refused == UINT64_MAX ? descriptor->refused : op->refused;
+    op->over = op->once ? tern_growth_is_refused(&op->probe, descriptor)
+                        : tern_growth_is_between(op->probe.worker, op->probe.table, descriptor);
+    if (!op->once && descriptor->refused > op->refused)
         tern_op_finish(op, TERN_ERR_FULL);
     else
         follow_request_growth(op, TERN_GROW_NOW);
 }
 
-static void hear_of_next(tern_op *op, const tern_news *news, bool known) {
+static void act_for_next(tern_op *op, const tern_array_descriptor *descriptor, bool known) {
     const tern_table_part *part = op->probe.part;
     const tern_status met = (tern_status)op->met;
     /* R1: growth_apply */
@@ -177,12 +177,13 @@ static void hear_of_next(tern_op *op, const tern_news *news, bool known) {
     if (next != NULL) {
         follow_into(op, next,
                     met == TERN_MOVED || !tern_op_creates(op) ||
-                        (known && news->generation >= next->generation));
+                        (known && descriptor->generation >= next->generation));
     } else if (known && met == TERN_ERR_NOT_FOUND) {
         tern_op_finish(op, met);
     } else if (known && met == TERN_ERR_FULL) {
-        hear_of_full(op, news);
-    } else if (known && news->generation == part->generation && news->next_buckets == 0) {
+        act_for_full(op, descriptor);
+    } else if (known && descriptor->generation == part->generation &&
+               descriptor->next_buckets == 0) {
         /* The owner publishes a move before it leaves the first bucket. */
         tern_op_finish(op, tern_bucket_left(&op->probe));
     } else {
@@ -190,8 +191,8 @@ static void hear_of_next(tern_op *op, const tern_news *news, bool known) {
     }
 }
 
-/* Acts on the news. The worker's next operation makes progress (owes). */
-static void follow_hear(tern_op *op, const tern_news *news, bool known) {
+/* Acts on the descriptor. The worker's next operation makes progress (owes). */
+static void follow_act(tern_op *op, const tern_array_descriptor *descriptor, bool known) {
     const tern_hashtable *table = op->probe.table;
     const tern_table_part *start = tern_table_part_of(table, follow_owner(op));
     const bool anew = op->outside && start->generation > op->generation;
@@ -200,52 +201,52 @@ static void follow_hear(tern_op *op, const tern_news *news, bool known) {
     if (anew)
         follow_into(op, start, true);
     else if (op->wants == TERN_OP_WANTS_ROOM)
-        hear_of_room(op, news, known);
+        act_for_room(op, descriptor, known);
     else if (op->wants == TERN_OP_WANTS_COPY)
-        hear_of_copy(op, news, known);
+        act_for_copy(op, descriptor, known);
     else
-        hear_of_next(op, news, known);
+        act_for_next(op, descriptor, known);
 }
 
-static void step_news(tern_op *op) {
+static void step_get_descriptor(tern_op *op) {
     const tern_hashtable *table = op->probe.table;
     tern_worker *worker = op->probe.worker;
     const uint32_t owner = follow_owner(op);
     if (op->remote && owner != table->rank) {
-        const tern_ptr place = tern_anchor_place(table, owner, offsetof(tern_anchor, news));
-        tern_op_started(
-            op, TERN_OP_HEAR,
-            tern_transfer_get(worker, op->room, place, sizeof(tern_news), &op->transfer));
+        const tern_ptr place = tern_anchor_place(table, owner, offsetof(tern_anchor, descriptor));
+        tern_op_started(op, TERN_OP_GOT_DESCRIPTOR,
+                        tern_transfer_get(worker, op->room, place, sizeof(tern_array_descriptor),
+                                          &op->transfer));
         return;
     }
-    tern_news news;
+    tern_array_descriptor descriptor;
     bool known;
-    const tern_status status = tern_growth_learn(worker, table, owner, &news, &known);
+    const tern_status status = tern_growth_learn(worker, table, owner, &descriptor, &known);
     if (status == TERN_OK)
-        follow_hear(op, &news, known);
+        follow_act(op, &descriptor, known);
     else
         tern_op_finish(op, status);
 }
 
-static void step_hear(tern_op *op) {
-    tern_news news;
+static void step_got_descriptor(tern_op *op) {
+    tern_array_descriptor descriptor;
     bool known;
-    memcpy(&news, op->room, sizeof news);
-    const tern_status status =
-        tern_growth_hear(op->probe.worker, op->probe.table, follow_owner(op), &news, &known);
+    memcpy(&descriptor, op->room, sizeof descriptor);
+    const tern_status status = tern_growth_learn_from(op->probe.worker, op->probe.table,
+                                                      follow_owner(op), &descriptor, &known);
     if (status == TERN_OK)
-        follow_hear(op, &news, known);
+        follow_act(op, &descriptor, known);
     else
         tern_op_finish(op, status);
 }
 
 void tern_op_step_follow(tern_op *op) {
     switch ((tern_op_stage)op->stage) {
-    case TERN_OP_NEWS:
-        step_news(op);
+    case TERN_OP_GET_DESCRIPTOR:
+        step_get_descriptor(op);
         break;
-    case TERN_OP_HEAR:
-        step_hear(op);
+    case TERN_OP_GOT_DESCRIPTOR:
+        step_got_descriptor(op);
         break;
     case TERN_OP_LEFT:
         tern_op_atomic(op, TERN_OP_LOADED, TERN_ATOMIC_LOAD, 0, 0, 0);

@@ -205,8 +205,8 @@ static void op_take_step(tern_op *op) {
         else
             tern_direct_look(op);
         break;
-    case TERN_OP_NEWS:
-    case TERN_OP_HEAR:
+    case TERN_OP_GET_DESCRIPTOR:
+    case TERN_OP_GOT_DESCRIPTOR:
     case TERN_OP_LEFT:
     case TERN_OP_LOADED:
     case TERN_OP_RESERVE:

@@ -61,12 +61,12 @@ typedef enum tern_op_stage {
     TERN_OP_READ,   /* get the entry of a locked bucket */
     TERN_OP_UNLOCK, /* compare and swap the state of a locked bucket */
     /* follow.c */
-    TERN_OP_NEWS,          /* get what the owner tells of its arrays */
-    TERN_OP_HEAR,          /* that get is under way */
-    TERN_OP_LEFT,          /* load the state of a bucket whose counter is marked as moved */
-    TERN_OP_LOADED,        /* that load is under way */
-    TERN_OP_RESERVE,       /* take room in an array that keys are being moved to */
-    TERN_OP_REQUEST_GROWTH /* put the byte that asks the owner for another array */
+    TERN_OP_GET_DESCRIPTOR, /* get what the owner tells of its arrays */
+    TERN_OP_GOT_DESCRIPTOR, /* that get is under way */
+    TERN_OP_LEFT,           /* load the state of a bucket whose counter is marked as moved */
+    TERN_OP_LOADED,         /* that load is under way */
+    TERN_OP_RESERVE,        /* take room in an array that keys are being moved to */
+    TERN_OP_REQUEST_GROWTH  /* put the byte that asks the owner for another array */
 } tern_op_stage;
 
 /* What a look at a bucket says of the key. */
@@ -97,7 +97,7 @@ typedef struct tern_op_hook {
     bool makes;
 } tern_op_hook;
 
-/* Why an op reads the owner's news. */
+/* Why an op reads the owner's descriptor. */
 typedef enum tern_op_wants {
     TERN_OP_WANTS_NEXT, /* the array behind the one that it stands in */
     TERN_OP_WANTS_ROOM, /* a free bucket of an array that keys are being moved to */
@@ -144,7 +144,7 @@ typedef struct tern_op {
     bool over;      /* it requests growth once more, and then ends: the owner makes no room now */
     unsigned char growth_request;
     int16_t met;          /* the outcome in the array that the op leaves */
-    uint64_t refused;     /* as the first news said; UINT64_MAX: not read yet */
+    uint64_t refused;     /* as the first descriptor said; UINT64_MAX: not read yet */
     const uint64_t *seen; /* the entry, during a step */
     tern_transfer transfer;
     uint64_t *room;      /* of a remote op: the buckets that are here, and what is put */
@@ -271,7 +271,7 @@ void tern_op_leave_counter(tern_op *op);
 void tern_op_ask_room(tern_op *op);
 /* A new key has its bucket, maybe far from where its probe began: asks for growth, and ends. */
 void tern_op_report(tern_op *op);
-/* The steps of the stages NEWS, LEFT, RESERVE and REQUEST_GROWTH. */
+/* The steps of the stages GET_DESCRIPTOR, LEFT, RESERVE and REQUEST_GROWTH. */
 void tern_op_step_follow(tern_op *op);
 
 #endif

@@ -22,14 +22,14 @@
 
 /* Which arrays of a part are in use: keys move from the first to the second. The owner writes it as
  * a whole. Other ranks get it as a whole, and believe it if the check is right. */
-typedef struct tern_news {
-    uint64_t check; /* of what follows (tern_news_check) */
+typedef struct tern_array_descriptor {
+    uint64_t check; /* of what follows (descriptor_check) */
     uint64_t generation, buckets,
         count;                         /* the array that probes start in: number, place, buckets */
     uint64_t next_buckets, next_count; /* the one after it; 0 buckets: none */
     uint64_t refused;                  /* how often the owner has refused to make one */
     uint64_t moves;                    /* 1: all ranks know that keys may move (growth/grace.c) */
-} tern_news;
+} tern_array_descriptor;
 
 /*
  * At the start of a part, four cache lines:
@@ -38,13 +38,13 @@ typedef struct tern_news {
  *     room            changed by atomics of all ranks: how many new keys the next array still takes
  *                     while the owner moves keys there
  *     growth_request  put by any rank, cleared by the owner; 1: the array gets full; 2: it is full
- *     news            put by the owner, got by others
+ *     descriptor      put by the owner, got by others
  */
 typedef struct tern_anchor {
     _Alignas(64) uint64_t scratch[2];
     _Alignas(64) uint64_t room;
     _Alignas(64) unsigned char growth_request;
-    _Alignas(64) tern_news news;
+    _Alignas(64) tern_array_descriptor descriptor;
 } tern_anchor;
 
 /* An array of buckets, as this process sees it. Only the last two members change, and ranks other

@@ -169,7 +169,7 @@ static inline uint64_t *flip_anchor(flip_scene *s, int i) {
         s, tern_ptr_add(s->growing->part[0].buckets, -(int64_t)sizeof(tern_anchor)), 0);
     return i == 0   ? &a->room
            : i == 1 ? (uint64_t *)(void *)&a->growth_request
-                    : (uint64_t *)(void *)&a->news + (i - 2);
+                    : (uint64_t *)(void *)&a->descriptor + (i - 2);
 }
 /* A free bucket, which an insert of a key that is new would take. */
 static inline uint64_t *flip_free(flip_scene *s, int i) {

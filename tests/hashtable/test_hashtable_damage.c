@@ -303,19 +303,19 @@ static void a_far_rank_is_named(void) {
     a_far_rank_is_named_to(1, TERN_BY_CALL);
 }
 
-/* The owner writes its news again. */
-static void news_are_told_again(void) {
+/* The owner writes its descriptor again. */
+static void the_descriptor_is_published_again(void) {
     fixture f;
     if (!open_scene(&f))
         return;
     tern_hashtable *table = make(&f, (tern_hashtable_options){.grow = 1});
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == 1) {
-        const tern_ptr place = tern_anchor_place(table, 0, offsetof(tern_anchor, news));
-        uint64_t *news = (uint64_t *)(void *)tern_internal_reach_address(f.worker, place, 8);
-        scribble(news + 1, 12345);
+        const tern_ptr place = tern_anchor_place(table, 0, offsetof(tern_anchor, descriptor));
+        uint64_t *descriptor = (uint64_t *)(void *)tern_internal_reach_address(f.worker, place, 8);
+        scribble(descriptor + 1, 12345);
         EXPECT_OK(tern_growth_rest(f.worker, table, 0));
-        CU_ASSERT_NOT_EQUAL(word_at(news + 1), 12345);
+        CU_ASSERT_NOT_EQUAL(word_at(descriptor + 1), 12345);
     }
     end(&f, table);
 }
@@ -403,7 +403,7 @@ int main(int argc, char **argv) {
         {"entries_are_torn", entries_are_torn},
         {"a_bucket_is_locked_again", a_bucket_is_locked_again},
         {"a_far_rank_is_named", a_far_rank_is_named},
-        {"news_are_told_again", news_are_told_again},
+        {"the_descriptor_is_published_again", the_descriptor_is_published_again},
         {"a_stranger_is_named", a_stranger_is_named},
         {"damage_is_an_error", damage_is_an_error},
     };

@@ -42,7 +42,7 @@ byte check[2 * BUCKETS], key[2 * BUCKETS], stamp[2 * BUCKETS]; /* check: the arr
 
 bool ready;       /* the table is created */
 byte over;        /* processes that have done all */
-byte start, next; /* news: where probes start; and where keys move to, or the same */
+byte start, next; /* array descriptor: where probes start; and where keys move to, or the same */
 byte known;       /* where the worker's probes start */
 byte freed;       /* for the worker the arrays before this one are gone */
 bool inside;      /* the worker is in the other operation */
@@ -132,7 +132,7 @@ inline store_again() {
     fi
 }
 
-/* Goes on behind an array, by the news. moved: the key is there if it is not erased. */
+/* Goes on behind an array, by the array descriptor. moved: the key is there if it is not erased. */
 inline leave(moved) {
     atomic {
         if
@@ -149,7 +149,7 @@ inline ask_room() {
     if
     :: atomic { start >= array -> known = start; permitted = true }
     :: atomic { start < array -> holds = false };
-       /* the next look at the news, at any time */
+       /* the next look at the array descriptor, at any time */
        atomic {
            known = (start > known -> start : known);
            holds = true;
