@@ -95,20 +95,18 @@ tern_status tern_growth_publish(tern_worker *worker, tern_growth *growth,
     tern_status status = growth_apply(worker, growth, table->rank, descriptor);
     pthread_mutex_unlock(&growth->lock);
     tern_ptr place = tern_anchor_place(table, table->rank, offsetof(tern_anchor, descriptor));
-    /* R2: tern_growth_learn; a reader of the descriptor may go to the new array at once: it is
-     * clear before */
+    /* R2: tern_growth_learn; a reader may use the new array at once, so that is clear before */
     atomic_thread_fence(memory_order_release);
     if (status == TERN_OK)
         status = tern_put(worker, place, &sealed, sizeof sealed);
-    /* After the flush, a rank that meets a bucket of the move finds the descriptor that tell of it.
-     */
+    /* After the flush, a rank that meets a bucket of the move finds the move in the descriptor. */
     return status == TERN_OK ? tern_puts_flush(worker, table->rank) : status;
 }
 
 tern_status tern_growth_learn_from(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
                                    const tern_array_descriptor *descriptor, bool *known) {
     *known = descriptor->check == descriptor_check(table, descriptor);
-    /* R2: tern_growth_publish; the array that they tell of is read after them */
+    /* R2: tern_growth_publish; the array that it describes is read after it */
     atomic_thread_fence(memory_order_acquire);
     if (*known)
         return tern_growth_apply(worker, table->growth, rank, descriptor);

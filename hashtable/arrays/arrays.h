@@ -4,7 +4,7 @@
 /*
  * Arrays: which array of a part holds a key, while the owner moves keys from one to the next
  * (growth/growth.h says how, and why no key is lost). Here is what every rank does: it learns of
- * arrays from the descriptor in the owner's anchor, and it waits for the owner.
+ * arrays from the array descriptor in the owner's anchor, and it waits for the owner.
  */
 
 #include <pthread.h>
@@ -28,7 +28,7 @@ typedef struct tern_growth {
     pthread_mutex_t lock;             /* of the next two */
     tern_array *arrays;               /* that this process knows of, of all ranks */
     tern_array_descriptor descriptor; /* of its own part */
-    atomic_bool doubted; /* a rank read descriptor that fail their check: publish them again */
+    atomic_bool doubted; /* the check failed in another rank: publish the descriptor again */
     /* The move. Used by the task alone. */
     tern_table_part *from, *to; /* to is NULL: no move */
     uint64_t cleared;           /* buckets of to; when all are, it is announced */
@@ -57,12 +57,12 @@ static inline bool tern_growth_flushes(const tern_hashtable *table, tern_flags p
     return promise != TERN_WRITE_ONLY || tern_table_moves(table);
 }
 
-/* Reads a rank's descriptor, and makes their arrays known. [out] known: false while they are
- * written. */
+/* Reads a rank's array descriptor, and makes the arrays known that it describes. [out] known: false
+ * while the owner writes it. */
 tern_status tern_growth_learn(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
                               tern_array_descriptor *descriptor, bool *known);
 
-/* The same with descriptor that a get has brought already. */
+/* The same for a descriptor that a get has brought already. */
 tern_status tern_growth_learn_from(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
                                    const tern_array_descriptor *descriptor, bool *known);
 
@@ -93,7 +93,7 @@ tern_status tern_growth_rest(tern_worker *worker, tern_hashtable *table, uint32_
  * yet. NULL: no memory. The caller holds the lock. */
 tern_table_part *tern_growth_describe(tern_worker *worker, tern_growth *growth, uint32_t rank,
                                       uint64_t generation, uint64_t offset, uint64_t count);
-/* Makes the arrays that a rank's descriptor tell of known in this process. */
+/* Makes the arrays that a rank's descriptor describes known in this process. */
 tern_status tern_growth_apply(tern_worker *worker, tern_growth *growth, uint32_t rank,
                               const tern_array_descriptor *descriptor);
 /* Publishes the owner's descriptor, in this process and for others. */
@@ -135,8 +135,7 @@ bool tern_fill_is_hopeless(tern_worker *worker, const tern_hashtable *table);
  * rank marks the state as wrong. Asks only now and then (tern_doubt_ns), and does not wait. */
 void tern_bucket_doubt(const tern_key_search *p, uint64_t state);
 
-/* Asks rank, whose descriptor do not pass their check, to write them again. Only now and then, too.
- */
+/* Asks rank, whose descriptor fails its check, to write it again. Only now and then, too. */
 void tern_growth_doubt(tern_worker *worker, const tern_hashtable *table, uint32_t rank);
 
 #endif

@@ -27,8 +27,8 @@
  * Where owners serve put-ifs, the owner writes the new keys of ranks of other nodes for them, in
  * one go and under the lock of MPI. So the owner is asked instead.
  *
- * In the same way a rank asks the owner of a part to write its descriptor again if they do not pass
- * their check: a reader cannot tell whether they were just being written or are damaged.
+ * In the same way a rank asks the owner of a part to write its array descriptor again if that fails
+ * its check: a reader cannot tell whether it was just being written or is damaged.
  */
 
 uint64_t tern_doubt_ns = 1000000000u;

@@ -77,7 +77,7 @@ tern_status tern_growth_come_to_rest(tern_worker *worker, tern_hashtable *table)
         tern_tasks_go(table->context);
         if (rests)
             return TERN_OK;
-        /* The move is clearing the next array, and the descriptor do not tell of it yet. */
+        /* The move is clearing the next array, which is not in the descriptor yet. */
         status = tern_growth_wait(worker, table->rank, &wait);
         if (status != TERN_OK)
             return status;
@@ -137,15 +137,14 @@ bool tern_growth_shrink(tern_worker *worker, tern_hashtable *table) {
     bool shrinks = false;
     tern_tasks_stop(table->context);
     if (growth->from->count > first->count) {
-        const tern_array_descriptor descriptor = {.generation =
-                                                      growth->from->generation + UINT64_C(1),
+        const uint64_t generation = growth->from->generation + UINT64_C(1);
+        const tern_array_descriptor descriptor = {.generation = generation,
                                                   .buckets = first->buckets.offset,
                                                   .count = first->count,
                                                   .moves = 1};
         pthread_mutex_lock(&growth->lock);
-        tern_table_part *to =
-            tern_growth_describe(worker, growth, table->rank, descriptor.generation,
-                                 descriptor.buckets, descriptor.count);
+        tern_table_part *to = tern_growth_describe(worker, growth, table->rank, generation,
+                                                   descriptor.buckets, descriptor.count);
         pthread_mutex_unlock(&growth->lock);
         if (to != NULL)
             tern_table_clear(table, tern_local(table->context, to->buckets), to->count);

@@ -7,8 +7,8 @@
 /*
  * An op that goes on in the next array of a part whose keys are moved (growth/growth.h), in steps:
  *
- *     GET_DESCRIPTOR  get what the owner tells of its arrays, where no next one is known, and else
- *                     now and then, so that later operations start in it
+ *     GET_DESCRIPTOR  get the owner's array descriptor, if no next array is known, and else now and
+ *                     then, so that later operations start in it
  *     LEFT            load the state of a bucket whose counter is marked as moved: when it says so,
  *                     the copy is there
  *     RESERVE         fetch-and-add of an array's room for new keys while keys are moved to it
@@ -119,8 +119,8 @@ static void step_left(tern_op *op) {
         follow_ask(op, TERN_OP_WANTS_COPY);
 }
 
-/* Loads the state once more, after a wait if the move goes on. When the descriptor say that a move
- * is over, it has left every bucket: a state that does not say so is damaged (step_left). */
+/* Loads the state once more, after a wait if the move goes on. When the descriptor says that the
+ * move is over, it has left every bucket: a state that does not say so is damaged (step_left). */
 static void act_for_copy(tern_op *op, const tern_array_descriptor *descriptor, bool known) {
     op->moving = !known || (descriptor->generation == op->probe.part->generation &&
                             descriptor->next_buckets != 0);

@@ -61,7 +61,7 @@ typedef enum tern_op_stage {
     TERN_OP_READ,   /* get the entry of a locked bucket */
     TERN_OP_UNLOCK, /* compare and swap the state of a locked bucket */
     /* follow.c */
-    TERN_OP_GET_DESCRIPTOR, /* get what the owner tells of its arrays */
+    TERN_OP_GET_DESCRIPTOR, /* get the owner's array descriptor */
     TERN_OP_GOT_DESCRIPTOR, /* that get is under way */
     TERN_OP_LEFT,           /* load the state of a bucket whose counter is marked as moved */
     TERN_OP_LOADED,         /* that load is under way */
@@ -97,7 +97,7 @@ typedef struct tern_op_hook {
     bool makes;
 } tern_op_hook;
 
-/* Why an op reads the owner's descriptor. */
+/* Why an op reads the owner's array descriptor. */
 typedef enum tern_op_wants {
     TERN_OP_WANTS_NEXT, /* the array behind the one that it stands in */
     TERN_OP_WANTS_ROOM, /* a free bucket of an array that keys are being moved to */
@@ -144,7 +144,7 @@ typedef struct tern_op {
     bool over;      /* it requests growth once more, and then ends: the owner makes no room now */
     unsigned char growth_request;
     int16_t met;          /* the outcome in the array that the op leaves */
-    uint64_t refused;     /* as the first descriptor said; UINT64_MAX: not read yet */
+    uint64_t refused;     /* in the first descriptor that it read; UINT64_MAX: none */
     const uint64_t *seen; /* the entry, during a step */
     tern_transfer transfer;
     uint64_t *room;      /* of a remote op: the buckets that are here, and what is put */

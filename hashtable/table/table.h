@@ -20,8 +20,8 @@
 #include "src/collective/object.h"
 #include "tern/hashtable.h"
 
-/* Which arrays of a part are in use: keys move from the first to the second. The owner writes it as
- * a whole. Other ranks get it as a whole, and believe it if the check is right. */
+/* An array descriptor: which arrays of a part are in use. Keys move from the first to the second.
+ * The owner puts it as a whole. Other ranks get it as a whole, and use it if the check is right. */
 typedef struct tern_array_descriptor {
     uint64_t check; /* of what follows (descriptor_check) */
     uint64_t generation, buckets,

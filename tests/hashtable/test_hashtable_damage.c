@@ -303,7 +303,7 @@ static void a_far_rank_is_named(void) {
     a_far_rank_is_named_to(1, TERN_BY_CALL);
 }
 
-/* The owner writes its descriptor again. */
+/* The owner publishes its array descriptor again. */
 static void the_descriptor_is_published_again(void) {
     fixture f;
     if (!open_scene(&f))

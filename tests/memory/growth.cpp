@@ -10,7 +10,7 @@ enum { MOVED = 100 };                        /* a check, and a mark of a counter
 
 /* The owner clears the new array and then tells of it (clear_some, tern_growth_publish); another
  * rank learns of it without having met anything moved (learn, for TERN_ERR_FULL) and looks into it.
- * The array descriptor is two words. They pass if they are equal. */
+ * The array descriptor is two words, whose check is right if they are equal. */
 struct array_descriptor : rl::test_suite<array_descriptor, 2> {
     word state, first, second;
 
@@ -364,7 +364,8 @@ struct both : rl::test_suite<both, 3> {
 
 int main(int argc, char **argv) {
     read_options(argc, argv);
-    bool good = check<array_descriptor>({"array_descriptor", EVERY, {"publisher's fence", "learner's fence"}});
+    bool good = check<array_descriptor>(
+        {"array_descriptor", EVERY, {"publisher's fence", "learner's fence"}});
     good &= check<moved>({"moved", EVERY, {"mark's release", "check's acquire"}});
     good &= check<add>({"late add", EVERY, {"leaver's order", "follower's acquire"}});
     good &= check<revival>(

@@ -42,7 +42,7 @@ byte check[2 * BUCKETS], key[2 * BUCKETS], stamp[2 * BUCKETS]; /* check: the arr
 
 bool ready;       /* the table is created */
 byte over;        /* processes that have done all */
-byte start, next; /* array descriptor: where probes start; and where keys move to, or the same */
+byte start, next; /* descriptor: where probes start; and where keys move to, or the same */
 byte known;       /* where the worker's probes start */
 byte freed;       /* for the worker the arrays before this one are gone */
 bool inside;      /* the worker is in the other operation */

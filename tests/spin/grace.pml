@@ -44,7 +44,7 @@ byte check[2 * BUCKETS], key[2 * BUCKETS], stamp[2 * BUCKETS]; /* check: the arr
 
 bool ready;           /* the table is created */
 byte over;            /* ranks that have done all, and the owner */
-byte start, next;     /* array descriptor: where probes start; and where keys move to, or the same */
+byte start, next;     /* descriptor: where probes start; and where keys move to, or the same */
 byte known[RANKS];    /* where a rank's probes start */
 bool inside[RANKS];   /* it is in an operation */
 
