@@ -19,7 +19,7 @@ typedef struct modify_hook {
 static tern_status modify_see(tern_op_hook *hook, const uint64_t *value, uint64_t *next) {
     const modify_hook *h = (const modify_hook *)(const void *)hook;
     h->info->existed = value != NULL;
-    /* R5: liveness_doubt */
+    /* R5: liveness_answer */
     atomic_fetch_add_explicit(&h->table->modifiers, 1, memory_order_relaxed);
     const tern_status status = h->function(h->info, next);
     atomic_fetch_sub_explicit(&h->table->modifiers, 1, memory_order_relaxed);

@@ -110,7 +110,7 @@ tern_status tern_growth_learn_from(tern_worker *worker, const tern_hashtable *ta
     atomic_thread_fence(memory_order_acquire);
     if (*known)
         return tern_growth_apply(worker, table->growth, rank, descriptor);
-    tern_growth_doubt(worker, table, rank);
+    tern_growth_query_descriptor(worker, table, rank);
     return TERN_OK;
 }
 

@@ -18,7 +18,7 @@
  * In a process of several workers the question goes from worker to worker. A worker that runs the
  * handler is not in the middle of a write, and neither is a worker that no thread has. But a worker
  * that was not asked yet may unlock the bucket, and one that was asked may lock it again, in the
- * same state. So the first worker marks the state as doubted. A worker that has the lock stores
+ * same state. So the first worker marks the state as suspicious. A worker that has the lock stores
  * over the mark when it unlocks, and no worker can take a lock that is marked. If the last worker
  * still finds the mark, none of them had the lock. The state of a bucket whose key is being
  * inserted never comes back and needs no such mark. Not marked are tables that grow and, in a part
@@ -31,20 +31,21 @@
  * its check: a reader cannot tell whether it was just being written or is damaged.
  */
 
-uint64_t tern_doubt_ns = 1000000000u;
+uint64_t tern_liveness_query_ns = 1000000000u;
 
 #define ARRAY_DESCRIPTOR UINT64_MAX
 
-typedef struct doubt {
+typedef struct liveness_query {
     tern_table_head head;
     uint64_t index; /* of the bucket; ARRAY_DESCRIPTOR: of the part's descriptor */
     uint64_t state;
     uint32_t owner, generation;
     uint32_t worker, unused; /* index of the worker that is asked */
-} doubt;
+} liveness_query;
 
-static tern_status tern_hashtable_on_doubt(tern_call_info *call, const void *message, size_t bytes);
-TERN_FUNCTION(tern_hashtable_on_doubt)
+static tern_status tern_hashtable_on_liveness_query(tern_call_info *call, const void *message,
+                                                    size_t bytes);
+TERN_FUNCTION(tern_hashtable_on_liveness_query)
 
 static bool liveness_is_whole(const tern_key_search *p) {
     const tern_shape s = p->table->shape;
@@ -90,36 +91,38 @@ static const tern_table_part *liveness_part_of(const tern_hashtable *table, uint
 /* Learns of an array that this rank does not know: a rank that a state names falsely may never have
  * looked for a key there. NULL: load and store do not reach the array, or it does not exist. */
 static const tern_table_part *liveness_learn_part(tern_worker *worker, const tern_hashtable *table,
-                                                  const doubt *d) {
-    const bool known = d->owner < table->ranks;
-    const tern_table_part *first = known ? &table->part[d->owner] : NULL;
+                                                  const liveness_query *query) {
+    const bool known = query->owner < table->ranks;
+    const tern_table_part *first = known ? &table->part[query->owner] : NULL;
     bool moving;
     if (first == NULL || first->near == NULL)
         return NULL;
     const tern_key_search p = {worker, table, first, NULL, 0, 0, first->count};
     if (tern_growth_moves(&p, &moving) != TERN_OK)
         tern_error_clear(); /* others ask again */
-    return liveness_part_of(table, d->owner, d->generation);
+    return liveness_part_of(table, query->owner, query->generation);
 }
 
-/* Marks a lock as doubted. Returns whether the bucket still has the state that others wait for. */
+/* Marks a lock as suspicious. Returns whether the bucket still has the state that others wait for.
+ */
 static bool liveness_mark(const tern_key_search *p, uint64_t state) {
     const bool locked = (state & TERN_KIND) == TERN_LOCKED;
-    const uint64_t marked = locked ? state | TERN_STATE_DOUBTED : state;
+    const uint64_t marked = locked ? state | TERN_STATE_SUSPICIOUS : state;
     const uint64_t seen = tern_bucket_mark(p, state, marked);
     return seen == state || seen == marked;
 }
 
-/* Passes the question on behind d->worker, which runs this. A worker that no thread has is
+/* Passes the question on behind query->worker, which runs this. A worker that no thread has is
  * borrowed, which shows that it is in no operation. The first worker that cannot be borrowed is
  * asked by a call, and this returns false. True: all workers have answered. */
-static bool liveness_ask_workers(tern_worker *worker, doubt d) {
+static bool liveness_ask_workers(tern_worker *worker, liveness_query query) {
     tern_context *context = worker->context;
-    while (++d.worker < context->workers) {
-        tern_worker *next = context->worker[d.worker];
+    while (++query.worker < context->workers) {
+        tern_worker *next = context->worker[query.worker];
         if (!tern_worker_borrow(next)) {
-            if (tern_call_queue(worker, (tern_worker_id){context->rank, d.worker},
-                                &tern_hashtable_on_doubt_function, &d, sizeof d) != TERN_OK)
+            if (tern_call_queue(worker, (tern_worker_id){context->rank, query.worker},
+                                &tern_hashtable_on_liveness_query_function, &query,
+                                sizeof query) != TERN_OK)
                 tern_error_clear(); /* others ask again */
             return false;
         }
@@ -142,15 +145,15 @@ static bool is_left_alone(const tern_key_search *p, uint64_t state) {
     return moved;
 }
 
-static void liveness_in_turn(const tern_key_search *p, const doubt *d) {
-    uint64_t state = d->state;
+static void liveness_in_turn(const tern_key_search *p, const liveness_query *query) {
+    uint64_t state = query->state;
     if (p->table->context->workers > 1) {
-        state &= ~TERN_STATE_DOUBTED;
-        if (is_left_alone(p, state) || (d->worker == 0 && !liveness_mark(p, state)) ||
-            !liveness_ask_workers(p->worker, *d) || is_left_alone(p, state))
+        state &= ~TERN_STATE_SUSPICIOUS;
+        if (is_left_alone(p, state) || (query->worker == 0 && !liveness_mark(p, state)) ||
+            !liveness_ask_workers(p->worker, *query) || is_left_alone(p, state))
             return;
         if ((state & TERN_KIND) == TERN_LOCKED)
-            state |= TERN_STATE_DOUBTED;
+            state |= TERN_STATE_SUSPICIOUS;
     }
     liveness_deny(p, state);
 }
@@ -181,70 +184,74 @@ static void liveness_served(const tern_key_search *p, uint64_t state) {
     tern_mpi_unlock();
 }
 
-static void liveness_doubt(tern_worker *worker, const tern_hashtable *table, const doubt *d) {
+static void liveness_answer(tern_worker *worker, const tern_hashtable *table,
+                            const liveness_query *query) {
     /* R5: modify_see; of this thread's own modifiers, which make progress while they have a bucket
      */
     if (atomic_load_explicit(&table->modifiers, memory_order_relaxed) > 0)
         return;
-    const tern_table_part *part = liveness_part_of(table, d->owner, d->generation);
-    if (part == NULL && d->index != ARRAY_DESCRIPTOR)
-        part = liveness_learn_part(worker, table, d);
-    if (d->index == ARRAY_DESCRIPTOR) {
-        if (d->owner == table->rank)
+    const tern_table_part *part = liveness_part_of(table, query->owner, query->generation);
+    if (part == NULL && query->index != ARRAY_DESCRIPTOR)
+        part = liveness_learn_part(worker, table, query);
+    if (query->index == ARRAY_DESCRIPTOR) {
+        if (query->owner == table->rank)
             /* R4; a later round looks again */
-            atomic_store_explicit(&table->growth->doubted, true, memory_order_relaxed);
-    } else if (part != NULL && part->near != NULL && d->index < part->count &&
+            atomic_store_explicit(&table->growth->publish_again, true, memory_order_relaxed);
+    } else if (part != NULL && part->near != NULL && query->index < part->count &&
                !liveness_is_left(table, part)) {
-        const tern_key_search p = {worker, table, part, NULL, 0, d->index, part->count};
-        const uint32_t writer = tern_state_writer(d->state);
+        const tern_key_search p = {worker, table, part, NULL, 0, query->index, part->count};
+        const uint32_t writer = tern_state_writer(query->state);
         if (writer == table->rank)
-            liveness_in_turn(&p, d);
-        else if (writer < table->ranks && liveness_knower(table, d->owner, d->state) == table->rank)
-            liveness_served(&p, d->state);
+            liveness_in_turn(&p, query);
+        else if (writer < table->ranks &&
+                 liveness_knower(table, query->owner, query->state) == table->rank)
+            liveness_served(&p, query->state);
     }
 }
 
-static tern_status tern_hashtable_on_doubt(tern_call_info *call, const void *message,
-                                           size_t bytes) {
-    doubt d;
-    const tern_hashtable *table = tern_table_of_call(call->worker, message, bytes, sizeof d);
-    if (table == NULL || bytes != sizeof d)
+static tern_status tern_hashtable_on_liveness_query(tern_call_info *call, const void *message,
+                                                    size_t bytes) {
+    liveness_query query;
+    const tern_hashtable *table = tern_table_of_call(call->worker, message, bytes, sizeof query);
+    if (table == NULL || bytes != sizeof query)
         return TERN_OK; /* nobody waits any more */
-    tern_read_once(&d, message, sizeof d);
-    if (d.worker != call->worker->index)
+    tern_read_once(&query, message, sizeof query);
+    if (query.worker != call->worker->index)
         return TERN_OK;
-    liveness_doubt(call->worker, table, &d);
+    liveness_answer(call->worker, table, &query);
     return TERN_OK;
 }
 
 static void liveness_ask(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
-                         const doubt *d) {
+                         const liveness_query *query) {
     _Atomic uint64_t *asked = &((tern_hashtable *)(uintptr_t)table)->asked;
     const uint64_t now = tern_now();
     /* R4 */
     uint64_t last = atomic_load_explicit(asked, memory_order_relaxed);
-    if (now - last < tern_doubt_ns ||
+    if (now - last < tern_liveness_query_ns ||
         !atomic_compare_exchange_strong_explicit(asked, &last, now, memory_order_relaxed,
                                                  memory_order_relaxed))
         return;
     if (last == 0)
-        return; /* the first wait of this process: it, too, waits tern_doubt_ns */
+        return; /* the first wait of this process: it, too, waits tern_liveness_query_ns */
     if (rank == table->rank && table->context->workers == 1)
-        liveness_doubt(worker, table, d);
-    else if (tern_call_queue(worker, (tern_worker_id){rank, 0}, &tern_hashtable_on_doubt_function,
-                             d, sizeof *d) != TERN_OK)
+        liveness_answer(worker, table, query);
+    else if (tern_call_queue(worker, (tern_worker_id){rank, 0},
+                             &tern_hashtable_on_liveness_query_function, query,
+                             sizeof *query) != TERN_OK)
         tern_error_clear();
 }
 
-void tern_bucket_doubt(const tern_key_search *p, uint64_t state) {
+void tern_bucket_query_liveness(const tern_key_search *p, uint64_t state) {
     const uint32_t writer = tern_state_writer(state);
-    const doubt d = {tern_table_head_to(p->table), p->index, state, p->part->buckets.rank,
-                     p->part->generation,          0,        0};
+    const liveness_query query = {
+        tern_table_head_to(p->table), p->index, state, p->part->buckets.rank,
+        p->part->generation,          0,        0};
     if ((p->part->near != NULL || p->table->owners_put) && writer < p->table->ranks)
-        liveness_ask(p->worker, p->table, liveness_knower(p->table, d.owner, state), &d);
+        liveness_ask(p->worker, p->table, liveness_knower(p->table, query.owner, state), &query);
 }
 
-void tern_growth_doubt(tern_worker *worker, const tern_hashtable *table, uint32_t rank) {
-    const doubt d = {tern_table_head_to(table), ARRAY_DESCRIPTOR, 0, rank, 0, 0, 0};
-    liveness_ask(worker, table, rank, &d);
+void tern_growth_query_descriptor(tern_worker *worker, const tern_hashtable *table, uint32_t rank) {
+    const liveness_query query = {tern_table_head_to(table), ARRAY_DESCRIPTOR, 0, rank, 0, 0, 0};
+    liveness_ask(worker, table, rank, &query);
 }

@@ -227,7 +227,7 @@ static tern_status move_leave(tern_growth *growth, const tern_key_search *p, con
     if (status == TERN_OK)
         status = tern_state_cas(p, s, near, locked, tern_state_moved(p->hash), &seen);
     /* A liveness query from before the move may have marked the lock (arrays/liveness.c), once. */
-    if (status == TERN_OK && seen == (locked | TERN_STATE_DOUBTED))
+    if (status == TERN_OK && seen == (locked | TERN_STATE_SUSPICIOUS))
         status = tern_state_cas(p, s, near, seen, tern_state_moved(p->hash), &seen);
     growth->held = growth->marked = growth->held && status != TERN_OK;
     return status;
@@ -295,7 +295,7 @@ static bool is_orphan(const tern_key_search *p, uint64_t state) {
         return true;
     tern_peers_look(peers);
     if (!tern_peer_is_dead(peers, writer))
-        tern_bucket_doubt(p, state);
+        tern_bucket_query_liveness(p, state);
     return tern_peer_is_dead(peers, writer);
 }
 
@@ -425,9 +425,9 @@ static size_t move_end(tern_worker *worker, tern_growth *growth) {
 static size_t growth_run(tern_worker *worker, tern_growth *growth) {
     const tern_hashtable *table = growth->table;
     /* R4 */
-    if (__builtin_expect(atomic_load_explicit(&growth->doubted, memory_order_relaxed), 0)) {
+    if (__builtin_expect(atomic_load_explicit(&growth->publish_again, memory_order_relaxed), 0)) {
         const tern_array_descriptor descriptor = growth->descriptor;
-        atomic_store_explicit(&growth->doubted, false, memory_order_relaxed);
+        atomic_store_explicit(&growth->publish_again, false, memory_order_relaxed);
         tern_ignore(tern_growth_publish(worker, growth, &descriptor));
     }
     if (growth->to == NULL) {

@@ -155,7 +155,7 @@ void tern_direct_replace(tern_op *op, bool erased) {
     const tern_key_search *p = &op->probe;
     const tern_shape s = p->table->shape;
     if (((op->state & TERN_ERASED) != 0) != erased) {
-        if (tern_op_doubts(op, op->state, LOOKS))
+        if (tern_op_suspects(op, op->state, LOOKS))
             tern_op_finish(op, tern_bucket_contradictory(p, op->state));
         else
             direct_look_again(op);

@@ -105,10 +105,10 @@ bool tern_op_passes(const tern_op *op, uint64_t state) {
            (!finds && tern_probe_passes_by());
 }
 
-bool tern_op_doubts(tern_op *op, uint64_t state, uint32_t looks) {
-    op->doubts = state == op->doubted ? op->doubts + 1 : 0;
-    op->doubted = state;
-    return op->doubts >= looks;
+bool tern_op_suspects(tern_op *op, uint64_t state, uint32_t looks) {
+    op->suspicious_looks = state == op->suspicious_state ? op->suspicious_looks + 1 : 0;
+    op->suspicious_state = state;
+    return op->suspicious_looks >= looks;
 }
 
 /* If the state names no writer, an update between the looks at entry and state tore the entry. So
@@ -121,13 +121,13 @@ void tern_op_wait_for(tern_op *op, uint64_t state) {
     op->state = state;
     op->run = 0;
     if (status == TERN_OK && tern_state_writer(state) == TERN_NOBODY) {
-        if (tern_op_doubts(op, state, op->remote ? REMOTE_LOOKS : LOOKS))
+        if (tern_op_suspects(op, state, op->remote ? REMOTE_LOOKS : LOOKS))
             status = tern_bucket_not_whole(&op->probe, state);
         tern_relax();
     } else if (status == TERN_OK) {
-        op->doubted = 0;
+        op->suspicious_state = 0;
         op->waits = true;
-        tern_bucket_doubt(&op->probe, state);
+        tern_bucket_query_liveness(&op->probe, state);
     }
     if (status != TERN_OK)
         tern_op_finish(op, status);
@@ -245,7 +245,7 @@ size_t tern_op_step(tern_op *op) {
 void tern_op_set_out(tern_op *op) {
     op->result = 0;
     op->waits = op->outside = false;
-    op->doubted = op->doubts = 0;
+    op->suspicious_state = op->suspicious_looks = 0;
     op->run = 0;
     op->stage = TERN_OP_LOOK;
     if (op->remote)

@@ -132,11 +132,11 @@ typedef struct tern_op {
     uint32_t generation; /* of the array that it stands in, or stood in */
     uint64_t result;     /* of an insert: 1 if the key was there; of a counter: the number before */
     /* Under way. */
-    uint64_t state;    /* of the bucket, when it was seen last */
-    uint64_t word;     /* what an atomic gave */
-    uint64_t expected; /* what it compared with */
-    uint64_t doubted;  /* a state that contradicts its bucket's entry, */
-    uint32_t doubts;   /* and in how many more looks it did so */
+    uint64_t state;            /* of the bucket, when it was seen last */
+    uint64_t word;             /* what an atomic gave */
+    uint64_t expected;         /* what it compared with */
+    uint64_t suspicious_state; /* a state that contradicts its bucket's entry, */
+    uint32_t suspicious_looks; /* and in how many more looks it did so */
     uint8_t wants;
     bool permitted; /* to take a free bucket */
     bool asked;     /* for room, in this array */
@@ -225,7 +225,7 @@ bool tern_op_passes(const tern_op *op, uint64_t state);
 /* Makes the op wait for the rank that state names, and then look at the bucket again. */
 void tern_op_wait_for(tern_op *op, uint64_t state);
 /* Counts looks in a row at a state that contradicts its entry. Whether they exceed looks. */
-bool tern_op_doubts(tern_op *op, uint64_t state, uint32_t looks);
+bool tern_op_suspects(tern_op *op, uint64_t state, uint32_t looks);
 /* Begins the search where the probe stands. */
 void tern_op_set_out(tern_op *op);
 /* Acts on the word that an atomic other than an add has returned of a counter. */

@@ -326,7 +326,7 @@ void tern_remote_replace(tern_op *op, bool erased) {
                               remote_entry(op) + 1 + table->shape.key_words);
     /* State and entry contradict each other. If the bucket is damaged, each STORE brings the same
      * contradiction again; otherwise only if other ranks change the bucket each time. */
-    if (status == TERN_OK && !fits && tern_op_doubts(op, state, LOOKS))
+    if (status == TERN_OK && !fits && tern_op_suspects(op, state, LOOKS))
         status = tern_bucket_contradictory(&op->probe, state);
     if (status != TERN_OK)
         tern_op_finish(op, status);
@@ -367,7 +367,7 @@ static void remote_lock_again(tern_op *op) {
         tern_op_finish(op, tern_bucket_check(&op->probe, state));
     else if (agrees)
         remote_lock(op, state);
-    else if (tern_op_doubts(op, state, LOOKS))
+    else if (tern_op_suspects(op, state, LOOKS))
         tern_op_finish(op, tern_bucket_contradictory(&op->probe, state));
 }
 

@@ -21,7 +21,7 @@
  *     3       erased: the key is not in the table; with taken and updated, or left, only
  *     8..31   tag: bits 32..55 of the key's hash
  *     32..53  rank: taken and not updated: the inserter; locked: the holder of the lock; else 0
- *     54      doubted, of a lock: a worker of that rank does not hold it (arrays/liveness.c)
+ *     54      suspicious, of a lock: a worker of that rank does not hold it (arrays/liveness.c)
  *     55      damaged: that rank is not writing the bucket; nothing changes it any more
  *     56..63  0
  *
@@ -66,7 +66,7 @@ enum { TERN_KEY_MAX = 1024, TERN_VALUE_MAX = 65536 };
 
 /* A process waits at least so many ns between two liveness queries about one table
  * (hashtable/arrays/liveness.c). It is a variable only for tests. */
-extern uint64_t tern_doubt_ns;
+extern uint64_t tern_liveness_query_ns;
 
 #define TERN_ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -84,7 +84,7 @@ enum {
 #define TERN_LOST UINT64_C(11)
 #define TERN_TAG UINT64_C(0xffffff00)
 #define TERN_STATE_RANKS (UINT32_C(1) << 22)
-#define TERN_STATE_DOUBTED (UINT64_C(1) << 54)
+#define TERN_STATE_SUSPICIOUS (UINT64_C(1) << 54)
 #define TERN_STATE_WRONG (UINT64_C(1) << 55)
 #define TERN_STATE_UNUSED (UINT64_MAX << 56) /* no rank sets them */
 #define TERN_STAMP UINT64_C(0xffff)
@@ -149,13 +149,14 @@ static inline uint32_t tern_state_rank(uint64_t state) {
 /* Whether the state is not one of damage: it has neither the mark nor a bit that no rank sets. */
 static inline bool tern_state_is_possible(uint64_t state) {
     const bool locked = (state & TERN_KIND) == TERN_LOCKED;
-    const uint64_t bits = TERN_STATE_UNUSED | TERN_STATE_WRONG | (locked ? 0 : TERN_STATE_DOUBTED);
+    const uint64_t bits =
+        TERN_STATE_UNUSED | TERN_STATE_WRONG | (locked ? 0 : TERN_STATE_SUSPICIOUS);
     return (state & bits) == 0;
 }
 
 /* The mark for a damaged bucket: its state names a rank that is not writing it. */
 static inline uint64_t tern_state_wrong(uint64_t state) {
-    return (state & ~TERN_STATE_DOUBTED) | TERN_STATE_WRONG;
+    return (state & ~TERN_STATE_SUSPICIOUS) | TERN_STATE_WRONG;
 }
 
 /* The rank that holds the lock or, if the entry was never updated, the rank that inserts or has

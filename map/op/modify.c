@@ -76,7 +76,7 @@ static tern_status modify_put(tern_map_op *m, bool existed, const void *value, s
 /* Makes sure that a key which a find has not found is absent. In a phase of writes an insert that
  * has returned may still be on its way. A REPLACE waits for it, and this one then replaces nothing,
  * since it expects a descriptor that no key has. [out] lost: the key is there. */
-static tern_status modify_doubt(tern_map_op *m, bool *lost) {
+static tern_status modify_confirm_absence(tern_map_op *m, bool *lost) {
     const size_t words = 8 * tern_map_descriptor_words(m->map);
     tern_map_op_again(m, TERN_OP_REPLACE);
     memset(m->expected.words, 0xff, words);
@@ -126,7 +126,7 @@ static tern_status modify_try(tern_map_op *m, bool *lost) {
     if (status == TERN_ERR_NOT_FOUND && m->is_other)
         return m->inserts ? tern_map_fingerprints_meet(&m->key) : status;
     if (status == TERN_ERR_NOT_FOUND && !m->inserts)
-        return modify_doubt(m, lost);
+        return modify_confirm_absence(m, lost);
     if ((status != TERN_OK && status != TERN_ERR_NOT_FOUND) || m->is_far)
         return status;
     const bool existed = status == TERN_OK;

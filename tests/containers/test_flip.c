@@ -279,7 +279,7 @@ static void flip_some(uint64_t first, uint64_t count, double seconds) {
     static const int signals[] = {SIGALRM, SIGSEGV, SIGBUS, SIGABRT};
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         (void)signal(signals[i], flip_on_signal);
-    tern_doubt_ns = 1000000;
+    tern_liveness_query_ns = 1000000;
     (void)flip_range(first, step, count, seconds);
 }
 

@@ -397,7 +397,7 @@ static void run_seed(scene *s, uint64_t seed) {
 static void run_area_of(area area, bool served, uint64_t seeds) {
     const uint64_t together = tern_test_full() ? 100 : 10;
     void (*before)(int) = signal(SIGALRM, on_alarm);
-    tern_doubt_ns = 1000000;
+    tern_liveness_query_ns = 1000000;
     seeds = tern_test_full() ? 50 * seeds : seeds;
     if (area != HEAP && __lsan_disable != NULL)
         __lsan_disable();

@@ -86,15 +86,15 @@ static void the_move_has_a_bucket(void) {
         scribble(word, state);
         growth->position = p.index;
         growth->held = true;
-        tern_doubt_ns = 0;
-        tern_bucket_doubt(&p, state);
-        tern_bucket_doubt(&p, state); /* a first wait is given time */
+        tern_liveness_query_ns = 0;
+        tern_bucket_query_liveness(&p, state);
+        tern_bucket_query_liveness(&p, state); /* a first wait is given time */
         CU_ASSERT_EQUAL(word_at(word), state);
         growth->held = false;
-        tern_bucket_doubt(&p, state);
+        tern_bucket_query_liveness(&p, state);
         CU_ASSERT_EQUAL(word_at(word), tern_state_wrong(state));
         growth->position = 0;
-        tern_doubt_ns = INTERVAL;
+        tern_liveness_query_ns = INTERVAL;
     }
     end(&f, table);
 }
@@ -129,10 +129,10 @@ static void a_question_comes_after_a_move(void) {
                        state = word_at(word);
         CU_ASSERT_EQUAL(state, tern_state_taken(p.hash, 0));
         p.part = &table->part[0];
-        tern_doubt_ns = 0;
-        tern_bucket_doubt(&p, state);
-        tern_bucket_doubt(&p, state); /* a first wait is given time */
-        tern_doubt_ns = INTERVAL;
+        tern_liveness_query_ns = 0;
+        tern_bucket_query_liveness(&p, state);
+        tern_bucket_query_liveness(&p, state); /* a first wait is given time */
+        tern_liveness_query_ns = INTERVAL;
         CU_ASSERT_EQUAL(word_at(word), state);
         CU_ASSERT_EQUAL(value_of(&f, table, key), 1);
     }
@@ -219,8 +219,8 @@ static void entries_are_torn(void) {
 }
 
 static void ask_about(const tern_key_search *p, uint64_t state, tern_worker *worker) {
-    tern_bucket_doubt(p, state);
-    tern_bucket_doubt(p, state); /* a first wait is given time */
+    tern_bucket_query_liveness(p, state);
+    tern_bucket_query_liveness(p, state); /* a first wait is given time */
     tern_progress(worker);
 }
 
@@ -241,9 +241,9 @@ static void a_bucket_is_locked_again(void) {
         const tern_key_search p = tern_probe_start(f.worker, table, &key, hash);
         EXPECT_OK(insert(&f, table, key, 1));
         scribble(word, state);
-        tern_doubt_ns = 0;
+        tern_liveness_query_ns = 0;
         ask_about(&p, state, f.worker);
-        CU_ASSERT_EQUAL(word_at(word), state | TERN_STATE_DOUBTED);
+        CU_ASSERT_EQUAL(word_at(word), state | TERN_STATE_SUSPICIOUS);
         scribble(word, tern_state_unlocked(hash, false));
         scribble(word, state);
         tern_progress(second);
@@ -251,7 +251,7 @@ static void a_bucket_is_locked_again(void) {
         ask_about(&p, state, f.worker);
         tern_progress(second);
         CU_ASSERT_EQUAL(word_at(word), tern_state_wrong(state));
-        tern_doubt_ns = INTERVAL;
+        tern_liveness_query_ns = INTERVAL;
         EXPECT_OK(tern_worker_release(second));
     }
     end(&f, table);
@@ -376,7 +376,7 @@ static void damage_is_an_error(void) {
             tern_state_locked(hash, f.size),                /* by a rank that there is not */
             tern_state_locked(hash, 0) | UINT64_C(1) << 56, /* and with a bit that no rank sets */
             tern_state_unlocked(hash, false) | TERN_STATE_UNUSED,
-            tern_state_unlocked(hash, false) | TERN_STATE_DOUBTED, /* a mark of locked ones */
+            tern_state_unlocked(hash, false) | TERN_STATE_SUSPICIOUS, /* a mark of locked ones */
             tern_state_moved(hash),          /* in a table that does not grow */
             tern_state_unlocked(hash, false) /* nobody writes, and the entry is torn */
         };
@@ -407,6 +407,6 @@ int main(int argc, char **argv) {
         {"a_stranger_is_named", a_stranger_is_named},
         {"damage_is_an_error", damage_is_an_error},
     };
-    tern_doubt_ns = INTERVAL;
+    tern_liveness_query_ns = INTERVAL;
     return tern_test_main(argc, argv, "hashtable_damage", tests, sizeof tests / sizeof tests[0]);
 }

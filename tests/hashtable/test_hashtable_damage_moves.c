@@ -152,7 +152,7 @@ int main(int argc, char **argv) {
         {"damaged_buckets_move", damaged_buckets_move},
         {"an_orphan_has_no_place", an_orphan_has_no_place},
     };
-    tern_doubt_ns = INTERVAL;
+    tern_liveness_query_ns = INTERVAL;
     return tern_test_main(argc, argv, "hashtable_damage_moves", tests,
                           sizeof tests / sizeof tests[0]);
 }

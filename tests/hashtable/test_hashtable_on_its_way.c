@@ -164,6 +164,6 @@ int main(int argc, char **argv) {
         {"an_insert_on_its_way_by_call", an_insert_on_its_way_by_call},
         {"an_update_on_its_way", an_update_on_its_way},
     };
-    tern_doubt_ns = UINT64_MAX; /* buckets are locked by hand, for long */
+    tern_liveness_query_ns = UINT64_MAX; /* buckets are locked by hand, for long */
     return tern_test_main(argc, argv, "hashtable_on_its_way", tests, 3);
 }

@@ -88,6 +88,6 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"others_update_when_rank_0_is_dead", others_update_when_rank_0_is_dead},
     };
-    tern_doubt_ns = UINT64_MAX; /* buckets are locked by hand, for long */
+    tern_liveness_query_ns = UINT64_MAX; /* buckets are locked by hand, for long */
     return tern_test_main(argc, argv, "hashtable_writer_faults", tests, 1);
 }

@@ -15,7 +15,7 @@
 #define FREE 0
 #define WRITER 1  /* a worker of the rank that is asked */
 #define OTHER 2
-#define DOUBTED 3 /* WRITER, with the mark of the first worker */
+#define SUSPICIOUS 3 /* WRITER, with the mark of the first worker */
 #define WRONG 4
 
 byte state;
@@ -32,11 +32,11 @@ inline answer_first() {
     d_step {
         if
 #ifndef UNMARKED
-        :: state == WRITER -> state = DOUBTED; asked[1] = 1
+        :: state == WRITER -> state = SUSPICIOUS; asked[1] = 1
 #else
         :: state == WRITER -> asked[1] = 1
 #endif
-        :: state == DOUBTED -> asked[1] = 1
+        :: state == SUSPICIOUS -> asked[1] = 1
         :: else
         fi
     }
@@ -50,7 +50,7 @@ inline answer_last() {
 #elif defined(UNMARKED)
         :: state == WRITER -> assert(inside == 0); state = WRONG
 #else
-        :: state == DOUBTED -> assert(inside == 0); state = WRONG
+        :: state == SUSPICIOUS -> assert(inside == 0); state = WRONG
 #endif
         :: else
         fi
@@ -104,7 +104,7 @@ proctype worker(byte me) {
           way++
        :: state == OTHER
 #ifndef UNASKED
-       :: (state == WRITER || state == DOUBTED) && asked[0] == 0 -> asked[0] = 1
+       :: (state == WRITER || state == SUSPICIOUS) && asked[0] == 0 -> asked[0] = 1
 #endif
        :: state == WRONG -> break /* TERN_ERR_CORRUPT */
        :: asked[me] > 0 -> skip
@@ -127,7 +127,7 @@ proctype other() {
        state = FREE;
        times++
 #ifndef UNASKED
-    :: times < 2 && (state == WRITER || state == DOUBTED) && asked[0] == 0 -> asked[0] = 1
+    :: times < 2 && (state == WRITER || state == SUSPICIOUS) && asked[0] == 0 -> asked[0] = 1
 #endif
     :: state == WRONG -> break
     od;
