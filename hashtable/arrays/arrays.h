@@ -28,7 +28,7 @@ typedef struct tern_growth {
     pthread_mutex_t lock;             /* of the next two */
     tern_array *arrays;               /* that this process knows of, of all ranks */
     tern_array_descriptor descriptor; /* of its own part */
-    atomic_bool publish_again; /* the check failed in another rank: publish the descriptor again */
+    atomic_bool publish_again;        /* another rank has read a descriptor whose check fails */
     /* The move. Used by the task alone. */
     tern_table_part *from, *to; /* to is NULL: no move */
     uint64_t cleared;           /* buckets of to; when all are, it is announced */
@@ -131,12 +131,11 @@ bool tern_fill_is_worth(const tern_hashtable *table, const tern_fill *fill, unsi
 /* For the owner of a full part: whether a move without the erased keys would leave it full. */
 bool tern_fill_is_hopeless(tern_worker *worker, const tern_hashtable *table);
 
-/* liveness.c: asks the rank that a state names whether it is writing the bucket; if it is not, that
- * rank marks the state as wrong. Asks only now and then (tern_liveness_query_ns), and does not
- * wait. */
+/* liveness.c: sends a liveness query, one in tern_liveness_query_ns at most, and does not wait: the
+ * rank that state names marks the bucket as wrong if it is not writing it. */
 void tern_bucket_query_liveness(const tern_key_search *p, uint64_t state);
 
-/* Asks rank, whose descriptor fails its check, to write it again. Only now and then, too. */
+/* The same message to a rank whose descriptor fails its check: asks it to write that again. */
 void tern_growth_query_descriptor(tern_worker *worker, const tern_hashtable *table, uint32_t rank);
 
 #endif

@@ -13,9 +13,9 @@
  * keeps a bucket from one round to the next (growth/move.c). A rank that waits for the bucket asks
  * that rank. If the bucket names it wrongly, the rank marks the state as wrong, and every operation
  * that meets the mark ends with TERN_ERR_CORRUPT. Nothing is repaired. A rank that is slow answers
- * late, and a question that comes late or in vain does no harm.
+ * late, and a query does no harm if no rank waits for the bucket any more.
  *
- * In a process of several workers the question goes from worker to worker. A worker that runs the
+ * In a process of several workers the query goes from worker to worker. A worker that runs the
  * handler is not in the middle of a write, and neither is a worker that no thread has. But a worker
  * that was not asked yet may unlock the bucket, and one that was asked may lock it again, in the
  * same state. So the first worker marks the state as suspicious. A worker that has the lock stores
@@ -103,8 +103,7 @@ static const tern_table_part *liveness_learn_part(tern_worker *worker, const ter
     return liveness_part_of(table, query->owner, query->generation);
 }
 
-/* Marks a lock as suspicious. Returns whether the bucket still has the state that others wait for.
- */
+/* Marks a lock as suspicious. Returns whether the bucket still is in the state of the query. */
 static bool liveness_mark(const tern_key_search *p, uint64_t state) {
     const bool locked = (state & TERN_KIND) == TERN_LOCKED;
     const uint64_t marked = locked ? state | TERN_STATE_SUSPICIOUS : state;
@@ -112,7 +111,7 @@ static bool liveness_mark(const tern_key_search *p, uint64_t state) {
     return seen == state || seen == marked;
 }
 
-/* Passes the question on behind query->worker, which runs this. A worker that no thread has is
+/* Passes the query on behind query.worker, which runs this. A worker that no thread has is
  * borrowed, which shows that it is in no operation. The first worker that cannot be borrowed is
  * asked by a call, and this returns false. True: all workers have answered. */
 static bool liveness_ask_workers(tern_worker *worker, liveness_query query) {
@@ -132,7 +131,7 @@ static bool liveness_ask_workers(tern_worker *worker, liveness_query query) {
 }
 
 /* In a process of several workers: whether the lock may be the move's, or one that the move relies
- * on. The owner announces a move before it locks a bucket, so a question that has marked a lock of
+ * on. The owner announces a move before it locks a bucket, so a query that has marked a lock of
  * the move finds the announcement when it looks again. */
 static bool is_left_alone(const tern_key_search *p, uint64_t state) {
     const tern_hashtable *table = p->table;
@@ -233,7 +232,7 @@ static void liveness_ask(tern_worker *worker, const tern_hashtable *table, uint3
                                                  memory_order_relaxed))
         return;
     if (last == 0)
-        return; /* the first wait of this process: it, too, waits tern_liveness_query_ns */
+        return; /* before its first query, too, a process waits for tern_liveness_query_ns */
     if (rank == table->rank && table->context->workers == 1)
         liveness_answer(worker, table, query);
     else if (tern_call_queue(worker, (tern_worker_id){rank, 0},

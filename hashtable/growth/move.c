@@ -226,7 +226,7 @@ static tern_status move_leave(tern_growth *growth, const tern_key_search *p, con
         status = tern_puts_flush(p->worker, growth->table->rank);
     if (status == TERN_OK)
         status = tern_state_cas(p, s, near, locked, tern_state_moved(p->hash), &seen);
-    /* A liveness query from before the move may have marked the lock (arrays/liveness.c), once. */
+    /* A liveness query from before the move may have marked the lock as suspicious, once. */
     if (status == TERN_OK && seen == (locked | TERN_STATE_SUSPICIOUS))
         status = tern_state_cas(p, s, near, seen, tern_state_moved(p->hash), &seen);
     growth->held = growth->marked = growth->held && status != TERN_OK;

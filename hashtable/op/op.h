@@ -135,8 +135,8 @@ typedef struct tern_op {
     uint64_t state;            /* of the bucket, when it was seen last */
     uint64_t word;             /* what an atomic gave */
     uint64_t expected;         /* what it compared with */
-    uint64_t suspicious_state; /* a state that contradicts its bucket's entry, */
-    uint32_t suspicious_looks; /* and in how many more looks it did so */
+    uint64_t suspicious_state; /* it contradicts the entry of the bucket, */
+    uint32_t suspicious_looks; /* as it also did in so many looks after the first one */
     uint8_t wants;
     bool permitted; /* to take a free bucket */
     bool asked;     /* for room, in this array */
@@ -224,7 +224,7 @@ void tern_op_meet(tern_op *op, tern_sight sight);
 bool tern_op_passes(const tern_op *op, uint64_t state);
 /* Makes the op wait for the rank that state names, and then look at the bucket again. */
 void tern_op_wait_for(tern_op *op, uint64_t state);
-/* Counts looks in a row at a state that contradicts its entry. Whether they exceed looks. */
+/* Counts looks in a row at a state that contradicts its entry. Whether they are more than looks. */
 bool tern_op_suspects(tern_op *op, uint64_t state, uint32_t looks);
 /* Begins the search where the probe stands. */
 void tern_op_set_out(tern_op *op);

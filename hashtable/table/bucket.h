@@ -149,9 +149,8 @@ static inline uint32_t tern_state_rank(uint64_t state) {
 /* Whether the state is not one of damage: it has neither the mark nor a bit that no rank sets. */
 static inline bool tern_state_is_possible(uint64_t state) {
     const bool locked = (state & TERN_KIND) == TERN_LOCKED;
-    const uint64_t bits =
-        TERN_STATE_UNUSED | TERN_STATE_WRONG | (locked ? 0 : TERN_STATE_SUSPICIOUS);
-    return (state & bits) == 0;
+    const uint64_t mark = locked ? 0 : TERN_STATE_SUSPICIOUS;
+    return (state & (TERN_STATE_UNUSED | TERN_STATE_WRONG | mark)) == 0;
 }
 
 /* The mark for a damaged bucket: its state names a rank that is not writing it. */

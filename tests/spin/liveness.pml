@@ -1,10 +1,10 @@
 /*
- * A bucket's state that says that a rank is writing the bucket, and the question to that rank
- * whether it does (hashtable/arrays/liveness.c). The rank has two workers. Once, while no rank holds
- * the bucket, damage makes the state say so of that rank. A rank that waits asks the first worker,
- * which passes the question on to the second. If neither is writing the bucket, the second one marks
- * the state as wrong, which ends all waits. At most one rank writes at a time, no bucket is marked
- * as wrong that somebody is writing, and no rank waits for ever.
+ * A bucket whose state says that a rank is writing the bucket, and the liveness query to that rank
+ * (hashtable/arrays/liveness.c). The rank has two workers. Once, while no rank holds the bucket,
+ * damage makes the state name that rank. A rank that waits asks the first worker, which passes the
+ * query on to the second one. If neither is writing the bucket, the second one marks the state as
+ * wrong, which ends all waits. At most one rank writes at a time, no rank marks a bucket as wrong
+ * while another is writing it, and no rank waits for ever.
  * -DUNCOUNTED: the modifiers that make progress with a bucket in hand are not counted.
  * -DKEPT: the bucket that the move keeps from round to round is marked, too.
  * -DUNMARKED: the first worker leaves no mark that the second one would miss.
@@ -20,7 +20,7 @@
 
 byte state;
 byte inside;        /* those who are writing the bucket */
-byte asked[2];      /* questions to a worker that it has not read */
+byte asked[2];      /* queries to a worker that it has not read */
 bool modifier;      /* the rank runs one */
 bool keeps;         /* the rank's move keeps the bucket */
 byte over;          /* workers that have done all their writes */
