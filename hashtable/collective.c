@@ -14,7 +14,7 @@ static tern_status table_collective_begin(tern_worker *worker, tern_hashtable *t
         status = tern_worker_may_wait(worker, name);
     if (status == TERN_OK)
         status = tern_barrier(worker);
-    return status == TERN_OK ? tern_growth_settle(worker, table) : status;
+    return status == TERN_OK ? tern_growth_end_moves(worker, table) : status;
 }
 
 tern_status tern_hashtable_size(tern_worker *worker, tern_hashtable *table, uint64_t *count) {

@@ -157,7 +157,7 @@ tern_status tern_map_clear(tern_worker *worker, tern_map *map) {
     tern_peers_look(&worker->context->peers);
     status = tern_barrier(worker);
     if (status == TERN_OK)
-        status = tern_growth_settle(worker, map->table);
+        status = tern_growth_end_moves(worker, map->table);
     if (status != TERN_OK)
         return status;
     /* No block is given back twice: one descriptor names it, and the descriptor is cleared before

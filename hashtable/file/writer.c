@@ -146,7 +146,7 @@ static void sync_folder(char *path) {
 }
 
 /* Rank 0 gives the new file its name, or removes it. */
-static tern_status save_settle(tern_status status, char *part, const char *path) {
+static tern_status save_finish(tern_status status, char *part, const char *path) {
     if (status == TERN_OK && rename(part, path) == 0) {
         sync_folder(part);
         return TERN_OK;
@@ -185,7 +185,7 @@ tern_status tern_file_save(tern_worker *worker, const tern_file_content *content
     w.path = part;
     status = write_all(worker, content, &w, target);
     if (context->rank == 0)
-        status = save_settle(status, part, target);
+        status = save_finish(status, part, target);
     status = tern_collective_agree(context, worker, status, content->function);
     if (tern_peer_is_dead(&context->peers, 0))
         (void)unlink(part); /* fails if rank 0 has renamed it before it died */

@@ -51,9 +51,9 @@ tern_status tern_growth_come_to_rest(tern_worker *worker, tern_hashtable *table)
 
 /* Collective, when every operation has returned on every rank: ends all moves, tells all ranks of
  * the current arrays, and frees the old ones. */
-tern_status tern_growth_settle(tern_worker *worker, tern_hashtable *table);
+tern_status tern_growth_end_moves(tern_worker *worker, tern_hashtable *table);
 
-/* Called after tern_growth_settle, before the ranks meet again. Takes this rank's part from a
+/* Called after tern_growth_end_moves, before the ranks meet again. Takes this rank's part from a
  * larger array back to its first, empty; returns whether it did. Others learn of it as of any
  * move. */
 bool tern_growth_shrink(tern_worker *worker, tern_hashtable *table);

@@ -92,7 +92,7 @@ void tern_growth_cut(tern_hashtable *table, uint32_t rank) {
         atomic_store_explicit(&first->next, start, memory_order_release);
 }
 
-tern_status tern_growth_settle(tern_worker *worker, tern_hashtable *table) {
+tern_status tern_growth_end_moves(tern_worker *worker, tern_hashtable *table) {
     static const char name[] = "a table that grows";
     tern_context *context = table->context;
     tern_growth *growth = table->growth;
