@@ -92,7 +92,7 @@ static __attribute__((noinline)) tern_status queue_run_large(tern_queue_op *op, 
         return tern_fail(TERN_ERR_MEMORY, "no memory for an item of %zu bytes",
                          op->queue->item_bytes);
     const tern_status status = queue_run(op, slot, op->queue->stride / 8, waited);
-    if (!tern_queue_op_is_lost(op))
+    if (!tern_queue_op_leaks_slots(op))
         free(slot);
     return status;
 }

@@ -102,10 +102,12 @@ tern_status tern_queue_op_run(tern_queue_op *op, bool *waited);
 
 /* Takes the steps that are possible now. Returns how many. The caller has set slots and room. If
  * the outcome is an error, a transfer may stay under way for ever; then slots belongs to the
- * network (tern_queue_op_is_lost). */
+ * network (tern_queue_op_leaks_slots). */
 size_t tern_queue_op_step(tern_queue_op *op);
 
-static inline bool tern_queue_op_is_lost(const tern_queue_op *op) { return op->transfer.under_way; }
+static inline bool tern_queue_op_leaks_slots(const tern_queue_op *op) {
+    return op->transfer.under_way;
+}
 
 /* Whether the outcome of an op is an answer and no error. */
 static inline bool tern_queue_is_answer(tern_status outcome) {

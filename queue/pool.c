@@ -12,7 +12,7 @@
 typedef struct queue_line {
     tern_queue_op op; /* serves the first op.count requests */
     bool begun;       /* the op has begun */
-    bool lost;        /* the network may still write to its slots, since the host has died */
+    bool leaked;      /* the network may still write to its slots, since the host has died */
     uint32_t count;   /* requests */
     uint32_t looks;   /* calls of queue_line_look */
     tern_queue_watch watch;
@@ -55,7 +55,7 @@ static void queue_line_end(tern_queue_pool *pool, queue_line *line) {
     const tern_queue_op *op = &line->op;
     const size_t served = op->outcome == TERN_OK ? op->done : op->count;
     const size_t bytes = op->kind == TERN_PATH_POP ? pool->queue->item_bytes : 0;
-    line->lost = tern_queue_op_is_lost(op);
+    line->leaked = tern_queue_op_leaks_slots(op);
     line->begun = false;
     line->count -= (uint32_t)served;
     /* R4 */
@@ -137,9 +137,9 @@ static tern_queue_pool *queue_pool_find(const tern_worker *worker, tern_queue *q
 }
 
 static void queue_pool_free(tern_queue_pool *pool) {
-    if (pool != NULL && !pool->pushes.lost)
+    if (pool != NULL && !pool->pushes.leaked)
         free(pool->pushes.slots);
-    if (pool != NULL && !pool->pops.lost)
+    if (pool != NULL && !pool->pops.leaked)
         free(pool->pops.slots);
     free(pool);
 }
@@ -211,7 +211,7 @@ tern_status tern_queue_pool_start(const tern_queue_op *op, tern_request *request
         return tern_fail(TERN_ERR_MEMORY, "no memory for %u requests under way",
                          2 * TERN_QUEUE_REQUESTS);
     queue_line *line = op->kind == TERN_PATH_PUSH ? &pool->pushes : &pool->pops;
-    if (line->lost)
+    if (line->leaked)
         return tern_peer_fail(queue->host);
     if (line->count == TERN_QUEUE_REQUESTS)
         return tern_fail(TERN_ERR_AGAIN,

@@ -278,7 +278,7 @@ static tern_status move_bury(tern_growth *growth, tern_key_search *p, uint64_t s
             return status;
     }
     uint64_t was;
-    status = tern_state_cas(p, s, p->part->near != NULL, state, TERN_LOST, &was);
+    status = tern_state_cas(p, s, p->part->near != NULL, state, TERN_ABORTED, &was);
     if (status == TERN_OK && was == state && move_is_damaged(p, state))
         move_log_lost(growth);
     return status == TERN_OK && was != state ? TERN_ERR_AGAIN : status;
@@ -332,7 +332,7 @@ static tern_status move_hold(tern_growth *growth, const tern_key_search *p, uint
 static tern_status move_give_up(tern_growth *growth, const tern_key_search *p) {
     move_log_lost(growth);
     const tern_status status =
-        tern_atomic_store(p->worker, tern_bucket_far(p, growth->table->shape, 0), TERN_LOST);
+        tern_atomic_store(p->worker, tern_bucket_far(p, growth->table->shape, 0), TERN_ABORTED);
     growth->held = growth->marked = growth->held && status != TERN_OK;
     return status;
 }

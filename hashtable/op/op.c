@@ -100,7 +100,7 @@ void tern_op_meet(tern_op *op, tern_sight sight) {
 bool tern_op_passes(const tern_op *op, uint64_t state) {
     const bool arriving = (state & (TERN_KIND | TERN_UPDATED | TERN_STATE_WRONG)) == TERN_TAKEN;
     const bool finds = op->kind == TERN_OP_FIND;
-    return !tern_state_may_hold(state, op->probe.hash) || state == TERN_LOST ||
+    return !tern_state_may_hold(state, op->probe.hash) || state == TERN_ABORTED ||
            (finds && (arriving || TERN_BROKEN(TERN_BREAK_UPDATE))) ||
            (!finds && tern_probe_passes_by());
 }
@@ -336,7 +336,7 @@ static __attribute__((noinline)) tern_status run_remote(tern_op *op, const tern_
                          8 * tern_entry_words(op->probe.table->shape));
     const tern_status status = op_run(op, part, room);
     tern_transfer_forget(&op->transfer);
-    if (room != small && !tern_op_is_lost(op))
+    if (room != small && !tern_op_leaks_room(op))
         free(room);
     return status;
 }

@@ -186,13 +186,13 @@ static inline bool tern_op_is_remote(const tern_hashtable *table, uint32_t owner
  * not remote. Not to be called within another op's step. */
 void tern_op_start(tern_op *op, uint64_t *room);
 /* Takes the steps that are possible now. Returns how many. If the outcome is an error, a transfer
- * may stay under way for ever; then the room belongs to the network (tern_op_is_lost). */
+ * may stay under way for ever; then the room belongs to the network (tern_op_leaks_room). */
 size_t tern_op_step(tern_op *op);
 
 /* Waits for the transfer that is under way, if there is one. */
 void tern_op_await(tern_op *op);
 
-static inline bool tern_op_is_lost(const tern_op *op) { return op->transfer.under_way; }
+static inline bool tern_op_leaks_room(const tern_op *op) { return op->transfer.under_way; }
 
 /* Whether an op that is under way may touch an array of the owner that is older than generation. */
 static inline bool tern_op_holds(const tern_op *op, uint32_t owner, uint64_t generation) {

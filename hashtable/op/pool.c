@@ -13,7 +13,7 @@ typedef struct tern_op_pool {
     tern_pending pending; /* first; on the worker's list while any is under way */
     tern_hashtable *table;
     uint64_t under_way; /* places of ops */
-    uint64_t lost;      /* places whose rooms MPI may still write into, for good */
+    uint64_t leaked;    /* places whose rooms MPI may still write into, for good */
     tern_request *request[TERN_HASHTABLE_REQUESTS];
     uint64_t *room[TERN_HASHTABLE_REQUESTS]; /* kept for later ops */
     char places[];
@@ -44,8 +44,8 @@ static size_t pool_step(tern_op_pool *pool, unsigned place) {
     if (op->stage != TERN_OP_DONE)
         return steps;
     pool->under_way &= ~(UINT64_C(1) << place);
-    if (tern_op_is_lost(op))
-        pool->lost |= UINT64_C(1) << place;
+    if (tern_op_leaks_room(op))
+        pool->leaked |= UINT64_C(1) << place;
     tern_request_end(pool->request[place], op->outcome, op->result);
     return steps + 1;
 }
@@ -105,7 +105,7 @@ tern_status tern_pool_start(tern_op *op, tern_request *request) {
     if (pool == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for %u requests under way",
                          TERN_HASHTABLE_REQUESTS);
-    const uint64_t vacant = ~(pool->under_way | pool->lost);
+    const uint64_t vacant = ~(pool->under_way | pool->leaked);
     if (vacant == 0)
         return tern_fail(TERN_ERR_AGAIN,
                          "all %u requests of this worker on the table are under way; wait for one",
@@ -124,8 +124,8 @@ tern_status tern_pool_start(tern_op *op, tern_request *request) {
             tern_pending_add(worker, &pool->pending);
         pool->under_way |= UINT64_C(1) << place;
         pool->request[place] = request;
-    } else if (tern_op_is_lost(mine)) {
-        pool->lost |= UINT64_C(1) << place;
+    } else if (tern_op_leaks_room(mine)) {
+        pool->leaked |= UINT64_C(1) << place;
     }
     tern_table_exit(worker, table);
     if (done && !tern_op_is_answer(mine->outcome))
@@ -193,7 +193,7 @@ void tern_pools_free(tern_hashtable *table) {
     for (uint32_t i = 0; i < table->context->workers; i++) {
         tern_op_pool *pool = table->requests[i];
         for (unsigned place = 0; pool != NULL && place < TERN_HASHTABLE_REQUESTS; place++)
-            if ((pool->lost >> place & 1) == 0)
+            if ((pool->leaked >> place & 1) == 0)
                 free(pool->room[place]);
         free(pool);
     }

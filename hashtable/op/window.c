@@ -27,10 +27,10 @@ tern_status tern_op_window_open(tern_op_window *window, tern_worker *worker,
 }
 
 void tern_op_window_close(tern_op_window *window) {
-    bool lost = false;
+    bool leaks = false;
     for (size_t i = 0; i < window->begun && i < TERN_WINDOW_OPS; i++)
-        lost = lost || tern_op_is_lost(window_op(window, i));
-    if (!lost)
+        leaks = leaks || tern_op_leaks_room(window_op(window, i));
+    if (!leaks)
         free(window->places);
     window->table->inside[window->worker->index].windows = window->outer;
 }

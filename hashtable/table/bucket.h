@@ -33,7 +33,7 @@
  *
  *     frozen  it was free: a probe that gets here goes on in the next array
  *     moved   (updated, and the tag) its key, if not erased, is in the next array
- *     lost    (erased) its writer died before it ever had an entry: probes pass it
+ *     aborted (erased) its writer died before it ever had an entry: probes pass it
  *
  * Counter, from bit 0: 0: erased; 1: moved; 2..63: the number, in two's complement. An add changes
  * the number alone, whatever it adds. So an add that comes too late does no harm to an erased or
@@ -81,7 +81,7 @@ enum {
 };
 
 #define TERN_FROZEN UINT64_C(3)
-#define TERN_LOST UINT64_C(11)
+#define TERN_ABORTED UINT64_C(11)
 #define TERN_TAG UINT64_C(0xffffff00)
 #define TERN_STATE_RANKS (UINT32_C(1) << 22)
 #define TERN_STATE_SUSPICIOUS (UINT64_C(1) << 54)

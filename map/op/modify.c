@@ -50,16 +50,16 @@ tern_status tern_map_resize(tern_map_modify_info *info, size_t bytes) {
     return TERN_OK;
 }
 
-/* Puts the new value. [out] lost: another operation has changed the key before. */
+/* Puts the new value. [out] raced: another operation has changed the key before. */
 static tern_status modify_put(tern_map_op *m, bool existed, const void *value, size_t bytes,
-                              bool *lost) {
+                              bool *raced) {
     const size_t words = 8 * tern_map_descriptor_words(m->map);
     if (existed)
         memcpy(m->expected.words, m->d.words, words);
     tern_map_op_again(m, existed ? TERN_OP_REPLACE : TERN_OP_INSERT_NEW);
     tern_map_op_give(m, value, bytes);
     m->at_hand = !m->served && tern_map_in_handler(tern_map_op_worker(m));
-    *lost = false;
+    *raced = false;
     if (existed && tern_map_descriptor_is_small(m->map, m->d.words)) {
         tern_map_descriptor_make(m->map, &m->key, value, bytes, &m->d);
         m->complete = true;
@@ -68,22 +68,22 @@ static tern_status modify_put(tern_map_op *m, bool existed, const void *value, s
             return TERN_OK;
     }
     tern_status status = tern_map_op_run(m);
-    *lost = (status == TERN_ERR_NOT_FOUND && existed) ||
-            (status == TERN_OK && !tern_map_op_is_stored(m));
-    return *lost ? TERN_OK : status;
+    *raced = (status == TERN_ERR_NOT_FOUND && existed) ||
+             (status == TERN_OK && !tern_map_op_is_stored(m));
+    return *raced ? TERN_OK : status;
 }
 
 /* Makes sure that a key which a find has not found is absent. In a phase of writes an insert that
  * has returned may still be on its way. A REPLACE waits for it, and this one then replaces nothing,
- * since it expects a descriptor that no key has. [out] lost: the key is there. */
-static tern_status modify_confirm_absence(tern_map_op *m, bool *lost) {
+ * since it expects a descriptor that no key has. [out] raced: the key is there. */
+static tern_status modify_confirm_absence(tern_map_op *m, bool *raced) {
     const size_t words = 8 * tern_map_descriptor_words(m->map);
     tern_map_op_again(m, TERN_OP_REPLACE);
     memset(m->expected.words, 0xff, words);
     memset(m->d.words, 0, words); /* never stored */
     m->complete = true;
     tern_status status = tern_map_op_run(m);
-    *lost = status == TERN_OK;
+    *raced = status == TERN_OK;
     return status;
 }
 
@@ -115,9 +115,10 @@ static tern_status modify_number(tern_map_op *m, bool existed, uint64_t *after) 
     return TERN_OK;
 }
 
-/* Tries once. [out] lost: another operation has changed the key meanwhile, and this one has not. */
-static tern_status modify_try(tern_map_op *m, bool *lost) {
-    *lost = false;
+/* Tries once. [out] raced: another operation has changed the key meanwhile, and this one has not.
+ */
+static tern_status modify_try(tern_map_op *m, bool *raced) {
+    *raced = false;
     tern_map_op_again(m, TERN_OP_FIND);
     m->allocates = true;
     m->at_hand = tern_map_in_handler(tern_map_op_worker(m));
@@ -126,7 +127,7 @@ static tern_status modify_try(tern_map_op *m, bool *lost) {
     if (status == TERN_ERR_NOT_FOUND && m->is_other)
         return m->inserts ? tern_map_fingerprints_meet(&m->key) : status;
     if (status == TERN_ERR_NOT_FOUND && !m->inserts)
-        return modify_confirm_absence(m, lost);
+        return modify_confirm_absence(m, raced);
     if ((status != TERN_OK && status != TERN_ERR_NOT_FOUND) || m->is_far)
         return status;
     const bool existed = status == TERN_OK;
@@ -135,11 +136,11 @@ static tern_status modify_try(tern_map_op *m, bool *lost) {
     if (m->asked == TERN_OP_MODIFY) {
         status = modify_by_program(m, existed);
         if (status == TERN_OK)
-            status = modify_put(m, existed, m->info.value, m->info.value_bytes, lost);
+            status = modify_put(m, existed, m->info.value, m->info.value_bytes, raced);
     } else {
         status = modify_number(m, existed, &number);
         if (status == TERN_OK)
-            status = modify_put(m, existed, &number, sizeof number, lost);
+            status = modify_put(m, existed, &number, sizeof number, raced);
     }
     m->existed = existed;
     return status;
@@ -151,12 +152,12 @@ static tern_status modify_here(tern_map_op *m) {
     tern_worker *worker = tern_map_op_worker(m);
     const bool waits = !tern_map_in_handler(worker);
     tern_wait_state wait = TERN_WAIT_IN("tern_map_modify");
-    bool lost;
+    bool raced;
     tern_status status;
     m->value = room;
     m->room = sizeof room;
     m->allocated = NULL;
-    while ((status = modify_try(m, &lost)) == TERN_OK && lost) {
+    while ((status = modify_try(m, &raced)) == TERN_OK && raced) {
         if (m->served) {
             status = tern_fail(TERN_ERR_AGAIN, "another operation has just changed the value");
             break;
