@@ -134,7 +134,7 @@ tern_status tern_map_destroy(tern_worker *worker, tern_map *map) {
     if (status == TERN_ERR_MISMATCH)
         return status; /* the other ranks have not called destroy */
     /* Nothing from here on takes memory. A rank that lacks memory would keep the blocks of other
-     * ranks. So this does not settle the table: a part at rest names all blocks to give back. */
+     * ranks. So this ends the moves of this rank alone: its part then names all blocks to free. */
     const bool died = status == TERN_ERR_PEER;
     tern_status freed = tern_growth_come_to_rest(worker, map->table);
     if (freed == TERN_OK)

@@ -101,8 +101,8 @@ static inline void tern_queue_op_init(tern_queue_op *op, tern_path_kind kind, te
 tern_status tern_queue_op_run(tern_queue_op *op, bool *waited);
 
 /* Takes the steps that are possible now. Returns how many. The caller has set slots and room. If
- * the outcome is an error, a transfer may stay under way for ever; then slots belongs to the
- * network (tern_queue_op_leaks_slots). */
+ * the outcome is an error, a transfer may stay under way for ever; then slots must not be freed
+ * (tern_queue_op_leaks_slots). */
 size_t tern_queue_op_step(tern_queue_op *op);
 
 static inline bool tern_queue_op_leaks_slots(const tern_queue_op *op) {

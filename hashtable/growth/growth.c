@@ -3,7 +3,7 @@
 #include "hashtable/growth/growth.h"
 #include "src/collective/collective.h"
 
-/* Makes and frees the growth state of a table, and ends its moves in collective calls. */
+/* The growth state of a table: makes and frees it, and ends moves in collective calls. */
 
 tern_status tern_growth_make(tern_hashtable *table) {
     tern_growth *growth = calloc(1, sizeof *growth);

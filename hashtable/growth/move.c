@@ -254,10 +254,10 @@ static void move_log_lost(const tern_growth *growth) {
              rank, rank);
 }
 
-/* Deals with a bucket whose entry is not whole, and whose writer died or is not writing it. If that
- * was an insert, it has not happened: the bucket becomes lost. If it was an update, the key stays,
- * with a value that nobody knows: the bucket stays as it is, and the new array gets a grave. In
- * both arrays a rank that needs the key is told of the death or of the damage. */
+/* Deals with a bucket whose entry is not whole, and whose writer died or is not writing it. An
+ * insert has not happened then: the bucket becomes aborted. After an update the key stays, with a
+ * value that nobody knows: the bucket stays as it is, and the new array gets a grave. In both
+ * arrays a rank that needs the key is told of the death or of the damage. */
 static tern_status move_bury(tern_growth *growth, tern_key_search *p, uint64_t state,
                              uint64_t *entry) {
     tern_shape s = growth->table->shape;
@@ -328,7 +328,7 @@ static tern_status move_hold(tern_growth *growth, const tern_key_search *p, uint
     return status == TERN_OK && seen != state ? TERN_ERR_AGAIN : status;
 }
 
-/* Marks a bucket that the move has locked as lost. Nobody else changes it: a store does. */
+/* Gives a bucket that the move has locked up as aborted. A store suffices: no rank changes it. */
 static tern_status move_give_up(tern_growth *growth, const tern_key_search *p) {
     move_log_lost(growth);
     const tern_status status =

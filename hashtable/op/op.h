@@ -186,7 +186,7 @@ static inline bool tern_op_is_remote(const tern_hashtable *table, uint32_t owner
  * not remote. Not to be called within another op's step. */
 void tern_op_start(tern_op *op, uint64_t *room);
 /* Takes the steps that are possible now. Returns how many. If the outcome is an error, a transfer
- * may stay under way for ever; then the room belongs to the network (tern_op_leaks_room). */
+ * may stay under way for ever; then the room must not be freed (tern_op_leaks_room). */
 size_t tern_op_step(tern_op *op);
 
 /* Waits for the transfer that is under way, if there is one. */

@@ -13,7 +13,7 @@ typedef struct tern_op_pool {
     tern_pending pending; /* first; on the worker's list while any is under way */
     tern_hashtable *table;
     uint64_t under_way; /* places of ops */
-    uint64_t leaked;    /* places whose rooms MPI may still write into, for good */
+    uint64_t leaked;    /* places whose rooms are never freed: MPI may still write there */
     tern_request *request[TERN_HASHTABLE_REQUESTS];
     uint64_t *room[TERN_HASHTABLE_REQUESTS]; /* kept for later ops */
     char places[];

@@ -21,7 +21,7 @@
  * Elsewhere (atomics of the network or of MPI, large buckets) an op claims or locks the bucket
  * first:
  *
- *     insert, new key     CLAIM, put; one CLAIM in vain or GET more if the last one met its key
+ *     insert, new key     CLAIM, put; one failed CLAIM or one GET more if the last one met its key
  *     insert, known key   GET LOCK, put, UNLOCK; a CLAIM more if the last one met a new key
  *     erase               GET LOCK, put, UNLOCK
  *     add, new key        GET CLAIM BEGIN, put; known key: GET COUNT

@@ -33,7 +33,7 @@
  *
  *     frozen  it was free: a probe that gets here goes on in the next array
  *     moved   (updated, and the tag) its key, if not erased, is in the next array
- *     aborted (erased) its writer died before it ever had an entry: probes pass it
+ *     aborted (erased) the insert did not finish, since its rank died: probes pass it
  *
  * Counter, from bit 0: 0: erased; 1: moved; 2..63: the number, in two's complement. An add changes
  * the number alone, whatever it adds. So an add that comes too late does no harm to an erased or

@@ -13,7 +13,7 @@
  */
 
 /* A find reports damage if the descriptor does not change and its block does not hold what it says.
- * A block that load and store reach is whole before its descriptor is there. So each look in vain
+ * A block that load and store reach is whole before its descriptor is there. So each failed look
  * means that other operations have replaced the descriptor and put the same one again, which does
  * not happen LOOKS times in a row. The data of a remote block may be on its way for PATIENCE_NS. */
 enum { LOOKS = 64, PATIENCE_NS = 500000000 };

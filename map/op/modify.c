@@ -50,7 +50,7 @@ tern_status tern_map_resize(tern_map_modify_info *info, size_t bytes) {
     return TERN_OK;
 }
 
-/* Puts the new value. [out] raced: another operation has changed the key before. */
+/* Puts the new value. [out] raced: another operation has changed the key first. */
 static tern_status modify_put(tern_map_op *m, bool existed, const void *value, size_t bytes,
                               bool *raced) {
     const size_t words = 8 * tern_map_descriptor_words(m->map);
@@ -115,8 +115,7 @@ static tern_status modify_number(tern_map_op *m, bool existed, uint64_t *after) 
     return TERN_OK;
 }
 
-/* Tries once. [out] raced: another operation has changed the key meanwhile, and this one has not.
- */
+/* Tries once. [out] raced: another operation has changed the key first, and this one has not. */
 static tern_status modify_try(tern_map_op *m, bool *raced) {
     *raced = false;
     tern_map_op_again(m, TERN_OP_FIND);
