@@ -44,7 +44,7 @@ void scale_report_memory(bench *b, uint32_t ranks, uint32_t node_ranks, uint32_t
     bytes_text(full, sizeof full, (double)m->full);
     bench_time_text(probe, sizeof probe, job->polls);
     fprintf(b->table, "  %8u %8u %12s %12s %12s %8llu %8llu %12s %12s %10s\n", ranks, active,
-            process, node, reserved, (unsigned long long)m->rings, (unsigned long long)m->loose,
+            process, node, reserved, (unsigned long long)m->rings, (unsigned long long)m->no_ring,
             quiet, full, probe);
     (*b->reported)++;
     if (b->json != NULL)
@@ -52,10 +52,10 @@ void scale_report_memory(bench *b, uint32_t ranks, uint32_t node_ranks, uint32_t
             b->json,
             "{\"bench\":\"scale\",\"case\":\"memory\",\"params\":{\"peers\":%u},\"ranks\":%u,"
             "\"ranks_per_node\":%u,\"value\":%zu,\"unit\":\"B\",\"each_rank\":%zu,\"fixed\":%zu,"
-            "\"node\":%zu,\"reserved\":%zu,\"rings\":%llu,\"loose\":%llu,\"quiet\":%zu,"
+            "\"node\":%zu,\"reserved\":%zu,\"rings\":%llu,\"no_ring\":%llu,\"quiet\":%zu,"
             "\"full\":%zu,\"probe_ns\":%.4g}\n",
             active, ranks, node_ranks, m->process, m->each_rank, m->fixed, m->node, m->reserved,
-            (unsigned long long)m->rings, (unsigned long long)m->loose, m->quiet, m->full,
+            (unsigned long long)m->rings, (unsigned long long)m->no_ring, m->quiet, m->full,
             job->polls);
 }
 

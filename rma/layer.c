@@ -10,7 +10,7 @@
 #include "rma/region/rkey.h"
 #include "rma/reply/owner_service.h"
 #include "rma/reply/thread_reply.h"
-#include "rma/ring/loose.h"
+#include "rma/ring/message_channel.h"
 #include "rma/ring/sleep.h"
 #include "rma/serve.h"
 #include "rma/transfer.h"
@@ -160,7 +160,7 @@ static tern_status rma_make_workers(tern_context *context, tern_rma *rma) {
         worker->layer[TERN_LAYER_RMA] = mine;
         mine->out = (void *)(tables + rma->tables.out);
         mine->in = (void *)(tables + rma->tables.in);
-        mine->loose = (void *)(tables + rma->tables.loose);
+        mine->message_channels = (void *)(tables + rma->tables.message_channels);
         for (uint32_t c = 0; c < TERN_CHANNELS; c++)
             mine->active[c].ring = (tern_in **)(void *)(tables + rma->tables.active) + c * total;
         mine->inbox.owed = (void *)(tables + rma->tables.owed);
@@ -230,7 +230,7 @@ static void rma_close_layer(tern_context *context) {
     for (uint32_t i = 0; i < context->workers; i++)
         if (tern_rma_worker_of(context->worker[i]) != NULL)
             tern_port_close(tern_rma_worker_of(context->worker[i])->port);
-    tern_loose_close(context);
+    tern_message_channel_close(context);
     tern_regions_close(context);
     tern_native_close(rma->native);
     tern_window_close(context, rma->window);
@@ -294,7 +294,7 @@ static tern_status rma_open_layer(tern_context *context) {
         context->layer[TERN_LAYER_RMA] = rma;
         rma->fd = -1;
         rma->near = &tern_transport_shm;
-        rma->loose_way = &tern_transport_p2p;
+        rma->message_way = &tern_transport_p2p;
         pthread_mutex_init(&rma->heap_lock, NULL);
         tern_regions_open(&rma->regions);
         tern_record_handle(context, TERN_RECORD_SERVICE, tern_service_consume);

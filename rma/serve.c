@@ -4,7 +4,7 @@
 #include "rma/port/question.h"
 #include "rma/network/process.h"
 #include "rma/region/rkey.h"
-#include "rma/ring/loose.h"
+#include "rma/ring/message_channel.h"
 #include "rma/ring/reclaim.h"
 #include "rma/ring/ring.h"
 #include "rma/ring/sleep.h"
@@ -194,9 +194,10 @@ static bool serve_batch(tern_context *context, uint32_t source, const tern_messa
         return false;
     const uint32_t line = tern_line_of(context, (uint32_t)channel, message->origin);
     tern_ring_place place;
-    const bool loose = (uint32_t)message->operand[0] == TERN_RING_NONE;
-    if (loose)
-        *served = tern_loose_place(context, message->target % context->workers, line, &place);
+    const bool by_message = (uint32_t)message->operand[0] == TERN_RING_NONE;
+    if (by_message)
+        *served =
+            tern_message_channel_place(context, message->target % context->workers, line, &place);
     else if (!find_ring(context, message, line, &place))
         return false;
     if (!*served)
@@ -205,7 +206,8 @@ static bool serve_batch(tern_context *context, uint32_t source, const tern_messa
         return false;
     tern_ring_append(context, &place, message->offset, payload, bytes, message->operand[1] != 0);
     /* R4 */
-    atomic_fetch_add_explicit(&tern_rma_of(context)->loose_batches, loose, memory_order_relaxed);
+    atomic_fetch_add_explicit(&tern_rma_of(context)->message_batches, by_message,
+                              memory_order_relaxed);
     tern_inbox_count(context, source, message);
     return true;
 }

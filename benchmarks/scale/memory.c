@@ -46,13 +46,13 @@ static size_t memory_of_ranks(uint32_t ranks, uint32_t node_ranks) {
 static size_t memory_of_contact(const tern_config *config, uint32_t ranks, uint64_t active) {
     const size_t workers = config->workers + config->service_threads;
     const size_t lines = (size_t)ranks * workers * TERN_CHANNELS;
-    const size_t arrays = 4 * memory_of_sparse(lines * sizeof(void *), active) + /* out, in, loose,
-                                                                                   active */
-                          memory_of_sparse(lines / 8, active) +                  /* doorbells */
-                          memory_of_sparse(lines * sizeof(uint64_t), active) +   /* ring table */
-                          memory_of_sparse(lines * sizeof(tern_credit), active) +
-                          memory_of_sparse(ranks * sizeof(tern_dirty), active) +
-                          memory_of_sparse(ranks * sizeof(uint64_t), 2 * active);
+    const size_t arrays =
+        4 * memory_of_sparse(lines * sizeof(void *), active) + /* four tables of pointers */
+        memory_of_sparse(lines / 8, active) +                  /* doorbells */
+        memory_of_sparse(lines * sizeof(uint64_t), active) +   /* ring table */
+        memory_of_sparse(lines * sizeof(tern_credit), active) +
+        memory_of_sparse(ranks * sizeof(tern_dirty), active) +
+        memory_of_sparse(ranks * sizeof(uint64_t), 2 * active);
     return arrays + active * (sizeof(tern_out) + sizeof(tern_in) + sizeof(tern_ring_header));
 }
 
@@ -68,7 +68,7 @@ void scale_memory_compute(const tern_config *config, uint32_t ranks, uint32_t no
     m.node = node_ranks * m.process + ranks * m.each_rank;
     m.reserved = tables.bytes + node_ranks * layout.bytes;
     m.rings = active < layout.ring_count ? active : layout.ring_count;
-    m.loose = active - m.rings;
+    m.no_ring = active - m.rings;
     const size_t contact = m.process + memory_of_contact(config, ranks, active);
     /* A ring, or what a loose pair has instead, at the target, and its staging at the origin. */
     m.quiet = contact + 2 * (size_t)active * TERN_PAGE;

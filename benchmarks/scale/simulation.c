@@ -180,7 +180,7 @@ static pair *pair_of(simulation *s, uint32_t from, uint32_t to) {
 
 /* Whether the pair has no ring for want of ring memory: all targets have given theirs to the same
  * number of origins. */
-static bool pair_is_loose(const simulation *s, uint32_t from, uint32_t to) {
+static bool pair_has_no_ring(const simulation *s, uint32_t from, uint32_t to) {
     return pair_index(s, from, to) >= s->job->rings;
 }
 
@@ -200,21 +200,21 @@ static uint32_t call_record(const scale_job *job) {
 static bool call_send(simulation *s, uint32_t from, uint32_t to, double begun, uint32_t key) {
     const scale_job *job = s->job;
     const uint32_t record = call_record(job);
-    const bool loose = pair_is_loose(s, from, to);
-    const uint32_t bytes = record + (loose ? SCALE_MESSAGE : job->batch);
-    const uint32_t in_ring = record + (loose || job->batch != SCALE_BATCH ? 0 : SCALE_BATCH);
+    const bool by_message = pair_has_no_ring(s, from, to);
+    const uint32_t bytes = record + (by_message ? SCALE_MESSAGE : job->batch);
+    const uint32_t in_ring = record + (by_message || job->batch != SCALE_BATCH ? 0 : SCALE_BATCH);
     pair *p = pair_of(s, from, to);
     if (p != NULL && p->sent + in_ring - p->credited > job->ring_bytes) {
         p->waiting++;
         return false;
     }
     double at = rank_work(s, from, begun, job->issue);
-    uint8_t flags = loose ? MESSAGE : 0;
+    uint8_t flags = by_message ? MESSAGE : 0;
     if (p != NULL && p->last < 0 && job->fresh) {
         s->out->openings++;
         rank_tell(s, from, to, at);
         rank_tell(s, to, from, at);
-    } else if (!loose && pair_is_asleep(s, p, at)) {
+    } else if (!by_message && pair_is_asleep(s, p, at)) {
         flags |= WOKEN;
         s->out->wakes++;
         rank_tell(s, to, from, at);
@@ -222,7 +222,7 @@ static bool call_send(simulation *s, uint32_t from, uint32_t to, double begun, u
     }
     s->out->batches++;
     s->out->record_bytes += in_ring;
-    s->out->by_message += loose;
+    s->out->by_message += by_message;
     if (p != NULL) {
         p->sent += in_ring;
         p->last = (float)(at / 1e3);

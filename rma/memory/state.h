@@ -100,23 +100,23 @@ typedef struct tern_rma {
     size_t parts; /* of the heap: part i lies on placement.node[i] */
     tern_heap *heap;
     pthread_mutex_t heap_lock;
-    const tern_transport_ops *near;      /* to ranks that share memory */
-    const tern_transport_ops *far;       /* to others; NULL: every rank shares memory */
-    const tern_transport_ops *loose_way; /* carries records of loose rings (rma/ring/loose.h) */
+    const tern_transport_ops *near;        /* to ranks that share memory */
+    const tern_transport_ops *far;         /* to others; NULL: every rank shares memory */
+    const tern_transport_ops *message_way; /* of message channels */
     struct tern_message_engine *messages;
     _Atomic uint64_t *inbox_windows;           /* by worker number and lane (rma/message/inbox.h) */
     tern_inbox_message *inbox_reserve;         /* for a message that comes when malloc fails */
     _Atomic(tern_inbox_message *) inbox_spare; /* the reserve, or NULL while it is used */
     tern_in *ins;                              /* one for each ring of the arena */
     _Atomic uint32_t ins_used;
-    struct tern_loose *loose;          /* list of all of this process; under the MPI lock */
-    _Atomic uint64_t loose_batches;    /* batches that came by messages, without ring memory */
-    _Atomic uint64_t loose_answered;   /* so many of them have led to a request for a ring */
-    struct tern_window *window;        /* rma */
-    struct tern_native *native;        /* ofi and verbs */
-    _Atomic uint32_t dials;            /* questions to listeners that are under way */
-    _Atomic uint32_t listener_place;   /* place of the listener that answered last */
-    _Atomic uint32_t listeners_silent; /* listeners that did not answer since one did */
+    struct tern_message_channel *message_channels; /* of this process; under the MPI lock */
+    _Atomic uint64_t message_batches; /* batches that came by messages, without ring memory */
+    _Atomic uint64_t message_batches_answered; /* of them led to requests for rings */
+    struct tern_window *window;                /* rma */
+    struct tern_native *native;                /* ofi and verbs */
+    _Atomic uint32_t dials;                    /* questions to listeners that are under way */
+    _Atomic uint32_t listener_place;           /* place of the listener that answered last */
+    _Atomic uint32_t listeners_silent;         /* listeners that did not answer since one did */
     tern_record_handler handler[TERN_RECORD_KINDS];
     struct tern_thread_replies *replies; /* answers for threads without a worker */
     tern_regions regions;
@@ -133,7 +133,7 @@ typedef struct tern_rma_worker {
     tern_in *ins;       /* list of the rings of in, the latest first */
     tern_in *looked_at; /* the ring of ins that was last checked for being quiet; or NULL */
     uint32_t settling;  /* not 0: a ring is being flushed, so no ring is closed */
-    _Atomic(struct tern_loose *) *loose; /* by line; rma/ring/loose.h */
+    _Atomic(struct tern_message_channel *) *message_channels; /* by line */
     /* Rings that are polled: by progress, and by probes. */
     struct {
         tern_in **ring;

@@ -32,7 +32,7 @@ void tern_tables_compute(uint32_t ranks, uint32_t workers, size_t rings, bool ap
     t.owed = tables_place(&at, ranks * TERN_INBOX_LANES * sizeof(uint32_t));
     t.out = tables_place(&at, TERN_CHANNELS * total * sizeof(tern_out *));
     t.in = tables_place(&at, TERN_CHANNELS * total * sizeof(tern_in *));
-    t.loose = tables_place(&at, TERN_CHANNELS * total * sizeof(void *));
+    t.message_channels = tables_place(&at, TERN_CHANNELS * total * sizeof(void *));
     t.active = tables_place(&at, TERN_CHANNELS * total * sizeof(tern_in *));
     t.spare = tables_place(&at, TERN_TABLE_SPARE);
     t.worker_bytes = (at + unit - 1) / unit * unit;

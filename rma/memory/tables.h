@@ -37,17 +37,17 @@ typedef struct tern_tables {
     size_t ins;     /* tern_in[], one for each ring */
     size_t workers; /* the tables below, for each worker */
     size_t worker_bytes;
-    size_t dirty;       /* tern_dirty[], by rank: puts or atomics since the last flush */
-    size_t dirty_ranks; /* uint32_t[]: list of the ranks with such puts or atomics */
-    size_t posts;       /* tern_posts[], by rank */
-    size_t remotes;     /* void *[], by rank: a port's state of the rank */
-    size_t owed;        /* uint32_t[], by rank and lane: cost of messages taken and not told */
-    size_t out;         /* tern_out *[], by line */
-    size_t in;          /* tern_in *[], by line */
-    size_t loose;       /* tern_loose *[], by line */
-    size_t active;      /* tern_in *[], one for each worker of the job, for each channel */
-    size_t worker;      /* tern_rma_worker */
-    size_t spare;       /* TERN_TABLE_SPARE bytes for parts of collectives (rma/notify/parts.c) */
+    size_t dirty;            /* tern_dirty[], by rank: puts or atomics since the last flush */
+    size_t dirty_ranks;      /* uint32_t[]: list of the ranks with such puts or atomics */
+    size_t posts;            /* tern_posts[], by rank */
+    size_t remotes;          /* void *[], by rank: a port's state of the rank */
+    size_t owed;             /* uint32_t[], by rank and lane: cost of messages taken and not told */
+    size_t out;              /* tern_out *[], by line */
+    size_t in;               /* tern_in *[], by line */
+    size_t message_channels; /* tern_message_channel *[], by line */
+    size_t active;           /* tern_in *[], one for each worker of the job, for each channel */
+    size_t worker;           /* tern_rma_worker */
+    size_t spare; /* TERN_TABLE_SPARE bytes for parts of collectives (rma/notify/parts.c) */
     size_t bytes;
 } tern_tables;
 

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "rma/ring/batch.h"
-#include "rma/ring/loose.h"
+#include "rma/ring/message_channel.h"
 #include "rma/ring/remote.h"
 #include "rma/memory/state.h"
 
@@ -35,7 +35,7 @@ static bool may_grow(tern_worker *worker, tern_out *out) {
     const tern_config *config = &worker->context->config;
     uint64_t size = out->lane.mask + 1, at = out->lane.write & out->lane.mask;
     const bool allowed = out->ring == TERN_RING_NONE
-                             ? tern_loose_wants_ring(out)
+                             ? tern_message_channel_wants_ring(out)
                              : size < config->ring_size * config->ring_growth;
     if (out->lane.first_header != 0 || !allowed)
         return false;
@@ -150,14 +150,14 @@ void tern_ring_leave_old(tern_context *context, tern_in *in) {
 bool tern_ring_follow(tern_worker *worker, tern_in *in, uint64_t header) {
     tern_context *context = worker->context;
     uint32_t ring = tern_record_id(header);
-    const bool loose = in->ring == TERN_RING_NONE;
-    const uint64_t bytes = loose ? context->config.ring_size : (in->mask + 1) * 2;
+    const bool by_message = in->ring == TERN_RING_NONE;
+    const uint64_t bytes = by_message ? context->config.ring_size : (in->mask + 1) * 2;
     uint32_t line = tern_line_of(context, in->channel, in->origin);
     if (!tern_ring_check(in, header) ||
         !tern_arena_is_of(context, line, ring, bytes / context->config.ring_size))
         return false;
     tern_ring_advance(in, header);
-    if (loose) {
+    if (by_message) {
         in->via = tern_way_to(context, in->origin_id.rank);
         in->limit = in->via->reads_own_batches ? in->position : UINT64_MAX;
     } else {

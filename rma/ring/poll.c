@@ -4,7 +4,7 @@
 #include "rma/message/inbox.h"
 #include "rma/ring/batch.h"
 #include "rma/memory/doorbell.h"
-#include "rma/ring/loose.h"
+#include "rma/ring/message_channel.h"
 #include "rma/ring/reclaim.h"
 #include "rma/ring/ring.h"
 #include "rma/ring/sleep.h"
@@ -67,8 +67,8 @@ static tern_in *accept_ring(tern_worker *worker, uint32_t line) {
     uint64_t entry = atomic_load_explicit(&table[line], memory_order_acquire);
     tern_in *in = NULL;
     if (entry == 0) {
-        if (tern_loose_has_begun(worker, line) && (in = make_in(worker, line)) != NULL)
-            tern_loose_take(worker, line, in);
+        if (tern_message_channel_has_begun(worker, line) && (in = make_in(worker, line)) != NULL)
+            tern_message_channel_take(worker, line, in);
         return in;
     }
     uint32_t ring = (uint32_t)(entry - 1);

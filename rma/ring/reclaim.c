@@ -6,7 +6,7 @@
 #include "rma/message/inbox.h"
 #include "rma/ring/batch.h"
 #include "rma/memory/doorbell.h"
-#include "rma/ring/loose.h"
+#include "rma/ring/message_channel.h"
 #include "rma/ring/sleep.h"
 #include "rma/memory/state.h"
 #include "rma/ring/remote.h"
@@ -55,14 +55,14 @@ static tern_in *find_quiet(tern_worker *worker, uint64_t batches) {
 void tern_reclaim_ask(tern_worker *worker) {
     tern_rma *rma = tern_rma_of(worker->context);
     /* R4 */
-    const uint64_t batches = atomic_load_explicit(&rma->loose_batches, memory_order_relaxed);
-    uint64_t answered = atomic_load_explicit(&rma->loose_answered, memory_order_relaxed);
+    const uint64_t batches = atomic_load_explicit(&rma->message_batches, memory_order_relaxed);
+    uint64_t answered = atomic_load_explicit(&rma->message_batches_answered, memory_order_relaxed);
     if (batches - answered < TERN_RECLAIM_BATCHES || worker->context->closing)
         return;
     const tern_in *in = find_quiet(worker, batches);
     /* R4 */
     if (in == NULL ||
-        !atomic_compare_exchange_strong_explicit(&rma->loose_answered, &answered, batches,
+        !atomic_compare_exchange_strong_explicit(&rma->message_batches_answered, &answered, batches,
                                                  memory_order_relaxed, memory_order_relaxed))
         return;
     const tern_message message = {.kind = TERN_MESSAGE_RECLAIM,
@@ -96,7 +96,7 @@ bool tern_reclaim_serve_ask(tern_context *context, uint32_t source, const tern_m
 }
 
 /* Whether out may be closed now. Calls and notified operations that wait elsewhere for room do not
- * prevent it: they go on in the loose ring. */
+ * prevent it: they go on in the message channel. */
 static bool may_close(const tern_out *out, uint32_t ring) {
     /* lent is read first: while the ring is lent, another thread changes all other fields. */
     if (out->lent)
@@ -128,7 +128,7 @@ static void close_ring(tern_worker *worker, tern_out *out) {
     if (!out->near)
         free(out->lane.data);
     out->lane.write = message.offset;
-    tern_loose_go(worker, out);
+    tern_message_channel_use(worker, out);
     worker->stats.rings_reclaimed++;
 }
 
@@ -157,7 +157,7 @@ bool tern_reclaim_serve_closed(tern_context *context, uint32_t source, const ter
         return false;
     const uint32_t index = message->target % context->workers;
     const uint32_t line = tern_line_of(context, (uint32_t)message->operand[0], message->origin);
-    *served = tern_loose_begin(context, index, line, message->offset);
+    *served = tern_message_channel_begin(context, index, line, message->offset);
     if (!*served)
         return true;
     tern_doorbell_ring(tern_board(context, message->target), tern_rma_of(context)->layout.doorbells,
@@ -169,9 +169,9 @@ bool tern_reclaim_serve_closed(tern_context *context, uint32_t source, const ter
 void tern_reclaim_hear(tern_worker *worker, tern_in *in) {
     const uint32_t line = tern_line_of(worker->context, in->channel, in->origin);
     if (in->ring == TERN_RING_NONE)
-        tern_loose_look(worker, line, in);
+        tern_message_channel_look(worker, line, in);
     else
-        in->ending = tern_loose_has_begun(worker, line);
+        in->ending = tern_message_channel_has_begun(worker, line);
 }
 
 void tern_reclaim_leave(tern_worker *worker, tern_in *in) {
@@ -182,7 +182,7 @@ void tern_reclaim_leave(tern_worker *worker, tern_in *in) {
      * ring, and while a credit is under way, since that could overwrite a later one. */
     if (!tern_sleep_answered(worker, in) ||
         (in->credit != NULL && !tern_far_credit_ended(worker, in)) ||
-        !tern_loose_take(worker, line, in))
+        !tern_message_channel_take(worker, line, in))
         return;
     if (in->left_bytes != 0)
         tern_ring_leave_old(context, in);

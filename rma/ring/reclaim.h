@@ -2,26 +2,27 @@
 #define TERN_RMA_RING_RECLAIM_H
 
 /*
- * Ring memory is used as a cache. A target that receives records of loose rings (rma/ring/loose.h),
- * which come from pairs that found no ring memory, takes back a ring whose pair is quiet:
+ * Ring memory is used as a cache. A target that receives records of message channels
+ * (rma/ring/message_channel.h), which come from pairs that found no ring memory, takes back a ring
+ * whose pair is quiet:
  *
  *     target: picks a ring that has been quiet; message RECLAIM{line, ring} to its origin
  *     origin: between two operations, if the line still has that ring and nothing is under way in
  *             it: waits until what it has put is there; message CLOSED{line, p}: the ring ends at
  *             position p, and the pair goes on as a loose one
- *     target: has consumed up to p: gives the ring's pieces back, goes on in the loose ring
+ *     target: has consumed up to p: gives the ring's pieces back, goes on in the message channel
  *
- * A busy pair with a loose ring asks for a ring in the way of a ring that grows
- * (rma/ring/growth.c), and a MOVED record ends the loose ring. So the records of a pair have one
- * order, whether rings or messages carry them.
+ * A busy pair with a message channel asks for a ring in the way of a ring that grows
+ * (rma/ring/growth.c), and a MOVED record ends the message channel. So the records of a pair have
+ * one order, whether rings or messages carry them.
  *
  * No late put lands in pieces that another pair owns by then: only the origin ends a ring, after
  * all its puts have arrived, and messages come in order. A ring is closed once: its pieces are not
  * given back before p is consumed. So an old RECLAIM names a ring that the line no longer has, or
  * one that it has again, which is then closed like any other.
  *
- * The target asks for only one ring per TERN_RECLAIM_BATCHES batches of loose rings. So if no pair
- * is quiet, or if too many pairs take turns, the pairs that have rings keep most of them.
+ * The target asks for only one ring per TERN_RECLAIM_BATCHES batches of message channels. So if no
+ * pair is quiet, or if too many pairs take turns, the pairs that have rings keep most of them.
  *
  * Model: tests/spin/reclaim.pml.
  */
@@ -42,8 +43,8 @@ void tern_reclaim_ask(tern_worker *worker);
 
 /* After a doorbell: notes whether the origin has told the end of the ring. */
 void tern_reclaim_hear(tern_worker *worker, struct tern_in *in);
-/* For an empty ring whose end has been told: goes on in the loose ring, if this one is consumed up
- * to its end. */
+/* For an empty ring whose end has been told: goes on in the message channel, if this one is
+ * consumed up to its end. */
 void tern_reclaim_leave(tern_worker *worker, struct tern_in *in);
 
 /* The origin's part of a round of progress: closes the rings that their targets asked for. */

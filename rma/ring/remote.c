@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "rma/message/inbox.h"
 #include "rma/port/port.h"
-#include "rma/ring/loose.h"
+#include "rma/ring/message_channel.h"
 
 tern_status tern_far_ask_ring(tern_worker *worker, tern_out *out, uint32_t pieces, uint64_t start) {
     tern_message message = {.kind = TERN_MESSAGE_OPEN,
@@ -48,7 +48,7 @@ tern_status tern_far_open_ring(tern_worker *worker, tern_out *out) {
         return status;
     tern_error_clear();
     free(out->lane.data);
-    tern_loose_go(worker, out);
+    tern_message_channel_use(worker, out);
     return TERN_OK;
 }
 

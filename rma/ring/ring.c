@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "rma/ring/batch.h"
 #include "rma/memory/doorbell.h"
-#include "rma/ring/loose.h"
+#include "rma/ring/message_channel.h"
 #include "rma/ring/sleep.h"
 #include "rma/ring/remote.h"
 #include "rma/memory/state.h"
@@ -71,7 +71,7 @@ tern_status tern_ring_open_near(tern_worker *worker, tern_out *out) {
     tern_status status = tern_arena_claim(context, out->target, line, 1, 0, &ring);
     if (status != TERN_OK) {
         tern_error_clear();
-        tern_loose_go(worker, out);
+        tern_message_channel_use(worker, out);
         return TERN_OK;
     }
     tern_ring_use_near(context, out, ring);
@@ -213,7 +213,7 @@ static tern_status reserve_plain(tern_worker *worker, tern_out *out, uint64_t si
 static tern_status ring_reserve(tern_worker *worker, tern_out *out, uint64_t size) {
     if (out->growth != TERN_GROWTH_NONE)
         return TERN_ERR_AGAIN;
-    if (out->lane.data == NULL && tern_loose_stage(out) != TERN_OK)
+    if (out->lane.data == NULL && tern_message_channel_stage(out) != TERN_OK)
         return TERN_ERR_MEMORY;
     return out->via->reads_own_batches ? tern_batch_reserve(worker, out, size)
                                        : reserve_plain(worker, out, size);
@@ -224,7 +224,7 @@ tern_status tern_ring_try(tern_worker *worker, tern_out *out, size_t bytes, void
     tern_status status = ring_reserve(worker, out, size);
     if (status == TERN_ERR_AGAIN) {
         /* Publishes first, since the target can only consume, and so make room for, what is
-         * published. The publish may also replace a loose ring by a ring. */
+         * published. The publish may also replace a message channel by a ring. */
         const uint32_t before = out->ring;
         tern_ring_publish(worker, out);
         status = out->ring != before ? TERN_OK : tern_ring_grow(worker, out);
@@ -269,7 +269,7 @@ void tern_ring_published(tern_worker *worker, tern_out *out) {
     if (out->via->reads_own_batches)
         tern_sleep_published(worker, out);
     if (out->ring == TERN_RING_NONE)
-        tern_loose_published(worker, out);
+        tern_message_channel_published(worker, out);
     if (out->wake_due)
         leave_to_progress(worker, out);
 }

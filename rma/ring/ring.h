@@ -92,7 +92,7 @@ typedef struct tern_out {
     struct tern_requests *requests; /* notified operations that wait (rma/notify/request.h) */
     _Atomic uint64_t wanted; /* 1 + index of the ring that the target wants back (reclaim.h) */
     struct tern_out *next_wanted;
-    uint32_t loose_sent; /* batches since the pair asked for a ring (loose.h) */
+    uint32_t message_batches_sent; /* batches since the pair asked for a ring (message_channel.h) */
 } tern_out;
 
 /* The target's side of a ring. The rank's tables hold one for each ring of the arena, so a rank
@@ -353,9 +353,9 @@ uint64_t tern_arena_ring_bytes(const tern_context *context, uint32_t ring);
 
 /*
  * growth.c: a full ring is replaced by one of twice the size, up to TERN_RING_GROWTH times the
- * first size; a loose ring is replaced by a ring of the first size. A record of the kind MOVED,
- * whose id names the new ring, ends the old one. Positions go on in the new ring, so order and
- * credit stay as they are. Every reservation leaves room for that record.
+ * first size; a message channel is replaced by a ring of the first size. A record of the kind
+ * MOVED, whose id names the new ring, ends the old one. Positions go on in the new ring, so order
+ * and credit stay as they are. Every reservation leaves room for that record.
  */
 
 /* Bytes that a reservation in a remote ring leaves free: for the MOVED record, with its batch

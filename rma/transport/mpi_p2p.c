@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "rma/message/inbox.h"
 #include "rma/reply/reply.h"
-#include "rma/ring/loose.h"
+#include "rma/ring/message_channel.h"
 #include "rma/ring/remote.h"
 #include "rma/transport/remote.h"
 #include "rma/memory/state.h"

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "rma/port/port.h"
 #include "rma/reply/reply.h"
-#include "rma/ring/loose.h"
+#include "rma/ring/message_channel.h"
 #include "rma/ring/batch.h"
 #include "rma/memory/state.h"
 #include "rma/ring/remote.h"
@@ -245,8 +245,8 @@ static tern_status native_flush(tern_worker *worker, uint32_t rank) {
     return status == TERN_OK ? tern_port_failed(worker, rank) : status;
 }
 
-/* Opens a ring, and with it the connection to the rank and to the ring's memory. A loose ring needs
- * no access to memory. */
+/* Opens a ring, and with it the connection to the rank and to the ring's memory. A message channel
+ * needs no access to memory. */
 static tern_status native_open_ring(tern_worker *worker, tern_out *out) {
     const tern_layout *layout = &tern_rma_of(worker->context)->layout;
     const uint32_t rank = tern_rank_of(worker->context, out->target);

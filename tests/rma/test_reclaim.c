@@ -12,7 +12,7 @@
 #include "rma/memory/doorbell.h"
 #include "rma/memory/state.h"
 #include "rma/ring/batch.h"
-#include "rma/ring/loose.h"
+#include "rma/ring/message_channel.h"
 #include "rma/ring/reclaim.h"
 #include "rma/ring/ring.h"
 #include "rma/ring/sleep.h"
@@ -187,19 +187,19 @@ static void questions_under_way(void) {
     fixture_close(&f);
 }
 
-/* Whether rank 1 asks for a ring after so many batches of loose rings, of which so many are
+/* Whether rank 1 asks for a ring after so many batches of message channels, of which so many are
  * answered. */
 static bool asks(uint64_t batches, uint64_t answered) {
     tern_rma *rma = tern_rma_of(f.context);
-    const uint64_t before = atomic_load(&rma->loose_batches);
-    const uint64_t answered_before = atomic_load(&rma->loose_answered);
-    atomic_store(&rma->loose_batches, batches);
-    atomic_store(&rma->loose_answered, answered);
+    const uint64_t before = atomic_load(&rma->message_batches);
+    const uint64_t answered_before = atomic_load(&rma->message_batches_answered);
+    atomic_store(&rma->message_batches, batches);
+    atomic_store(&rma->message_batches_answered, answered);
     tern_reclaim_ask(f.worker);
-    const bool asked = atomic_load(&rma->loose_answered) == batches;
-    CU_ASSERT(asked || atomic_load(&rma->loose_answered) == answered);
-    atomic_store(&rma->loose_batches, before);
-    atomic_store(&rma->loose_answered, answered_before);
+    const bool asked = atomic_load(&rma->message_batches_answered) == batches;
+    CU_ASSERT(asked || atomic_load(&rma->message_batches_answered) == answered);
+    atomic_store(&rma->message_batches, before);
+    atomic_store(&rma->message_batches_answered, answered_before);
     return asked;
 }
 
@@ -372,8 +372,8 @@ static tern_in *ring_that_brings_calls(void) {
 static bool leaves(uint64_t behind) {
     tern_in *in = ring_that_brings_calls();
     const uint32_t ring = in->ring;
-    CU_ASSERT(tern_loose_begin(f.context, 0, tern_line_of(f.context, in->channel, in->origin),
-                               in->position + behind));
+    CU_ASSERT(tern_message_channel_begin(
+        f.context, 0, tern_line_of(f.context, in->channel, in->origin), in->position + behind));
     tern_reclaim_hear(f.worker, in);
     CU_ASSERT(in->ending);
     tern_reclaim_leave(f.worker, in);

@@ -455,11 +455,11 @@ static void arena_used_up(void) {
     stream_all(1000);
     tern_stats stats;
     tern_stats_get(f.worker, &stats);
-    uint64_t loose = stats.rings_loose;
+    uint64_t message_channels = stats.rings_loose;
     tern_mpi_lock();
-    MPI_Allreduce(MPI_IN_PLACE, &loose, 1, MPI_UINT64_T, MPI_SUM, f.comm);
+    MPI_Allreduce(MPI_IN_PLACE, &message_channels, 1, MPI_UINT64_T, MPI_SUM, f.comm);
     tern_mpi_unlock();
-    CU_ASSERT(f.size == 1 || loose >= (uint64_t)f.size * (f.size - 1));
+    CU_ASSERT(f.size == 1 || message_channels >= (uint64_t)f.size * (f.size - 1));
     close_rings();
 }
 

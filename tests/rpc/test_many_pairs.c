@@ -101,15 +101,15 @@ static void all_to_all(size_t rings) {
     EXPECT_OK(tern_barrier(f.worker));
     CU_ASSERT_EQUAL(come, all);
     CU_ASSERT_EQUAL(wrong, 0);
-    uint64_t loose = 0;
+    uint64_t message_channels = 0;
     for (uint32_t i = 0; i < workers; i++) {
         tern_stats stats;
         tern_stats_get(f.context->worker[i], &stats);
-        loose += stats.rings_loose;
+        message_channels += stats.rings_loose;
         CU_ASSERT_EQUAL(stats.records_malformed, 0);
     }
     /* Pairs on two channels, less what rings there are here and at others. */
-    CU_ASSERT(loose + rings * f.size >= (uint64_t)workers * total * 2);
+    CU_ASSERT(message_channels + rings * f.size >= (uint64_t)workers * total * 2);
     free(sent);
     free(arrived);
     fixture_close(&f);

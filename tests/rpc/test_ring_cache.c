@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "fixture.h"
-#include "rma/ring/loose.h"
+#include "rma/ring/message_channel.h"
 #include "rma/memory/state.h"
 #include "src/context.h"
 

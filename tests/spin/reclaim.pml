@@ -19,7 +19,7 @@ bool landed[RECORDS];    /* by position */
 byte under_way;          /* puts */
 chan net = [RECORDS] of { byte, byte };               /* piece, position */
 chan messages = [RECORDS + 2 * ASKS] of { mtype, byte }; /* position; MOVED: piece */
-chan loose = [RECORDS + ASKS] of { mtype, byte };     /* what was appended at the target */
+chan by_message = [RECORDS + ASKS] of { mtype, byte };     /* what was appended at the target */
 chan asks = [ASKS] of { byte };
 bool begun;              /* a ring's end was told */
 byte begin;
@@ -86,7 +86,7 @@ end:
           assert(!begun);
           begin = what;
           begun = true
-       :: else -> loose!kind, what
+       :: else -> by_message!kind, what
        fi
     od
 }
@@ -105,8 +105,8 @@ active proctype target() {
        begun = false;
        owned[ring] = false;
        ring = NONE
-    :: ring == NONE && nempty(loose) ->
-       loose?kind, what;
+    :: ring == NONE && nempty(by_message) ->
+       by_message?kind, what;
        if
        :: kind == MOVED -> ring = what
        :: else ->

@@ -1,0 +1,48 @@
+#ifndef TERN_RMA_RING_MESSAGE_CHANNEL_H
+#define TERN_RMA_RING_MESSAGE_CHANNEL_H
+
+/*
+ * Message channels serve pairs for which the target has no ring memory left, or has taken it back
+ * (rma/ring/reclaim.h). The origin stages its records and sends them by messages, also to ranks of
+ * its own node, and the thread that serves a message appends them to memory of the target's
+ * process. Positions, credit and order are those of any ring, so an origin has at most as many
+ * bytes under way as a ring takes. Both sides allocate memory for it only with the first record.
+ *
+ * After a pair has sent many batches by messages, it asks for a ring, and again after as many more.
+ */
+
+#include "rma/ring/ring.h"
+
+#define TERN_RING_NONE UINT32_MAX /* a message channel has this instead of a ring's index */
+
+typedef struct tern_message_channel tern_message_channel;
+
+/* Makes out send by messages from its write position on. Nothing may be under way in its ring. */
+void tern_message_channel_use(tern_worker *worker, tern_out *out);
+/* Allocates the memory in which out stages its records. TERN_ERR_MEMORY. */
+tern_status tern_message_channel_stage(tern_out *out);
+/* Counts a batch that was sent by message, and asks for a ring now and then. */
+void tern_message_channel_published(tern_worker *worker, tern_out *out);
+/* Whether it is time to ask for a ring. */
+bool tern_message_channel_wants_ring(const tern_out *out);
+
+/* Finds where the records of a message go: into the message channel from line to a worker of this
+ * process. The first records create it. The MPI lock is held. False: no memory now. */
+bool tern_message_channel_place(tern_context *context, uint32_t target_index, uint32_t line,
+                                tern_ring_place *place);
+/* Notes that records of line come by messages from position on. The MPI lock is held. False: no
+ * memory now. */
+bool tern_message_channel_begin(tern_context *context, uint32_t target_index, uint32_t line,
+                                uint64_t position);
+
+/* The consuming worker's part. _has_begun: whether line has a message channel that the worker has
+ * not taken yet. _take: in goes on in the message channel. False: records before it are not
+ * consumed yet. */
+bool tern_message_channel_has_begun(const tern_worker *worker, uint32_t line);
+bool tern_message_channel_take(const tern_worker *worker, uint32_t line, tern_in *in);
+/* Makes in read the message channel's memory, if that has been allocated meanwhile. */
+void tern_message_channel_look(const tern_worker *worker, uint32_t line, tern_in *in);
+
+void tern_message_channel_close(tern_context *context);
+
+#endif
