@@ -178,8 +178,8 @@ static pair *pair_of(simulation *s, uint32_t from, uint32_t to) {
                : &s->pairs[(size_t)from * (s->job->ranks - 1) + pair_index(s, from, to)];
 }
 
-/* Whether the pair has no ring for want of ring memory: all targets have given theirs to the same
- * number of origins. */
+/* Whether the pair has no ring, because its target has no ring memory left. All targets have given
+ * their memory to the same number of origins. */
 static bool pair_has_no_ring(const simulation *s, uint32_t from, uint32_t to) {
     return pair_index(s, from, to) >= s->job->rings;
 }

@@ -102,7 +102,7 @@ typedef struct tern_rma {
     pthread_mutex_t heap_lock;
     const tern_transport_ops *near;        /* to ranks that share memory */
     const tern_transport_ops *far;         /* to others; NULL: every rank shares memory */
-    const tern_transport_ops *message_way; /* of message channels */
+    const tern_transport_ops *message_way; /* carries records of message channels */
     struct tern_message_engine *messages;
     _Atomic uint64_t *inbox_windows;           /* by worker number and lane (rma/message/inbox.h) */
     tern_inbox_message *inbox_reserve;         /* for a message that comes when malloc fails */
@@ -111,7 +111,7 @@ typedef struct tern_rma {
     _Atomic uint32_t ins_used;
     struct tern_message_channel *message_channels; /* of this process; under the MPI lock */
     _Atomic uint64_t message_batches; /* batches that came by messages, without ring memory */
-    _Atomic uint64_t message_batches_answered; /* of them led to requests for rings */
+    _Atomic uint64_t message_batches_answered; /* of these, how many led to requests for rings */
     struct tern_window *window;                /* rma */
     struct tern_native *native;                /* ofi and verbs */
     _Atomic uint32_t dials;                    /* questions to listeners that are under way */

@@ -12,7 +12,7 @@ struct tern_message_channel {
     tern_ring_header header;
     _Atomic(char *) data; /* NULL: no record yet */
     uint64_t begin;
-    _Atomic bool begun; /* records come by messages, and the consumer has not taken the ring yet */
+    _Atomic bool begun; /* records come by messages, and the consumer does not read them yet */
     uint64_t nothing;   /* stands in for data until there is a record */
     tern_message_channel *next; /* in the list of the process */
 };

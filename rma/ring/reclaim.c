@@ -50,8 +50,8 @@ static tern_in *find_quiet(tern_worker *worker, uint64_t batches) {
     return NULL;
 }
 
-/* Asks for one ring on behalf of all loose batches so far. If one ring is not enough, more batches
- * will come and cause another request. */
+/* Asks for one ring on behalf of all batches that message channels have brought so far. If one ring
+ * is not enough, more batches will come and cause another request. */
 void tern_reclaim_ask(tern_worker *worker) {
     tern_rma *rma = tern_rma_of(worker->context);
     /* R4 */
@@ -96,7 +96,7 @@ bool tern_reclaim_serve_ask(tern_context *context, uint32_t source, const tern_m
 }
 
 /* Whether out may be closed now. Calls and notified operations that wait elsewhere for room do not
- * prevent it: they go on in the message channel. */
+ * prevent it, since they can go by the message channel. */
 static bool may_close(const tern_out *out, uint32_t ring) {
     /* lent is read first: while the ring is lent, another thread changes all other fields. */
     if (out->lent)

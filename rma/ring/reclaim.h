@@ -2,14 +2,14 @@
 #define TERN_RMA_RING_RECLAIM_H
 
 /*
- * Ring memory is used as a cache. A target that receives records of message channels
- * (rma/ring/message_channel.h), which come from pairs that found no ring memory, takes back a ring
- * whose pair is quiet:
+ * Ring memory is used as a cache. A target that receives records by message channels
+ * (rma/ring/message_channel.h), from pairs that found no ring memory, takes back a ring whose pair
+ * is quiet:
  *
  *     target: picks a ring that has been quiet; message RECLAIM{line, ring} to its origin
  *     origin: between two operations, if the line still has that ring and nothing is under way in
  *             it: waits until what it has put is there; message CLOSED{line, p}: the ring ends at
- *             position p, and the pair goes on as a loose one
+ *             position p, and the pair goes on in a message channel
  *     target: has consumed up to p: gives the ring's pieces back, goes on in the message channel
  *
  * A busy pair with a message channel asks for a ring in the way of a ring that grows
@@ -32,19 +32,20 @@
 struct tern_in;
 
 #define TERN_RECLAIM_BATCHES 16u
-#define TERN_RECLAIM_QUIET 1024u /* loose batches in which a quiet ring carried nothing */
+/* A ring is quiet if it has carried nothing while so many batches came by message channels. */
+#define TERN_RECLAIM_QUIET 1024u
 
 /* Lists a ring that brings records, so that the worker may ask for it later. */
 void tern_reclaim_list(tern_worker *worker, struct tern_in *in);
 
-/* The target's part; called in some rounds of progress: asks for a quiet ring if loose batches have
- * come. */
+/* The target's part, called in some rounds of progress: asks for a quiet ring if batches have come
+ * by message channels. */
 void tern_reclaim_ask(tern_worker *worker);
 
 /* After a doorbell: notes whether the origin has told the end of the ring. */
 void tern_reclaim_hear(tern_worker *worker, struct tern_in *in);
-/* For an empty ring whose end has been told: goes on in the message channel, if this one is
- * consumed up to its end. */
+/* For an empty ring whose end has been told: goes on in the message channel if the ring is consumed
+ * up to its end. */
 void tern_reclaim_leave(tern_worker *worker, struct tern_in *in);
 
 /* The origin's part of a round of progress: closes the rings that their targets asked for. */

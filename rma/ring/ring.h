@@ -109,7 +109,7 @@ typedef struct tern_in {
     uint32_t origin; /* worker number */
     tern_worker_id origin_id;
     bool active, closed, is_allocated;
-    bool ending;    /* consumed to its end, it is followed by a loose one (reclaim.h) */
+    bool ending;    /* at its end, a message channel follows (reclaim.h) */
     bool streaming; /* near ring of another worker; the last poll found records, too; not corked */
     tern_ring_header *header;
     const tern_transport_ops *via;
@@ -122,7 +122,7 @@ typedef struct tern_in {
     struct tern_sleep_ask *ask;  /* TERN_SLEEP_ASKED */
     struct tern_in *next;        /* in the list of the worker's rings */
     uint64_t seen;               /* its position when it last carried something */
-    uint64_t seen_batches;       /* the process's loose batches at that time (rma/ring/reclaim.h) */
+    uint64_t seen_batches;       /* the process's message_batches at that time (reclaim.h) */
 } tern_in;
 
 _Static_assert(sizeof(tern_in) == TERN_IN_BYTES, "the tables have room for it");
@@ -363,8 +363,8 @@ uint64_t tern_arena_ring_bytes(const tern_context *context, uint32_t ring);
  * content. */
 #define TERN_MOVE_ROOM 32u
 
-/* Replaces a full ring, or a loose one that should get a ring, by a larger one. TERN_OK: out now
- * writes into the larger, empty ring. TERN_ERR_AGAIN: not yet possible. */
+/* Replaces a full ring by a larger one, or a message channel by a ring. TERN_OK: out now writes
+ * into the new, empty ring. TERN_ERR_AGAIN: not yet possible. */
 tern_status tern_ring_grow(tern_worker *worker, tern_out *out);
 
 /* Gives back the memory of the smaller ring that in had before it grew. */

@@ -246,7 +246,7 @@ static tern_status native_flush(tern_worker *worker, uint32_t rank) {
 }
 
 /* Opens a ring, and with it the connection to the rank and to the ring's memory. A message channel
- * needs no access to memory. */
+ * needs no access to the target's memory. */
 static tern_status native_open_ring(tern_worker *worker, tern_out *out) {
     const tern_layout *layout = &tern_rma_of(worker->context)->layout;
     const uint32_t rank = tern_rank_of(worker->context, out->target);

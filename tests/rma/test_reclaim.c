@@ -187,7 +187,7 @@ static void questions_under_way(void) {
     fixture_close(&f);
 }
 
-/* Whether rank 1 asks for a ring after so many batches of message channels, of which so many are
+/* Whether rank 1 asks for a ring after so many batches of message channels, so many of which are
  * answered. */
 static bool asks(uint64_t batches, uint64_t answered) {
     tern_rma *rma = tern_rma_of(f.context);
