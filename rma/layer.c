@@ -170,10 +170,10 @@ static tern_status rma_make_workers(tern_context *context, tern_rma *rma) {
         if (rma->far != NULL && rma->far->settle != NULL)
             mine->posts = (void *)(tables + rma->tables.posts);
         mine->remotes = (void *)(tables + rma->tables.remotes);
-        mine->board = tern_board(context, worker->id);
+        mine->worker_page = tern_worker_page(context, worker->id);
         const size_t expected = tern_placement_guess(&rma->placement, i);
         mine->numa = rma->placement.node[expected];
-        tern_doorbell_set_numa(mine->board, (uint32_t)expected);
+        tern_doorbell_set_numa(mine->worker_page, (uint32_t)expected);
         tern_reply_open(worker);
         uint32_t direct = 1u << TERN_DOMAIN_NODE | 1u << TERN_DOMAIN_OWNER;
         if (!tern_has_far_atomics(context))

@@ -217,7 +217,7 @@ static bool serve_credit(tern_context *context, uint32_t source, const tern_mess
     if (!own_worker(context, message->target) || message->operand[0] >= TERN_CHANNELS)
         return false;
     tern_credit *credits =
-        (void *)(tern_board(context, message->target) + tern_rma_of(context)->layout.credits);
+        (void *)(tern_worker_page(context, message->target) + tern_rma_of(context)->layout.credits);
     uint32_t line = tern_line_of(context, (uint32_t)message->operand[0], message->origin);
     /* R1: tern_far_consumed */
     atomic_store_explicit(&credits[line].told, message->offset, memory_order_release);

@@ -27,7 +27,7 @@ static size_t memory_fixed(const tern_config *config) {
     const size_t workers = config->workers + config->service_threads;
     return sizeof(tern_context) + sizeof(tern_rma) + sizeof(tern_notify) + sizeof(tern_rpc) +
            workers * (sizeof(tern_worker) + sizeof(tern_rpc_worker)) +
-           /* first pages: of the tables, of a board's bells and cells; the segment's header */
+           /* first pages: of the tables, of a worker page; the segment's header */
            (1 + 3 * workers) * TERN_PAGE;
 }
 
@@ -42,7 +42,7 @@ static size_t memory_of_ranks(uint32_t ranks, uint32_t node_ranks) {
            memory_round_up(ranks, 64) / 8;
 }
 
-/* Lines of boards and tables that first contact with so many workers touches. */
+/* Lines of worker pages and tables that first contact with so many workers touches. */
 static size_t memory_of_contact(const tern_config *config, uint32_t ranks, uint64_t active) {
     const size_t workers = config->workers + config->service_threads;
     const size_t lines = (size_t)ranks * workers * TERN_CHANNELS;

@@ -2,14 +2,15 @@
 #define TERN_RMA_MEMORY_DOORBELL_H
 
 /*
- * Doorbells: how a sender wakes a target that has stopped polling its ring. The target's board
- * holds a bit for each origin, a count of messages, and one word that says that any of these has
- * changed, so that listening costs one cache line.
+ * Doorbells: how a sender wakes a target that has stopped polling its ring. The target's worker
+ * page holds a bit for each origin, a count of messages, and one word that says that any of these
+ * has changed, so that listening costs one cache line.
  */
 
 #include "rma/memory/segment.h"
 
-/* The first line of a board. A rank that rings first changes the bit or count, then sets any. */
+/* The first line of a worker page. A rank that rings first changes the bit or count, then sets any.
+ */
 typedef struct tern_doorbell {
     _Atomic uint64_t any;      /* 1 after a rank has rung */
     _Atomic uint64_t messages; /* messages that ranks of the node have sent to this worker */
@@ -19,55 +20,53 @@ typedef struct tern_doorbell {
     _Atomic uint32_t numa;
 } tern_doorbell;
 
-static inline tern_doorbell *tern_doorbell_of(char *board) {
-    return (tern_doorbell *)(void *)board;
-}
+static inline tern_doorbell *tern_doorbell_of(char *page) { return (tern_doorbell *)(void *)page; }
 
-static inline void tern_doorbell_wake(char *board) {
+static inline void tern_doorbell_wake(char *page) {
     /* R8: tern_doorbell_rung; not a store, which would break it */
-    atomic_exchange_explicit(&tern_doorbell_of(board)->any, 1, memory_order_release);
+    atomic_exchange_explicit(&tern_doorbell_of(page)->any, 1, memory_order_release);
 }
 
 /* Sets the bit, then the word, so that a listener that takes the word sees the bit (release,
  * acquire). */
-static inline void tern_doorbell_ring(char *board, size_t doorbells, uint32_t origin) {
-    _Atomic uint64_t *bits = (_Atomic uint64_t *)(void *)(board + doorbells);
+static inline void tern_doorbell_ring(char *page, size_t doorbells, uint32_t origin) {
+    _Atomic uint64_t *bits = (_Atomic uint64_t *)(void *)(page + doorbells);
     /* R8: hear_doorbells */
     atomic_fetch_or_explicit(&bits[origin / 64], (uint64_t)1 << (origin % 64),
                              memory_order_release);
-    tern_doorbell_wake(board);
+    tern_doorbell_wake(page);
 }
 
 /* Counts a message that is about to be sent, which the target gets by asking MPI. */
-static inline void tern_doorbell_message(char *board) {
+static inline void tern_doorbell_message(char *page) {
     /* R4 */
-    atomic_fetch_add_explicit(&tern_doorbell_of(board)->messages, 1, memory_order_release);
-    tern_doorbell_wake(board);
+    atomic_fetch_add_explicit(&tern_doorbell_of(page)->messages, 1, memory_order_release);
+    tern_doorbell_wake(page);
 }
 
 /* Takes back the count of a message that could not be sent. */
-static inline void tern_doorbell_no_message(char *board) {
+static inline void tern_doorbell_no_message(char *page) {
     /* R4 */
-    atomic_fetch_sub_explicit(&tern_doorbell_of(board)->messages, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&tern_doorbell_of(page)->messages, 1, memory_order_relaxed);
 }
 
-static inline uint64_t tern_doorbell_messages(char *board) {
+static inline uint64_t tern_doorbell_messages(char *page) {
     /* R4 */
-    return atomic_load_explicit(&tern_doorbell_of(board)->messages, memory_order_relaxed);
+    return atomic_load_explicit(&tern_doorbell_of(page)->messages, memory_order_relaxed);
 }
 
-static inline void tern_doorbell_set_numa(char *board, uint32_t index) {
+static inline void tern_doorbell_set_numa(char *page, uint32_t index) {
     /* R4 */
-    atomic_store_explicit(&tern_doorbell_of(board)->numa, index, memory_order_relaxed);
+    atomic_store_explicit(&tern_doorbell_of(page)->numa, index, memory_order_relaxed);
 }
 
-static inline uint32_t tern_doorbell_numa(char *board) {
+static inline uint32_t tern_doorbell_numa(char *page) {
     /* R4 */
-    return atomic_load_explicit(&tern_doorbell_of(board)->numa, memory_order_relaxed);
+    return atomic_load_explicit(&tern_doorbell_of(page)->numa, memory_order_relaxed);
 }
 
-static inline bool tern_doorbell_rung(char *board) {
-    _Atomic uint64_t *any = &tern_doorbell_of(board)->any;
+static inline bool tern_doorbell_rung(char *page) {
+    _Atomic uint64_t *any = &tern_doorbell_of(page)->any;
     /* R8: tern_doorbell_wake */
     return atomic_load_explicit(any, memory_order_relaxed) != 0 &&
            atomic_exchange_explicit(any, 0, memory_order_acq_rel) != 0;

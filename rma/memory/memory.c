@@ -23,11 +23,11 @@ tern_status tern_memory_take(tern_context *context, const tern_memory_request *r
                              uint64_t *offset) {
     tern_rma *rma = tern_rma_of(context);
     const bool named = request->numa != TERN_NUMA_ANY;
-    /* The board of this rank's own worker. */
+    /* The page of this rank's own worker. */
     const uint32_t near =
         context->rank * context->workers + request->near_worker % context->workers;
     size_t part = named ? tern_placement_find(&rma->placement, request->numa)
-                        : tern_doorbell_numa(tern_board(context, near)) % rma->parts;
+                        : tern_doorbell_numa(tern_worker_page(context, near)) % rma->parts;
     if (part >= rma->parts)
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "rank %u has no memory on NUMA node %d; use TERN_NUMA_ANY", context->rank,

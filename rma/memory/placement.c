@@ -89,8 +89,9 @@ void tern_placement_bind_segment(const tern_placement *placement, const tern_lay
         return;
     const bool ordinary = segment->page == TERN_PAGE;
     for (size_t i = 0; ordinary && i < workers; i++) {
-        const size_t board = layout->boards + i * layout->board_bytes;
-        placement_bind_range(placement, segment, board, board + layout->board_bytes,
+        const size_t worker_page = layout->worker_pages + i * layout->worker_page_bytes;
+        placement_bind_range(placement, segment, worker_page,
+                             worker_page + layout->worker_page_bytes,
                              placement->node[tern_placement_guess(placement, i)]);
     }
     const size_t parts = tern_segment_arena_parts(layout, placement->nodes);
@@ -125,9 +126,10 @@ void tern_placement_follow(tern_worker *worker) {
     mine->numa = here;
     const size_t index = tern_placement_find(placement, here);
     if (index < placement->nodes)
-        tern_doorbell_set_numa(mine->board, (uint32_t)index);
+        tern_doorbell_set_numa(mine->worker_page, (uint32_t)index);
     if (rma->segment[worker->context->rank].page == TERN_PAGE)
-        tern_placement_bind(placement, mine->board, rma->layout.board_bytes, here, true);
+        tern_placement_bind(placement, mine->worker_page, rma->layout.worker_page_bytes, here,
+                            true);
     tern_placement_bind(placement,
                         tern_tables_of_worker(&rma->tables, rma->table_base, worker->index),
                         rma->tables.worker_bytes, here, true);

@@ -4,7 +4,7 @@
 /*
  * Placement: on which NUMA nodes the memory of a process lies. The heap and the arena of its
  * segment have a part on each NUMA node that the process may run on. A worker's own memory, which
- * is its board and its tables, lies on the NUMA node that the worker's thread runs on.
+ * is its worker page and its tables, lies on the NUMA node that the worker's thread runs on.
  *
  * On a machine with one NUMA node nothing is bound, and no function here makes a system call but
  * tern_placement_open.
@@ -33,7 +33,7 @@ size_t tern_placement_find(const tern_placement *placement, int numa);
 
 /* Binds the memory of this rank's segment to NUMA nodes, before any process touches it. Part i of
  * the heap (of heap_parts) and part i of the arena lie on node[i]. With ordinary pages the ring
- * headers lie there, too, and the board of each of the workers lies where that worker is expected.
+ * headers lie there, too, and the page of each of the workers lies where that worker is expected.
  * If a NUMA node has no pages left, the system takes them from another one. */
 void tern_placement_bind_segment(const tern_placement *placement, const tern_layout *layout,
                                  const tern_segment *segment, size_t heap_parts, size_t workers);

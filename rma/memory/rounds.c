@@ -7,7 +7,7 @@ bool tern_rounds_pass(const tern_context *context, tern_rounds *rounds, uint32_t
     if (tern_rma_of(context)->far != NULL)
         return false;
     while (rounds->passed < workers) {
-        const tern_doorbell *doorbell = tern_doorbell_of(tern_board(context, rounds->passed));
+        const tern_doorbell *doorbell = tern_doorbell_of(tern_worker_page(context, rounds->passed));
         /* R1: tern_rounds_count */
         const uint32_t now = atomic_load_explicit(&doorbell->rounds, memory_order_acquire);
         if (!rounds->began)

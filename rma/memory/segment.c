@@ -25,13 +25,14 @@ void tern_layout_compute(const tern_config *config, uint32_t ranks, tern_layout 
     size_t lines = ranks * workers * TERN_CHANNELS;
     tern_layout l;
     memset(&l, 0, sizeof l);
-    l.boards = TERN_PAGE;
+    l.worker_pages = TERN_PAGE;
     l.doorbells = TERN_LINE; /* behind the first line, which says that a doorbell has rung */
     l.table = l.doorbells + segment_round_up((lines + 63) / 64 * 8, TERN_LINE);
     l.credits = l.table + segment_round_up(lines * 8, TERN_LINE);
     l.cells = l.credits + segment_round_up(lines * sizeof(tern_credit), TERN_LINE);
-    l.board_bytes = segment_round_up(l.cells + TERN_CALL_REQUESTS * sizeof(tern_cell), TERN_PAGE);
-    l.rings = l.boards + workers * l.board_bytes;
+    l.worker_page_bytes =
+        segment_round_up(l.cells + TERN_CALL_REQUESTS * sizeof(tern_cell), TERN_PAGE);
+    l.rings = l.worker_pages + workers * l.worker_page_bytes;
     l.ring_bytes = config->ring_size;
     l.ring_count = config->ring_memory / config->ring_size;
     if (l.ring_count > TERN_RINGS_MAX)

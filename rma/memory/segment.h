@@ -6,7 +6,7 @@
  * node. It holds, in this order:
  *
  *     header   one page: identity; on rank 0 the meeting of all ranks (src/collective/meeting.h)
- *     boards   one per worker: doorbells, ring table, credit cells, reply cells
+ *     worker pages   one per worker: doorbells, ring table, credit cells, reply cells
  *     rings    headers of the rings into this rank, one cache line each
  *     regions  registered memory of this rank (rma/region/region.h)
  *     places   on the node's lowest rank: the node and the machine of each rank
@@ -92,14 +92,15 @@ typedef struct tern_region {
     _Atomic uint64_t bytes;
 } tern_region;
 
-/* Offsets in bytes from the start of the segment; of a board, from the board's start. */
+/* Offsets in bytes from the start of the segment; of a worker page, from the worker page's start.
+ */
 typedef struct tern_layout {
-    size_t boards, board_bytes;
+    size_t worker_pages, worker_page_bytes;
     /* Indexed by line: a worker of the job on one of its channels. */
-    size_t doorbells; /* board: _Atomic uint64_t[], a bit per line */
-    size_t table;     /* board: _Atomic uint64_t[], the ring from each line: index + 1, or 0 */
-    size_t credits;   /* board: tern_credit[], how far the target on each line has consumed */
-    size_t cells;     /* board: tern_cell[TERN_CALL_REQUESTS] */
+    size_t doorbells; /* page: _Atomic uint64_t[], a bit per line */
+    size_t table;     /* page: _Atomic uint64_t[], the ring from each line: index + 1, or 0 */
+    size_t credits;   /* page: tern_credit[], how far the target on each line has consumed */
+    size_t cells;     /* page: tern_cell[TERN_CALL_REQUESTS] */
     size_t rings, ring_count;
     size_t regions;   /* tern_region[TERN_REGIONS_MAX] */
     size_t places;    /* uint32_t[]: the node of each rank, then the machine of each rank */

@@ -142,10 +142,10 @@ typedef struct tern_rma_worker {
     tern_out *pending; /* rings with records that progress is to publish */
     bool corked;       /* tern_ring_cork */
     uint32_t rounds;
-    uint32_t warm;                   /* for so many rounds MPI is asked in each */
-    int numa;                        /* the NUMA node that its memory lies on */
-    _Alignas(TERN_LINE) char *board; /* begins the line that idle rounds read */
-    _Atomic(tern_out *) wanted;      /* list of rings that targets want back (rma/ring/reclaim.h) */
+    uint32_t warm;                         /* for so many rounds MPI is asked in each */
+    int numa;                              /* the NUMA node that its memory lies on */
+    _Alignas(TERN_LINE) char *worker_page; /* begins the line that idle rounds read */
+    _Atomic(tern_out *) wanted; /* list of rings that targets want back (rma/ring/reclaim.h) */
     tern_inbox inbox;
     tern_dirty *dirty;     /* by rank: what was sent since the last flush; NULL if all are near */
     uint32_t *dirty_ranks; /* the ranks with something to flush, in any order */
@@ -224,17 +224,17 @@ static inline uint32_t tern_line_of(const tern_context *context, uint32_t channe
     return channel * context->size * context->workers + number;
 }
 
-/* The board of a worker whose segment this process maps. */
-static inline char *tern_board(const tern_context *context, uint32_t number) {
+/* The page of a worker whose segment this process maps. */
+static inline char *tern_worker_page(const tern_context *context, uint32_t number) {
     const tern_rma *rma = tern_rma_of(context);
-    return rma->segment[tern_rank_of(context, number)].base + rma->layout.boards +
-           number % context->workers * rma->layout.board_bytes;
+    return rma->segment[tern_rank_of(context, number)].base + rma->layout.worker_pages +
+           number % context->workers * rma->layout.worker_page_bytes;
 }
 
-/* Offset of a worker's board in its rank's segment. */
-static inline uint64_t tern_board_offset(const tern_context *context, uint32_t number) {
+/* Offset of a worker's page in its rank's segment. */
+static inline uint64_t tern_worker_page_offset(const tern_context *context, uint32_t number) {
     const tern_layout *layout = &tern_rma_of(context)->layout;
-    return layout->boards + number % context->workers * layout->board_bytes;
+    return layout->worker_pages + number % context->workers * layout->worker_page_bytes;
 }
 
 static inline tern_ring_header *tern_ring_header_at(const tern_context *context, uint32_t rank,

@@ -21,7 +21,7 @@ static _Atomic uint64_t *window_to(const tern_context *context, uint32_t target,
     return &tern_rma_of(context)->inbox_windows[target * TERN_INBOX_LANES + lane];
 }
 
-/* Takes room of a window. Windows, the messages of a board and the delivered ones are only
+/* Takes room of a window. Windows, the messages of a worker page and the delivered ones are only
  * counters, so their accesses are relaxed. MPI or inbox_push hands over the content of a
  * message. */
 static bool take_window(_Atomic uint64_t *used, uint64_t by) {
@@ -94,7 +94,7 @@ static void attend_sends(const tern_context *context) {
     if (tern_rma_of(context)->far != NULL || !tern_messages_under_way(context))
         return;
     for (uint32_t i = 0; i < context->workers; i++)
-        tern_doorbell_wake(tern_board(context, context->worker[i]->id));
+        tern_doorbell_wake(tern_worker_page(context, context->worker[i]->id));
 }
 
 static tern_status send_message(tern_worker *worker, const tern_message *message,
@@ -106,12 +106,12 @@ static tern_status send_message(tern_worker *worker, const tern_message *message
      * high, which only costs the target polls. If it were one too low, the target would not look
      * for messages of other ranks. */
     if (near)
-        tern_doorbell_message(tern_board(context, target));
+        tern_doorbell_message(tern_worker_page(context, target));
     tern_status status = tern_message_send(worker, rank, message, payload, bytes);
     if (status == TERN_OK)
         attend_sends(context);
     else if (near)
-        tern_doorbell_no_message(tern_board(context, target));
+        tern_doorbell_no_message(tern_worker_page(context, target));
     return status;
 }
 
@@ -225,7 +225,7 @@ bool tern_inbox_due(const tern_worker *worker) {
     const tern_rma_worker *mine = tern_rma_worker_of(worker);
     /* R4 */
     uint64_t delivered = atomic_load_explicit(&mine->inbox.delivered, memory_order_relaxed);
-    if (tern_doorbell_messages(mine->board) != delivered)
+    if (tern_doorbell_messages(mine->worker_page) != delivered)
         return true;
     return tern_rma_of(worker->context)->far == NULL && tern_messages_under_way(worker->context);
 }

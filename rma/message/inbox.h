@@ -19,7 +19,7 @@
  * was full.
  *
  * Ranks of one node exchange the same messages, but ask MPI for them only when there is a reason:
- * the sender counts the message in the target's board and rings its doorbell
+ * the sender counts the message in the target's worker page and rings its doorbell
  * (rma/memory/doorbell.h).
  */
 
@@ -61,7 +61,7 @@ const tern_inbox_message *tern_inbox_take(tern_worker *worker, tern_inbox_lane l
 void tern_inbox_end(tern_worker *worker, tern_inbox_lane lane);
 
 /* Whether there is a reason to ask MPI although every rank shares memory: messages that were
- * counted in this worker's board and are not delivered yet, or sends under way. */
+ * counted in this worker's page and are not delivered yet, or sends under way. */
 bool tern_inbox_due(const tern_worker *worker);
 
 /* Each serves one message (rma/serve.c); the MPI lock is held. [out] good: whether the message was

@@ -230,7 +230,7 @@ static void event_stir(tern_worker *worker, tern_notify *n) {
         return;
     tern_look_vainly(worker);
     uint32_t miss = n->misses++;
-    const _Atomic uint64_t *rung = (const void *)tern_rma_worker_of(worker)->board;
+    const _Atomic uint64_t *rung = (const void *)tern_rma_worker_of(worker)->worker_page;
     const tern_transport_ops *far = tern_rma_of(worker->context)->far;
     /* R4 */
     bool urgent = n->waiting != NULL || atomic_load_explicit(rung, memory_order_relaxed) != 0;

@@ -29,7 +29,7 @@ static tern_cell *cell_at(tern_worker *worker, const tern_return_address *addres
 
 void tern_reply_open(tern_worker *worker) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
-    char *cells = mine->board + tern_rma_of(worker->context)->layout.cells;
+    char *cells = mine->worker_page + tern_rma_of(worker->context)->layout.cells;
     for (uint32_t i = 0; i < TERN_CALL_REQUESTS; i++)
         mine->cell[i].memory = (tern_cell *)(void *)cells + i;
 }
@@ -235,7 +235,7 @@ uint64_t tern_reply_offset(const tern_context *context, uint32_t to,
                            const tern_return_address *address) {
     if (address->moved != 0)
         return moved_to(context, address->moved);
-    return tern_board_offset(context, to) + tern_rma_of(context)->layout.cells +
+    return tern_worker_page_offset(context, to) + tern_rma_of(context)->layout.cells +
            address->cell * sizeof(tern_cell);
 }
 

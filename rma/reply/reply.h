@@ -3,8 +3,8 @@
 
 /*
  * Replies: the rank that answers writes the result one-sided into a cell that the asker reserved in
- * its own board, never into a ring. A cell's sequence number grows with each use, so that an answer
- * for which the asker did not wait cannot be taken for a later one.
+ * its own worker page, never into a ring. A cell's sequence number grows with each use, so that an
+ * answer for which the asker did not wait cannot be taken for a later one.
  *
  * An asker may give up before the answer has come, because a rank has died. The answer may still
  * come later, and must not overwrite the answer of the cell's next use. What the asker does depends
@@ -31,11 +31,11 @@
 /* Where the answer of a request goes; travels with the request. */
 typedef struct tern_return_address {
     uint32_t cell;
-    uint32_t moved; /* the cell's line in the asker's heap, from 1; 0: it lies in the board */
+    uint32_t moved; /* the cell's line in the asker's heap, from 1; 0: it lies in the worker page */
     uint64_t sequence;
 } tern_return_address;
 
-/* Prepares the cells of a worker, whose board must exist. */
+/* Prepares the cells of a worker, whose worker page must exist. */
 void tern_reply_open(tern_worker *worker);
 /* Whether a cell is free, after freeing those that were given up if all are in use. */
 bool tern_reply_room(tern_worker *worker);

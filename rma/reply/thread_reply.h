@@ -2,8 +2,8 @@
 #define TERN_RMA_REPLY_THREAD_REPLY_H
 
 /*
- * Replies to threads that have no worker and so no cell in a board. A reply comes back by a message
- * to the rank, with the number under which the thread waits:
+ * Replies to threads that have no worker and so no cell in a worker page. A reply comes back by a
+ * message to the rank, with the number under which the thread waits:
  *
  *     thread                       any thread that serves messages
  *     entry in the list: number    finds the entry, stores the answer there

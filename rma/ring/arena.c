@@ -38,7 +38,8 @@ static bool arena_find_part(const tern_context *context, uint32_t target, uint32
         parts = 1;
     if (index >= parts)
         return false;
-    const uint32_t at = (tern_doorbell_numa(tern_board(context, target)) % parts + index) % parts;
+    const uint32_t at =
+        (tern_doorbell_numa(tern_worker_page(context, target)) % parts + index) % parts;
     part->from = (uint32_t)tern_segment_arena_cut(&rma->layout, parts, at);
     part->count = (uint32_t)tern_segment_arena_cut(&rma->layout, parts, at + 1) - part->from;
     return true;

@@ -46,7 +46,7 @@ static tern_in *make_in(tern_worker *worker, uint32_t line) {
     tern_in *in =
         at < rma->layout.ring_count ? &rma->ins[at] : aligned_alloc(TERN_LINE, sizeof(tern_in));
     if (in == NULL) {
-        tern_doorbell_ring(tern_rma_worker_of(worker)->board, rma->layout.doorbells, line);
+        tern_doorbell_ring(tern_rma_worker_of(worker)->worker_page, rma->layout.doorbells, line);
         return NULL;
     }
     *in = (tern_in){.channel = line / total,
@@ -62,7 +62,7 @@ static tern_in *make_in(tern_worker *worker, uint32_t line) {
 static tern_in *accept_ring(tern_worker *worker, uint32_t line) {
     tern_context *context = worker->context;
     tern_rma *rma = tern_rma_of(context);
-    _Atomic uint64_t *table = (void *)(tern_rma_worker_of(worker)->board + rma->layout.table);
+    _Atomic uint64_t *table = (void *)(tern_rma_worker_of(worker)->worker_page + rma->layout.table);
     /* R1: ring_announce, tern_ring_grant */
     uint64_t entry = atomic_load_explicit(&table[line], memory_order_acquire);
     tern_in *in = NULL;
@@ -109,11 +109,11 @@ static void poll_tell(tern_worker *worker, tern_in *in) {
 static void hear_doorbells(tern_worker *worker) {
     tern_rma *rma = tern_rma_of(worker->context);
     tern_rma_worker *mine = tern_rma_worker_of(worker);
-    if (!tern_doorbell_rung(mine->board))
+    if (!tern_doorbell_rung(mine->worker_page))
         return;
     if (tern_inbox_due(worker))
         tern_ring_warm(worker);
-    _Atomic uint64_t *bits = (void *)(mine->board + rma->layout.doorbells);
+    _Atomic uint64_t *bits = (void *)(mine->worker_page + rma->layout.doorbells);
     uint32_t lines = tern_line_of(worker->context, TERN_CHANNELS, 0);
     for (uint32_t w = 0; w < (lines + 63) / 64; w++) {
         /* R4 */
@@ -229,7 +229,7 @@ size_t tern_ring_poll(tern_worker *worker) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     size_t events = 0;
     uint32_t round = mine->rounds++;
-    tern_rounds_count(mine->board, mine->rounds);
+    tern_rounds_count(mine->worker_page, mine->rounds);
     hear_doorbells(worker);
     tern_reclaim_close(worker);
     if (round % RECLAIM_ROUNDS == 0)

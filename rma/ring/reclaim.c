@@ -160,8 +160,8 @@ bool tern_reclaim_serve_closed(tern_context *context, uint32_t source, const ter
     *served = tern_message_channel_begin(context, index, line, message->offset);
     if (!*served)
         return true;
-    tern_doorbell_ring(tern_board(context, message->target), tern_rma_of(context)->layout.doorbells,
-                       line);
+    tern_doorbell_ring(tern_worker_page(context, message->target),
+                       tern_rma_of(context)->layout.doorbells, line);
     tern_inbox_count(context, source, message);
     return true;
 }

@@ -19,14 +19,14 @@ tern_status tern_far_open_ring(tern_worker *worker, tern_out *out);
  * two puts to one place, and a report that an older one has overwritten is never made again. */
 tern_status tern_far_report(tern_worker *worker, tern_in *in);
 
-/* Over a network: whether the credit that was put last has arrived in the origin's board. */
+/* Over a network: whether the credit that was put last has arrived in the origin's worker page. */
 bool tern_far_credit_ended(tern_worker *worker, tern_in *in);
 
-/* The credit that the target of a ring has told; it lies in the origin's board. */
+/* The credit that the target of a ring has told; it lies in the origin's worker page. */
 static inline const tern_credit *tern_far_credit(const tern_worker *worker, const tern_out *out) {
     const tern_context *context = worker->context;
-    const tern_credit *credits =
-        (const void *)(tern_board(context, out->origin) + tern_rma_of(context)->layout.credits);
+    const tern_credit *credits = (const void *)(tern_worker_page(context, out->origin) +
+                                                tern_rma_of(context)->layout.credits);
     return &credits[tern_line_of(context, out->channel, out->target)];
 }
 

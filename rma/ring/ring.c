@@ -21,11 +21,11 @@ size_t tern_ring_record_max(const tern_context *context) {
 /* Announces a claimed ring to the target worker: writes its table, then rings its doorbell. The
  * release store pairs with the acquire load in accept_ring. */
 static void ring_announce(tern_context *context, uint32_t target, uint32_t line, uint32_t ring) {
-    char *board = tern_board(context, target);
-    _Atomic uint64_t *table = (void *)(board + tern_rma_of(context)->layout.table);
+    char *page = tern_worker_page(context, target);
+    _Atomic uint64_t *table = (void *)(page + tern_rma_of(context)->layout.table);
     /* R1: accept_ring; the table first, then the doorbell */
     atomic_store_explicit(&table[line], (uint64_t)ring + 1, memory_order_release);
-    tern_doorbell_ring(board, tern_rma_of(context)->layout.doorbells, line);
+    tern_doorbell_ring(page, tern_rma_of(context)->layout.doorbells, line);
 }
 
 tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t origin,
@@ -33,8 +33,8 @@ tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t or
                             uint32_t *ring) {
     uint32_t line = tern_line_of(context, channel, origin);
     const uint32_t target = context->rank * context->workers + target_index;
-    char *board = tern_board(context, target);
-    _Atomic uint64_t *table = (void *)(board + tern_rma_of(context)->layout.table);
+    char *page = tern_worker_page(context, target);
+    _Atomic uint64_t *table = (void *)(page + tern_rma_of(context)->layout.table);
     /* A larger ring (start > 0) is named to the target by the MOVED record, not by the table. If
      * the origin asks twice for one, which is rare (rma/port/question.h), it takes memory twice. */
     if (start > 0)
@@ -47,7 +47,7 @@ tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t or
             return status;
         /* R1: accept_ring; the table first, then the doorbell */
         if (atomic_compare_exchange_strong(&table[line], &entry, (uint64_t)*ring + 1)) {
-            tern_doorbell_ring(board, tern_rma_of(context)->layout.doorbells, line);
+            tern_doorbell_ring(page, tern_rma_of(context)->layout.doorbells, line);
             return TERN_OK;
         }
         tern_arena_release(context, *ring, tern_rma_of(context)->layout.ring_bytes);
@@ -405,7 +405,7 @@ void tern_ring_uncork(tern_worker *worker) {
 
 void tern_ring_ring_doorbell(tern_worker *worker, tern_out *out) {
     worker->stats.bells_rung++;
-    tern_doorbell_ring(tern_board(worker->context, out->target),
+    tern_doorbell_ring(tern_worker_page(worker->context, out->target),
                        tern_rma_of(worker->context)->layout.doorbells,
                        tern_line_of(worker->context, out->channel, out->origin));
 }
@@ -441,8 +441,8 @@ void tern_ring_append(tern_context *context, const tern_ring_place *place, uint6
         atomic_thread_fence(memory_order_seq_cst);
         if (atomic_load_explicit(&header->idle, memory_order_relaxed) != 0) {
             uint32_t target = context->rank * context->workers + place->target_index;
-            tern_doorbell_ring(tern_board(context, target), tern_rma_of(context)->layout.doorbells,
-                               place->line);
+            tern_doorbell_ring(tern_worker_page(context, target),
+                               tern_rma_of(context)->layout.doorbells, place->line);
         }
     }
     /* R9: tern_mpi_lock */

@@ -159,7 +159,8 @@ bool tern_sleep_answer(tern_context *context, const tern_message *message, uint6
 bool tern_sleep_serve_wake(tern_context *context, const tern_message *message) {
     if (!is_ours(context, message))
         return false;
-    tern_doorbell_ring(tern_board(context, message->target), tern_rma_of(context)->layout.doorbells,
+    tern_doorbell_ring(tern_worker_page(context, message->target),
+                       tern_rma_of(context)->layout.doorbells,
                        tern_line_of(context, (uint32_t)message->operand[0], message->origin));
     return true;
 }

@@ -291,16 +291,17 @@ static tern_status native_report(tern_worker *worker, tern_in *in) {
         return TERN_ERR_AGAIN;
     uint64_t words[2] = {in->position, ~in->position};
     _Static_assert(sizeof words == offsetof(tern_credit, told), "they are a credit");
-    const tern_move move = {
-        .act = TERN_NETWORK_WRITE,
-        .copied = true,
-        .kept = true,
-        .again = true,
-        .rank = in->origin_id.rank,
-        .place = tern_board_offset(context, in->origin) + tern_rma_of(context)->layout.credits +
-                 tern_line_of(context, in->channel, worker->id) * sizeof(tern_credit),
-        .here = words,
-        .bytes = sizeof words};
+    const tern_move move = {.act = TERN_NETWORK_WRITE,
+                            .copied = true,
+                            .kept = true,
+                            .again = true,
+                            .rank = in->origin_id.rank,
+                            .place = tern_worker_page_offset(context, in->origin) +
+                                     tern_rma_of(context)->layout.credits +
+                                     tern_line_of(context, in->channel, worker->id) *
+                                         sizeof(tern_credit),
+                            .here = words,
+                            .bytes = sizeof words};
     tern_posting *whole;
     tern_status status = start_now(worker, &move, &whole);
     if (status == TERN_OK)

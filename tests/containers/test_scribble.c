@@ -37,9 +37,9 @@ enum {
 #pragma weak __lsan_disable /* it is there under AddressSanitizer alone */
 
 /* What a rank writes into. */
-typedef enum area { HEAP, RINGS, BOARDS, HEADERS, AREAS } area;
+typedef enum area { HEAP, RINGS, WORKER_PAGES, HEADERS, AREAS } area;
 
-static const char *const area_names[AREAS] = {"the heap", "rings", "boards of workers",
+static const char *const area_names[AREAS] = {"the heap", "rings", "worker pages",
                                               "headers of rings, regions and activity"};
 
 /* For the handler of the alarm. */
@@ -135,9 +135,9 @@ static uint64_t *choose_word(scene *s) {
         /* Pairs' first rings lie where their lines say (rma/ring/arena.c). */
         from = l->arena;
         bytes = l->ring_count * l->ring_bytes;
-    } else if (s->area == BOARDS) {
-        from = l->boards;
-        bytes = l->board_bytes;
+    } else if (s->area == WORKER_PAGES) {
+        from = l->worker_pages;
+        bytes = l->worker_page_bytes;
     } else if (s->area == HEADERS && below(&s->random, 8) == 0) {
         from = offsetof(tern_segment_header, activity);
         bytes = sizeof(tern_activity);
@@ -428,14 +428,14 @@ static void run_area(area area, uint64_t seeds) { run_area_of(area, false, seeds
 static void the_heap(void) { run_area(HEAP, 40); }
 static void the_heap_of_two_workers(void) { run_area_of(HEAP, true, 10); }
 static void rings(void) { run_area(RINGS, 60); }
-static void boards(void) { run_area(BOARDS, 50); }
+static void worker_pages(void) { run_area(WORKER_PAGES, 50); }
 static void headers(void) { run_area(HEADERS, 50); }
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {{"the_heap", the_heap},
                                            {"the_heap_of_two_workers", the_heap_of_two_workers},
                                            {"rings", rings},
-                                           {"boards", boards},
+                                           {"worker_pages", worker_pages},
                                            {"headers", headers}};
     tern_test_draw_seed();
     return tern_test_main(argc, argv, "scribble", tests, sizeof tests / sizeof tests[0]);

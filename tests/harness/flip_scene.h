@@ -227,25 +227,25 @@ static inline uint64_t *flip_call_record(flip_scene *s, int i) {
 static inline uint64_t *flip_notify_record(flip_scene *s, int i) {
     return flip_record_of(s, TERN_CHANNEL_NOTIFY, i);
 }
-static inline char *flip_board_at(const flip_scene *s) {
-    return tern_rma_worker_of(s->f.worker)->board;
+static inline char *flip_page_at(const flip_scene *s) {
+    return tern_rma_worker_of(s->f.worker)->worker_page;
 }
 static inline uint64_t *flip_doorbell(flip_scene *s, int i) {
     const tern_layout *l = &tern_rma_of(s->f.context)->layout;
-    char *board = flip_board_at(s);
-    return (uint64_t *)(void *)(i < 3 ? board + 8 * i : board + l->doorbells);
+    char *page = flip_page_at(s);
+    return (uint64_t *)(void *)(i < 3 ? page + 8 * i : page + l->doorbells);
 }
 static inline uint64_t *flip_ring_table(flip_scene *s, int i) {
     const tern_layout *l = &tern_rma_of(s->f.context)->layout;
     const uint32_t channel = i == 0 ? TERN_CHANNEL_CALLS : TERN_CHANNEL_NOTIFY;
-    return (uint64_t *)(void *)(flip_board_at(s) + l->table) +
+    return (uint64_t *)(void *)(flip_page_at(s) + l->table) +
            tern_line_of(s->f.context, channel, 1);
 }
 /* Rank 1's. */
 static inline uint64_t *flip_credit(flip_scene *s, int i) {
     const tern_layout *l = &tern_rma_of(s->f.context)->layout;
     const uint32_t channel = i < 3 ? TERN_CHANNEL_CALLS : TERN_CHANNEL_NOTIFY;
-    tern_credit *credits = (tern_credit *)(void *)(flip_board_at(s) + l->credits);
+    tern_credit *credits = (tern_credit *)(void *)(flip_page_at(s) + l->credits);
     return (uint64_t *)(void *)(credits + tern_line_of(s->f.context, channel, 0)) + i % 3;
 }
 /* Rank 1's: of the cell that the next call takes, or that the call under way has. */

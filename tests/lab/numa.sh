@@ -58,4 +58,4 @@ both=$(grep -c "on NUMA node \(0, worker 1 on 1\|1, worker 1 on 0\), of 2\] ok" 
 }
 shown 0 0 1 1
 shown 1 1 1 1
-echo "shown: boards, tables and rings lie on the NUMA nodes of their workers' threads, and allocations where they were asked for"
+echo "shown: worker pages, tables and rings lie on the NUMA nodes of their workers' threads, and allocations where they were asked for"

@@ -160,7 +160,7 @@ static void two_workers_are_told(void) {
 /* ---- What comes late ---- */
 
 static uint32_t rounds_of(const fixture *f, uint32_t rank) {
-    const tern_doorbell *doorbell = tern_doorbell_of(tern_board(f->context, rank));
+    const tern_doorbell *doorbell = tern_doorbell_of(tern_worker_page(f->context, rank));
     return atomic_load(&doorbell->rounds);
 }
 

@@ -36,12 +36,12 @@ static void expect_on(const char *what, const void *memory, int numa) {
 /* A worker's own memory, and that of all rings into it, which their origins have touched first. */
 static void check_worker(const fixture *f, uint32_t index, int numa) {
     tern_rma *rma = tern_rma_of(f->context);
-    char *board = tern_board(f->context, f->rank * WORKERS + index);
-    expect_on("a board", board, numa);
-    expect_on("reply cells", board + rma->layout.cells, numa);
+    char *worker_page = tern_worker_page(f->context, f->rank * WORKERS + index);
+    expect_on("a worker page", worker_page, numa);
+    expect_on("reply cells", worker_page + rma->layout.cells, numa);
     const tern_worker *worker = f->context->worker[index];
     expect_on("a worker's tables", tern_rma_worker_of(worker), numa);
-    _Atomic uint64_t *table = (void *)(board + rma->layout.table);
+    _Atomic uint64_t *table = (void *)(worker_page + rma->layout.table);
     for (uint32_t r = 0; r < f->size; r++) {
         const uint64_t ring =
             atomic_load(&table[tern_line_of(f->context, TERN_CHANNEL_NOTIFY, r * WORKERS)]);

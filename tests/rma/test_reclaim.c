@@ -85,7 +85,7 @@ static void hear_another_doorbell(void) {
     while (in->ring != TERN_RING_NONE && MPI_Wtime() - start < TERN_TEST_PATIENCE)
         tern_progress(f.worker);
     CU_ASSERT_EQUAL(in->ring, TERN_RING_NONE);
-    tern_doorbell_ring(tern_board(f.context, f.context->workers),
+    tern_doorbell_ring(tern_worker_page(f.context, f.context->workers),
                        tern_rma_of(f.context)->layout.doorbells, line);
     tern_progress(f.worker);
 }

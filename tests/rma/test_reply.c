@@ -22,7 +22,7 @@ static tern_cell image_of(const fixture *f, const tern_return_address *address, 
 }
 
 static uint64_t *own_cell(const fixture *f, const tern_return_address *address) {
-    return (uint64_t *)(void *)(tern_rma_worker_of(f->worker)->board +
+    return (uint64_t *)(void *)(tern_rma_worker_of(f->worker)->worker_page +
                                 tern_rma_of(f->context)->layout.cells) +
            address->cell * sizeof(tern_cell) / 8;
 }

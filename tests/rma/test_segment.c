@@ -21,13 +21,13 @@ static void check_layout(const tern_config *config, uint32_t ranks) {
     tern_layout l;
     tern_layout_compute(config, ranks, &l);
     size_t workers = ranks * config->workers;
-    CU_ASSERT(l.boards >= sizeof(tern_segment_header));
+    CU_ASSERT(l.worker_pages >= sizeof(tern_segment_header));
     CU_ASSERT(l.doorbells >= 8);
     CU_ASSERT(l.table >= l.doorbells + (workers + 63) / 64 * 8);
     CU_ASSERT(l.credits >= l.table + workers * 8);
     CU_ASSERT(l.cells >= l.credits + workers * 8);
-    CU_ASSERT(l.board_bytes >= l.cells + TERN_CALL_REQUESTS * sizeof(tern_cell));
-    CU_ASSERT(l.rings >= l.boards + config->workers * l.board_bytes);
+    CU_ASSERT(l.worker_page_bytes >= l.cells + TERN_CALL_REQUESTS * sizeof(tern_cell));
+    CU_ASSERT(l.rings >= l.worker_pages + config->workers * l.worker_page_bytes);
     CU_ASSERT(l.arena >= l.rings + l.ring_count * sizeof(tern_ring_header));
     CU_ASSERT(l.ring_count * l.ring_bytes <= config->ring_memory);
     CU_ASSERT(l.heap >= l.arena + l.ring_count * l.ring_bytes);
