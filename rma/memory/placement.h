@@ -33,7 +33,7 @@ size_t tern_placement_find(const tern_placement *placement, int numa);
 
 /* Binds the memory of this rank's segment to NUMA nodes, before any process touches it. Part i of
  * the heap (of heap_parts) and part i of the arena lie on node[i]. With ordinary pages the ring
- * headers lie there, too, and the page of each of the workers lies where that worker is expected.
+ * headers lie there, too, and each worker page lies where its worker is expected.
  * If a NUMA node has no pages left, the system takes them from another one. */
 void tern_placement_bind_segment(const tern_placement *placement, const tern_layout *layout,
                                  const tern_segment *segment, size_t heap_parts, size_t workers);

@@ -6,7 +6,7 @@
  * node. It holds, in this order:
  *
  *     header   one page: identity; on rank 0 the meeting of all ranks (src/collective/meeting.h)
- *     worker pages   one per worker: doorbells, ring table, credit cells, reply cells
+ *     worker pages  one per worker: doorbells, ring table, credit cells, reply cells
  *     rings    headers of the rings into this rank, one cache line each
  *     regions  registered memory of this rank (rma/region/region.h)
  *     places   on the node's lowest rank: the node and the machine of each rank
@@ -92,8 +92,8 @@ typedef struct tern_region {
     _Atomic uint64_t bytes;
 } tern_region;
 
-/* Offsets in bytes from the start of the segment; of a worker page, from the worker page's start.
- */
+/* Offsets in bytes from the start of the segment. Those marked "page" count from the start of a
+ * worker page. */
 typedef struct tern_layout {
     size_t worker_pages, worker_page_bytes;
     /* Indexed by line: a worker of the job on one of its channels. */

@@ -21,9 +21,9 @@ static _Atomic uint64_t *window_to(const tern_context *context, uint32_t target,
     return &tern_rma_of(context)->inbox_windows[target * TERN_INBOX_LANES + lane];
 }
 
-/* Takes room of a window. Windows, the messages of a worker page and the delivered ones are only
- * counters, so their accesses are relaxed. MPI or inbox_push hands over the content of a
- * message. */
+/* Takes room of a window. Windows, a worker page's count of messages and the count of delivered
+ * ones are only counters, so their accesses are relaxed. MPI or inbox_push hands over the content
+ * of a message. */
 static bool take_window(_Atomic uint64_t *used, uint64_t by) {
     /* R4 */
     uint64_t now = atomic_load_explicit(used, memory_order_relaxed);

@@ -35,7 +35,7 @@ typedef struct tern_return_address {
     uint64_t sequence;
 } tern_return_address;
 
-/* Prepares the cells of a worker, whose worker page must exist. */
+/* Prepares the cells of a worker. Its worker page must exist. */
 void tern_reply_open(tern_worker *worker);
 /* Whether a cell is free, after freeing those that were given up if all are in use. */
 bool tern_reply_room(tern_worker *worker);

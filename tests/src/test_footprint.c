@@ -112,8 +112,7 @@ static void computed(void) {
         for (size_t k = 0; k < sizeof nodes / sizeof nodes[0]; k++)
             CU_ASSERT(node_bytes(jobs[i], nodes[k]) <=
                       jobs[i] * (size_t)PER_RANK + nodes[k] * nodes[k] * (size_t)PER_PAIR);
-        /* Of a worker page, so little takes memory in the end, when its worker has met all others.
-         */
+        /* So little of a worker page takes memory when its worker has met all others. */
         tern_layout layout;
         tern_layout_compute(&config, jobs[i], &layout);
         const size_t cells = TERN_CALL_REQUESTS * sizeof(tern_cell) + TERN_PAGE + 4 * TERN_LINE;
