@@ -15,22 +15,22 @@
 
 #include <stdlib.h>
 
-enum { BYTES_MAX = 64 << 10, MEMORY = 1 << 20, LAPS = 4 };
+enum { BYTES_MAX = 64 << 10, MEMORY = 1 << 20, SLOT_COUNTS = 4 };
 
-static const uint64_t laps[LAPS] = {16, 32, 64, CEILING_STREAM_SLOTS};
+static const uint64_t slot_counts[SLOT_COUNTS] = {16, 32, 64, CEILING_STREAM_SLOTS};
 
 typedef struct stream {
     tern_ptr places;
-    char *address;    /* of the places, if load and store reach them */
-    uint64_t *source; /* BYTES_MAX bytes */
-    char *slots;      /* MEMORY bytes */
-    uint64_t lap;     /* slots in use */
-    uint64_t count;   /* of places */
+    char *address;       /* of the places, if load and store reach them */
+    uint64_t *source;    /* BYTES_MAX bytes */
+    char *slots;         /* MEMORY bytes */
+    uint64_t slot_count; /* slots in use */
+    uint64_t count;      /* of places */
     size_t bytes;
     tern_circular *circular;
     bench_window window;
     MPI_Comm comm;
-    ceiling_put_stream bare[LAPS];
+    ceiling_put_stream bare[SLOT_COUNTS];
     char name[64]; /* of the fastest shape */
 } stream;
 
@@ -74,7 +74,7 @@ static void put_and_flush(bench *b, void *state, uint64_t n) {
     for (uint64_t i = 0; i < n; i++, slot = after(s, slot)) {
         *s->source = i;
         bench_ok(tern_put(b->worker, place(s, slot), s->source, s->bytes), "tern_put");
-        if (i % s->lap == s->lap - 1)
+        if (i % s->slot_count == s->slot_count - 1)
             flush(b);
     }
     flush(b);
@@ -91,7 +91,7 @@ static void put_nb_and_wait(bench *b, void *state, uint64_t n) {
         bench_ok(tern_put_start(b->worker, place(s, at), made, s->bytes, &requests[slot]),
                  "tern_put_start");
         slot++;
-        if (slot == s->lap || i + 1 == n) {
+        if (slot == s->slot_count || i + 1 == n) {
             bench_ok(tern_wait_all(b->worker, requests, slot), "tern_wait_all");
             slot = 0;
         }
@@ -152,26 +152,26 @@ static void add_peer(bench_case *c, const char *name, void (*origin)(bench *, vo
 /* MPI's own operation, with the fastest of several lap lengths. */
 static bench_side far_ceiling(bench *b, stream *s) {
     bool rma = b->transport == TERN_RMA;
-    bench_side sides[LAPS];
+    bench_side sides[SLOT_COUNTS];
     size_t count = 0;
     if (rma && s->window.bytes == 0)
         return bench_way(NULL, NULL, NULL, NULL);
-    for (; count < LAPS && laps[count] <= s->count; count++) {
+    for (; count < SLOT_COUNTS && slot_counts[count] <= s->count; count++) {
         s->bare[count] = (ceiling_put_stream){.win = s->window.win,
                                               .comm = s->comm,
                                               .other = 1 - b->rank,
                                               .source = s->source,
                                               .slots = s->slots,
-                                              .lap = laps[count],
+                                              .slot_count = slot_counts[count],
                                               .places = s->count,
                                               .bytes = s->bytes};
         sides[count] = rma ? bench_way(s->name, bare_put, NULL, &s->bare[count])
                            : bench_way(s->name, bare_send, bare_receive, &s->bare[count]);
     }
     size_t best = bench_fastest(b, sides, count);
-    s->lap = laps[best];
-    snprintf(s->name, sizeof s->name, "%s (%llu a lap)", rma ? "MPI_Put" : "MPI_Isend",
-             (unsigned long long)s->lap);
+    s->slot_count = slot_counts[best];
+    snprintf(s->name, sizeof s->name, "%s (%llu slots)", rma ? "MPI_Put" : "MPI_Isend",
+             (unsigned long long)s->slot_count);
     return sides[best];
 }
 
@@ -185,7 +185,7 @@ static bench_side ceiling(bench *b, stream *s) {
 static void size(bench *b, stream *s, size_t bytes) {
     s->bytes = bytes;
     s->count = MEMORY / bytes < CEILING_STREAM_SLOTS ? MEMORY / bytes : CEILING_STREAM_SLOTS;
-    s->lap = s->count;
+    s->slot_count = s->count;
     tern_circular_options options = {.unit_bytes = bytes};
     if (b->rank == BENCH_ORIGIN)
         bench_ok(tern_circular_create(b->worker, &options, &s->circular), "tern_circular_create");

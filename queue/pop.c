@@ -32,14 +32,14 @@ static void leave_to_phase(tern_queue *q, uint64_t next) {
 /* Frees slots whose items have been read: posts their turns, or leaves that to the phase's end. */
 static void pop_free(tern_queue_op *op) {
     tern_queue *q = op->queue;
-    const uint64_t lap = tern_slot_lap(q, op->ticket) + 1;
+    const uint64_t generation = tern_slot_generation(q, op->ticket) + 1;
     const tern_ptr turns = tern_turn_place(q, op->ticket);
     tern_status status = TERN_OK;
     if (op->promise == TERN_READ_WRITE ||
         tern_internal_reach_address(op->worker, turns, 1) != NULL) {
         for (size_t i = 0; i < op->ready; i++) {
-            op->slots[2 * i] = lap;
-            op->slots[2 * i + 1] = ~lap;
+            op->slots[2 * i] = generation;
+            op->slots[2 * i + 1] = ~generation;
         }
         status = tern_queue_put(op, turns, op->slots, 2 * op->ready);
     } else {

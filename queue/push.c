@@ -147,11 +147,11 @@ static void push_stuck(tern_queue_op *op, bool full) {
 
 static void push_see_turns(tern_queue_op *op) {
     const tern_queue *q = op->queue;
-    const uint64_t *turns = op->slots; /* lap, ~lap, ... */
-    const uint64_t ticket = push_asked(op), lap = tern_slot_lap(q, ticket);
+    const uint64_t *turns = op->slots; /* generation, ~generation, ... */
+    const uint64_t ticket = push_asked(op), generation = tern_slot_generation(q, ticket);
     uint64_t posted = 0;
     while (posted < op->asked && turns[2 * posted] == ~turns[2 * posted + 1] &&
-           turns[2 * posted] >= lap)
+           turns[2 * posted] >= generation)
         posted++;
     if (posted > 0)
         push_found(op, ticket + posted);
@@ -160,7 +160,7 @@ static void push_see_turns(tern_queue_op *op) {
 }
 
 /* The word counts the tickets that are popped (head: being popped), so every ticket less than a
- * lap past its value has a free slot. */
+ * generation past its value has a free slot. */
 static void push_see_word(tern_queue_op *op) {
     const tern_queue *q = op->queue;
     const bool popped = op->stage == TERN_QUEUE_POPPED;

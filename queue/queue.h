@@ -10,11 +10,12 @@
  *     popped   one line: lower tickets are out of their slots, as of the last phase of pops
  *     slots    capacity of them: check, ticket, item; padded with zeros to whole words. The pusher
  *              of the ticket puts the slot as a whole
- *     turns    capacity of them: lap, ~lap. The popper of the slot puts the lap that may use the
- *              slot next. Until the first turn is put, tickets of lap 0 may use it
+ *     turns    capacity of them: generation, ~generation. The popper of the slot puts the
+ * generation that may use the slot next. Until the first turn is put, tickets of generation 0 may
+ * use it
  *
  * The words tail, head and popped are accessed by atomics only. Ticket t uses slot
- * t % capacity, in lap t / capacity. The check is a hash of ticket and item, seeded with the
+ * t % capacity, in generation t / capacity. The check is a hash of ticket and item, seeded with the
  * queue's nonce, so the check of a slot that is torn, not yet written or left over does not hold.
  * queue/ticket.h says how a pusher learns that its slot is free, and a popper that its item is
  * there.
@@ -43,7 +44,7 @@ typedef struct tern_queue_watch {
 
 /* What a wait is for. It is due once other ranks have begun it. */
 typedef enum tern_queue_due {
-    TERN_DUE_ROOM, /* for the ticket to be pushed: due once a lap before it has been drawn */
+    TERN_DUE_ROOM, /* for the ticket to be pushed: due once a generation before it has been drawn */
     TERN_DUE_ITEM, /* of the ticket to be popped: due once the ticket has been drawn by a push */
     TERN_DUE_NEVER /* the host's answer */
 } tern_queue_due;

@@ -20,7 +20,7 @@ static inline uint64_t tern_slot_number(const tern_queue *q, uint64_t ticket) {
     return q->mask != 0 ? ticket & q->mask : ticket % q->capacity;
 }
 
-static inline uint64_t tern_slot_lap(const tern_queue *q, uint64_t ticket) {
+static inline uint64_t tern_slot_generation(const tern_queue *q, uint64_t ticket) {
     return q->mask != 0 ? ticket >> q->shift : ticket / q->capacity;
 }
 

@@ -3,8 +3,8 @@
 
 /*
  * Tickets. A ticket may be pushed once its slot is free, which is when its turn is posted, and may
- * be popped once the check of its slot holds. A pop posts the turn of the slot for the next lap; a
- * push leaves nothing behind but the slot.
+ * be popped once the check of its slot holds. A pop posts the turn of the slot for the next
+ * generation; a push leaves nothing behind but the slot.
  *
  * In a phase of pushes or pops alone, nothing is left behind except turns that a store reaches. The
  * free slots then follow from head, since nobody pops. The end of the phase settles what later

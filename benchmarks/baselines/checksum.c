@@ -7,7 +7,7 @@
 
 #include "slots.h"
 
-/* The ticket is part of what is checked: a slot holds one item in each lap. */
+/* The ticket is part of what is checked: a slot holds one item in each generation. */
 static uint64_t checksum_of(const baseline_queue *q, uint64_t ticket, const void *item) {
     return XXH3_64bits_withSeed(item, q->item_bytes, ticket + 1);
 }

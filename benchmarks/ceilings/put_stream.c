@@ -21,7 +21,7 @@ void ceiling_put_stream_put(const ceiling_put_stream *way, uint64_t n) {
                 bytes, MPI_BYTE, way->win);
         place = place + 1 < way->places ? place + 1 : 0;
         slot++;
-        if (slot == way->lap) {
+        if (slot == way->slot_count) {
             MPI_Win_flush_local(way->other, way->win);
             slot = 0;
         }
@@ -37,7 +37,7 @@ void ceiling_put_stream_send(const ceiling_put_stream *way, uint64_t n) {
         MPI_Isend(make(way, slot, i), (int)way->bytes, MPI_BYTE, way->other, TAG, way->comm,
                   &requests[slot]);
         slot++;
-        if (slot == way->lap || i + 1 == n) {
+        if (slot == way->slot_count || i + 1 == n) {
             MPI_Waitall((int)slot, requests, statuses);
             slot = 0;
         }

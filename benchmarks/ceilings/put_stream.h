@@ -20,10 +20,10 @@ typedef struct ceiling_put_stream {
     MPI_Win win;   /* holds the places */
     MPI_Comm comm; /* used for nothing else */
     int other;
-    uint64_t *source; /* the first word counts up from 0 */
-    char *slots;      /* of the origin; at the target the places for messages */
-    uint64_t lap;     /* number of slots, at most places */
-    uint64_t places;  /* at most CEILING_STREAM_SLOTS */
+    uint64_t *source;    /* the first word counts up from 0 */
+    char *slots;         /* of the origin; at the target the places for messages */
+    uint64_t slot_count; /* number of slots, at most places */
+    uint64_t places;     /* at most CEILING_STREAM_SLOTS */
     size_t bytes;
 } ceiling_put_stream;
 

@@ -31,9 +31,9 @@ uint64_t tern_batch_seal(tern_worker *worker, tern_out *out) {
     return out->lane.write - out->batch;
 }
 
-/* Bytes from the write position to the end of the lap in which the open batch, or the next one,
- * begins. 0 if the open batch ends with the lap. */
-static uint64_t left_in_lap(const tern_out *out) {
+/* Bytes from the write position to the end of the generation in which the open batch, or the next
+ * one, begins. 0 if the open batch ends with the generation. */
+static uint64_t left_in_generation(const tern_out *out) {
     uint64_t begin = out->batch_open ? out->batch : out->lane.write;
     return out->lane.mask + 1 - (begin & out->lane.mask) - (out->lane.write - begin);
 }
@@ -45,10 +45,10 @@ void tern_batch_open(tern_out *out) {
     out->lane.write += TERN_BATCH_BYTES;
 }
 
-/* Ends the lap: the open batch, or an empty one, tells the target to skip the rest of the ring.
- * Where not even a batch header fits, both sides skip the rest without being told. */
+/* Ends the generation: the open batch, or an empty one, tells the target to skip the rest of the
+ * ring. Where not even a batch header fits, both sides skip the rest without being told. */
 static tern_status ring_batch_wrap(tern_worker *worker, tern_out *out) {
-    uint64_t left = left_in_lap(out);
+    uint64_t left = left_in_generation(out);
     if (!out->batch_open && left < TERN_BATCH_BYTES) {
         out->lane.write += left;
         return TERN_OK;
@@ -62,7 +62,8 @@ static tern_status ring_batch_wrap(tern_worker *worker, tern_out *out) {
     out->batch_skip = (uint32_t)left;
     tern_status status = out->via->publish(worker, out);
     if (status != TERN_OK) {
-        /* The lap does not end here yet: a smaller record may still fit, or the ring may grow. */
+        /* The generation does not end here yet: a smaller record may still fit, or the ring may
+         * grow. */
         out->batch_skip = 0;
         out->batch_open = out->lane.first_header != 0;
         if (!out->batch_open)
@@ -94,7 +95,7 @@ void tern_batch_hand_over(tern_worker *worker, tern_out *out) {
 }
 
 tern_status tern_batch_reserve(tern_worker *worker, tern_out *out, uint64_t size) {
-    uint64_t left = left_in_lap(out);
+    uint64_t left = left_in_generation(out);
     if (left < (out->batch_open ? 0 : TERN_BATCH_BYTES) + size) {
         tern_status status = ring_batch_wrap(worker, out);
         if (status != TERN_OK)
@@ -103,16 +104,16 @@ tern_status tern_batch_reserve(tern_worker *worker, tern_out *out, uint64_t size
     uint64_t need = (out->batch_open ? 0 : TERN_BATCH_BYTES) + size;
     if (!tern_ring_has_room(worker, out, need + TERN_MOVE_ROOM))
         return TERN_ERR_AGAIN;
-    /* MPI's rule on origin buffers: the puts of the last lap must be complete before the origin
-     * writes their staging memory again. They must be complete at the target, too: a late piece of
-     * them would overwrite what this lap puts there. One flush a lap (Seriema 4.1, selective
-     * signaling). */
-    uint64_t lap = out->lane.write / (out->lane.mask + 1);
-    if (lap != out->lap) {
+    /* MPI's rule on origin buffers: the puts of the last generation must be complete before the
+     * origin writes their staging memory again. They must be complete at the target, too: a late
+     * piece of them would overwrite what this generation puts there. One flush a generation
+     * (Seriema 4.1, selective signaling). */
+    uint64_t generation = out->lane.write / (out->lane.mask + 1);
+    if (generation != out->generation) {
         tern_status status = tern_batch_settle(worker, out);
         if (status != TERN_OK)
             return status;
-        out->lap = lap;
+        out->generation = generation;
     }
     if (!out->batch_open)
         tern_batch_open(out);
@@ -127,9 +128,9 @@ static bool is_published(const tern_in *in) {
     return position == ~inverse && (int64_t)(position - in->position) > 0;
 }
 
-/* Accepts the next batch of a ring: skips the ends of laps, checks the header and the checksum, and
- * moves in->limit to the end of the batch. Returns the header of its first record, or 0 if no whole
- * batch has arrived. */
+/* Accepts the next batch of a ring: skips the ends of generations, checks the header and the
+ * checksum, and moves in->limit to the end of the batch. Returns the header of its first record, or
+ * 0 if no whole batch has arrived. */
 uint64_t tern_batch_accept(tern_worker *worker, tern_in *in) {
     tern_context *context = worker->context;
     bool checksums =

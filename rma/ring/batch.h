@@ -5,8 +5,8 @@
  * Batches are runs of records that a remote origin puts with MPI, which promises no order between
  * or inside puts. The header of a batch holds its ring position, its length and an XXH3 checksum of
  * both and of the content, seeded with the context's nonce, the pair and the ring. The target
- * accepts a batch only if all agree. Content of an earlier lap never passes, since its position was
- * another one.
+ * accepts a batch only if all agree. Content of an earlier generation never passes, since its
+ * position was another one.
  */
 
 #include <stdint.h>

@@ -39,7 +39,8 @@ static bool may_grow(tern_worker *worker, tern_out *out) {
                              : size < config->ring_size * config->ring_growth;
     if (out->lane.first_header != 0 || !allowed)
         return false;
-    if (is_batched(out) && (size - at < move_bytes(out) || out->lane.write / size != out->lap))
+    if (is_batched(out) &&
+        (size - at < move_bytes(out) || out->lane.write / size != out->generation))
         return false;
     return tern_ring_has_room(worker, out, out->near ? 8 : TERN_MOVE_ROOM);
 }
@@ -98,7 +99,7 @@ static tern_status growth_leave(tern_worker *worker, tern_out *out) {
     worker->stats.rings_outgrown += bytes == context->config.ring_size * 2;
     out->lane.mask = bytes - 1;
     out->limit = out->lane.write + bytes;
-    out->lap = out->lane.write / bytes;
+    out->generation = out->lane.write / bytes;
     out->growth = TERN_GROWTH_NONE;
     tern_ring_open_lane(worker, out);
     worker->stats.rings_grown += !is_first;

@@ -163,9 +163,9 @@ static void refresh_limit(tern_worker *worker, tern_out *out) {
 void tern_ring_open_lane(const tern_worker *worker, tern_out *out) {
     if (!out->near)
         return;
-    uint64_t lap_end = (out->lane.write | out->lane.mask) + 1 + 8;
+    uint64_t generation_end = (out->lane.write | out->lane.mask) + 1 + 8;
     bool shut = out->held || worker->context->fences;
-    out->lane.limit = shut ? 0 : out->limit < lap_end ? out->limit : lap_end;
+    out->lane.limit = shut ? 0 : out->limit < generation_end ? out->limit : generation_end;
 }
 
 void tern_ring_hold(tern_worker *worker, tern_out *out, bool held) {
@@ -196,9 +196,9 @@ bool tern_ring_has_room(tern_worker *worker, tern_out *out, uint64_t bytes) {
     return out->lane.write + bytes <= out->limit;
 }
 
-/* Makes room for a record of size bytes. If the rest of the lap is too short for it, a SKIP record
- * covers that rest, which the target can consume by itself. So a record needs at most half a ring
- * of credit at once, and that much always comes. */
+/* Makes room for a record of size bytes. If the rest of the generation is too short for it, a SKIP
+ * record covers that rest, which the target can consume by itself. So a record needs at most half a
+ * ring of credit at once, and that much always comes. */
 static tern_status reserve_plain(tern_worker *worker, tern_out *out, uint64_t size) {
     uint64_t left = out->lane.mask + 1 - (out->lane.write & out->lane.mask);
     uint64_t spare = out->near ? 8 : TERN_MOVE_ROOM;

@@ -82,8 +82,8 @@ typedef struct tern_out {
     _Atomic uint64_t told;   /* remote rings: published up to here */
     _Atomic uint32_t asleep; /* rma/ring/sleep.h */
     bool wake_due;           /* a WAKE is still to be sent: there was no buffer */
-    uint64_t lap;            /* lap of the staging memory; puts of earlier ones are complete */
-    int64_t open_reply[2];   /* remote rings: the target's answer to the opening */
+    uint64_t generation;   /* generation of the staging memory; puts of earlier ones are complete */
+    int64_t open_reply[2]; /* remote rings: the target's answer to the opening */
     tern_question open_question;
     uint8_t growth;                 /* TERN_GROWTH_* */
     uint32_t grow_wait;             /* try to grow again after finding the ring full so often */
@@ -282,8 +282,8 @@ static inline bool tern_ring_check(const tern_in *in, uint64_t header) {
     return size <= in->mask + 1 - (in->position & in->mask) && size <= in->limit - in->position;
 }
 
-/* Handles records that only direct the consumer: bytes to skip at the end of a lap, and the end of
- * a ring that goes on in another one. Returns true if the head of in was one and has been
+/* Handles records that only direct the consumer: bytes to skip at the end of a generation, and the
+ * end of a ring that goes on in another one. Returns true if the head of in was one and has been
  * consumed. */
 bool tern_ring_pass(tern_worker *worker, tern_in *in, uint64_t header);
 

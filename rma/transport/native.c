@@ -263,7 +263,7 @@ static bool native_opens_alone(const tern_worker *worker, const tern_out *out) {
            !tern_question_goes_by_message(&out->open_question);
 }
 
-/* Puts the open batch by one put. Its staging memory is not written again until the lap is
+/* Puts the open batch by one put. Its staging memory is not written again until the generation is
  * settled. */
 static tern_status native_publish(tern_worker *worker, tern_out *out) {
     const tern_layout *layout = &tern_rma_of(worker->context)->layout;

@@ -26,13 +26,13 @@ static void phase_end(fixture *f, baseline_queue *queue) {
     EXPECT_OK(tern_barrier(f->worker));
 }
 
-/* All push until the queue is full, and pop until it is empty, lap after lap. */
+/* All push until the queue is full, and pop until it is empty, generation after generation. */
 static void fill_and_empty(fixture *f, int kind) {
     enum { CAPACITY = 13, BYTES = 24 };
     baseline_queue *queue = queue_make(f, kind, f->size - 1, BYTES, CAPACITY);
     uint64_t random = fixture_seed(f, (uint64_t)kind), pushed = 0, sums[2] = {0, 0};
     char item[BYTES];
-    for (int lap = 0; lap < 5; lap++) {
+    for (int generation = 0; generation < 5; generation++) {
         uint64_t counts[2] = {0, 0}, all[64][2], total[2] = {0, 0};
         tern_status status = TERN_OK;
         while (status == TERN_OK) {

@@ -114,7 +114,7 @@ static bool atomics_by_mpi(fixture *f, tern_queue *queue) {
     return after.atomics != before.atomics;
 }
 
-/* Each row on a fresh queue: within the first lap, everything is free. */
+/* Each row on a fresh queue: within the first generation, everything is free. */
 static void every_row(void) {
     fixture f;
     if (!fixture_enter(&f))
@@ -150,7 +150,7 @@ static void alone(void) {
     if (f.rank == 0 && !atomics_by_mpi(&f, queue)) {
         uint64_t item;
         begin(&f);
-        for (int lap = 0; lap < 3; lap++) {
+        for (int generation = 0; generation < 3; generation++) {
             push(&f, queue, CAPACITY, tern_queue_push, local | TERN_BY_RMA);
             EXPECT(TERN_ERR_FULL, tern_queue_push(f.worker, queue, &item, local | TERN_BY_RMA));
             pop(&f, queue, CAPACITY, tern_queue_pop, local | TERN_BY_RMA);
@@ -178,13 +178,13 @@ static void at_limits(fixture *f, tern_queue *queue, uint64_t each) {
     EXPECT(TERN_ERR_EMPTY, tern_queue_pop(f->worker, queue, &item, TERN_READ_ONLY | rma));
     CU_ASSERT(costs(f, (cost){.gets = each, .atomics = 2 * each}, "a ticket given back"));
 
-    /* From the second lap on, a get tells of a lap's turns. */
+    /* From the second generation on, a get tells of a generation's turns. */
     push(f, queue, CAPACITY, tern_queue_push, rma);
     pop(f, queue, CAPACITY, tern_queue_pop, rma);
     begin(f);
     push(f, queue, CAPACITY, tern_queue_push, rma);
     CU_ASSERT(costs(f, (cost){.gets = each, .atomics = each * CAPACITY, .puts = each * CAPACITY},
-                    "push of a whole lap"));
+                    "push of a whole generation"));
     begin(f);
     EXPECT(TERN_ERR_FULL, tern_queue_try_push(f->worker, queue, &item, rma));
     CU_ASSERT(costs(f, (cost){.gets = each, .atomics = each}, "push to a full queue"));
@@ -263,15 +263,15 @@ static void distributed(void) {
             EXPECT_OK(tern_context_transport(f.context, r, &transport));
         far += transport != TERN_SHM;
     }
-    for (uint64_t lap = 0; lap < 2; lap++) {
+    for (uint64_t generation = 0; generation < 2; generation++) {
         if (f.rank == f.size - 1) {
             CU_ASSERT_EQUAL(push_apart(&f, queue, CAPACITY), 0);
             const uint64_t waits = push_apart(&f, queue, f.size > 1 ? TIMES : 0);
             if (far == 0)
                 CU_ASSERT_EQUAL(waits, 0);
-            /* A ticket each, and once a lap what the other rank has popped. */
-            if (far > 0 && far == f.size - 1 && (lap == 0 || f.size == 2))
-                CU_ASSERT_EQUAL(waits, TIMES + lap);
+            /* A ticket each, and once a generation what the other rank has popped. */
+            if (far > 0 && far == f.size - 1 && (generation == 0 || f.size == 2))
+                CU_ASSERT_EQUAL(waits, TIMES + generation);
         }
         EXPECT_OK(tern_barrier(f.worker));
         uint64_t items[CAPACITY];

@@ -27,8 +27,8 @@ struct slots {
     bool has_room(int ticket) {
         if (is("turn"))
             return LOAD(head, seq_cst) >= ticket;
-        int lap = LOAD(turn[0], acquire), inverse = LOAD(turn[1], acquire);
-        return lap == ~inverse && lap >= ticket;
+        int generation = LOAD(turn[0], acquire), inverse = LOAD(turn[1], acquire);
+        return generation == ~inverse && generation >= ticket;
     }
 
     void put(int ticket, int item) {

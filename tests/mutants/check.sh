@@ -22,16 +22,16 @@ expect() {
     exit 1
 }
 
-lap='const uint64_t lap = tern_slot_lap(q, op->ticket) + 1;'
+generation='const uint64_t generation = tern_slot_generation(q, op->ticket) + 1;'
 mutant 'no source says this' ''
 expect 2 'no source contains' --check
 mutant 'tern_status status' ''
 expect 2 'more than once' --check
-mutant "$lap" "$lap"
+mutant "$generation" "$generation"
 expect 0 'in one place' --check
 expect 2 'no mutant is called two' --only two "$build"
 expect 1 'survived: one' --seed 7 "$build"
-mutant "$lap" 'const uint64_t no_such_name, lap = no;'
+mutant "$generation" 'const uint64_t no_such_name, generation = no;'
 expect 2 'does not compile' "$build"
-mutant "$lap" 'const uint64_t lap = tern_slot_lap(q, op->ticket);'
+mutant "$generation" 'const uint64_t generation = tern_slot_generation(q, op->ticket);'
 expect 0 'all 1 were caught (seed 7)' --seed 7 "$build"

@@ -242,7 +242,7 @@ static void one_unit(void) {
 static void many_pieces(void) {
     open_circle(UNITS_MAX);
     uint64_t most = UNITS_MAX * UNIT / 8;
-    for (int lap = 0; lap < 3; lap++) {
+    for (int generation = 0; generation < 3; generation++) {
         uint64_t first = model.next;
         for (uint64_t i = 0; i < most; i++)
             CU_ASSERT_EQUAL(cut(8), TERN_OK);

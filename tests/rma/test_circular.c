@@ -415,26 +415,26 @@ static uint64_t settles_of(tern_circular_options options, uint32_t target, uint6
     return after.settles - before.settles;
 }
 
-/* One wait for flush_every puts, or one for a lap; a flush of the program's saves it. One rank at
- * work: MPI's flushes take long where ranks share processors. */
+/* One wait for flush_every puts, or one for a generation; a flush of the program's saves it. One
+ * rank at work: MPI's flushes take long where ranks share processors. */
 static void waits_are_counted(void) {
     enum { MANY = 205 };
     uint32_t target = posting_rank(), other = far_rank(TERN_P2P);
     tern_circular_options every = {.unit_bytes = 64, .flush_every = 8};
-    tern_circular_options lap = {.unit_bytes = 64, .units_max = 20, .flush_every = SIZE_MAX};
+    tern_circular_options generation = {.unit_bytes = 64, .units_max = 20, .flush_every = SIZE_MAX};
     tern_circular_options part = {
         .unit_bytes = 64, .units = 4, .units_max = 5, .flush_every = SIZE_MAX, .linear = 1};
     if (test.f.rank == 0 && target < test.f.size) {
         CU_ASSERT_EQUAL(settles_of(every, target, 7, 8), 0);
         CU_ASSERT_EQUAL(settles_of(every, target, 8, 8), 1);
         CU_ASSERT_EQUAL(settles_of(every, target, MANY, 64), MANY / 8);
-        CU_ASSERT_EQUAL(settles_of(lap, target, 20, 8), 0);
-        CU_ASSERT_EQUAL(settles_of(lap, target, 21, 8), 1);
-        CU_ASSERT_EQUAL(settles_of(lap, target, MANY, 64), (MANY - 1) / 20);
+        CU_ASSERT_EQUAL(settles_of(generation, target, 20, 8), 0);
+        CU_ASSERT_EQUAL(settles_of(generation, target, 21, 8), 1);
+        CU_ASSERT_EQUAL(settles_of(generation, target, MANY, 64), (MANY - 1) / 20);
         CU_ASSERT_EQUAL(settles_of(part, target, 40, 8), 0); /* 8 pieces a unit */
         CU_ASSERT_EQUAL(settles_of(part, target, MANY, 8), (MANY - 1) / 40);
         CU_ASSERT_EQUAL(settles_of((tern_circular_options){0}, target, MANY, 8), MANY / 16);
-        tern_circular *c = make(lap);
+        tern_circular *c = make(generation);
         tern_stats before = stats_now();
         for (int i = 0; i < MANY; i++) {
             uint64_t word = 0;
@@ -450,7 +450,7 @@ static void waits_are_counted(void) {
         uint32_t copied = i == 0 ? test.f.rank : other;
         if (copied < test.f.size) {
             CU_ASSERT_EQUAL(settles_of(every, copied, MANY, 8), 0);
-            CU_ASSERT_EQUAL(settles_of(lap, copied, MANY, 8), 0);
+            CU_ASSERT_EQUAL(settles_of(generation, copied, MANY, 8), 0);
         }
     }
     EXPECT_OK(tern_barrier(test.f.worker));

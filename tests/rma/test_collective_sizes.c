@@ -9,7 +9,7 @@
 
 #include "rma/notify/collectives.h"
 
-enum { LAPS = 48, SHORT_RING = 4096 }; /* 3 MiB in a ring of the default size */
+enum { GENERATIONS = 48, SHORT_RING = 4096 }; /* 3 MiB in a ring of the default size */
 
 /* Around the bounds of whole vectors, of parts in rings of 4 and 64 KiB, and of windows. */
 static const size_t sizes[] = {0,    1,    7,     8,     959,   960,   961,   1023,
@@ -56,7 +56,7 @@ static void broadcasts_in(size_t ring_size) {
     uint64_t random = tern_test_seed();
     for (size_t i = 0; i < SIZES; i++)
         broadcast_from_all(&f, sizes[i], i);
-    broadcast_from_all(&f, LAPS * ring_size + 5, SIZES);
+    broadcast_from_all(&f, GENERATIONS * ring_size + 5, SIZES);
     const int times = fixture_times(&f, 20);
     for (int i = 0; i < times; i++)
         broadcast_from_all(&f, below(&random, (uint64_t)1 << below(&random, 18)),
@@ -126,7 +126,7 @@ static void reductions_in(size_t ring_size) {
                 allreduce(&f, type, op, counts[i], turn++);
             allreduce(&f, type, op, below(&random, 3 * 8192), turn++);
         }
-        allreduce(&f, type, type, LAPS * ring_size / 8 + type, turn++);
+        allreduce(&f, type, type, GENERATIONS * ring_size / 8 + type, turn++);
     }
     fixture_close(&f);
 }

@@ -330,8 +330,8 @@ static void questions_as_they_come(void) {
     fixture_close(&f);
 }
 
-/* The ring ends where not even the header of a batch fits before the end of its lap. */
-static void at_the_end_of_a_lap(void) {
+/* The ring ends where not even the header of a batch fits before the end of its generation. */
+static void at_the_end_of_a_generation(void) {
     if (!set_up(1))
         return;
     send_and_wait(0, 1);
@@ -503,7 +503,7 @@ int main(int argc, char **argv) {
         {"which_are_asked_for", which_are_asked_for},
         {"questions_as_they_come", questions_as_they_come},
         {"questions_under_way", questions_under_way},
-        {"at_the_end_of_a_lap", at_the_end_of_a_lap},
+        {"at_the_end_of_a_generation", at_the_end_of_a_generation},
         {"what_a_ring_is_kept_for", what_a_ring_is_kept_for},
         {"waiting_requests", waiting_requests},
         {"waiting_requests_in_any_order", waiting_requests_in_any_order},

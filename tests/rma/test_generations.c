@@ -1,8 +1,8 @@
 // tern-test: transports least=2
 /*
- * The ends of a ring's laps (rma/ring/ring.h, rma/ring/batch.h): laps that end at every place that
- * matters, what a far ring flushes when it begins the next one, and credit for less than half a
- * lap.
+ * The ends of a ring's generations (rma/ring/ring.h, rma/ring/batch.h): generations that end at
+ * every place that matters, what a far ring flushes when it begins the next one, and credit for
+ * less than half a generation.
  */
 
 #include <stdlib.h>
@@ -94,7 +94,7 @@ static void close_ring(void) {
     fixture_close(&f);
 }
 
-/* Sends records until so many bytes of the lap are left. */
+/* Sends records until so many bytes of the generation are left. */
 static void send_until_left(uint64_t left) {
     const uint64_t head = 8 + (out->via->reads_own_batches ? TERN_BATCH_BYTES : 0);
     for (;;) {
@@ -106,7 +106,7 @@ static void send_until_left(uint64_t left) {
     }
 }
 
-/* Laps that end with too little room for a batch's header, with just that, and with more. */
+/* Generations that end with too little room for a batch's header, with just that, and with more. */
 static void they_end_anywhere(void) {
     if (!open_ring())
         return;
@@ -125,7 +125,7 @@ static tern_status count_flush(tern_worker *worker, uint32_t rank) {
     return real_way->flush(worker, rank);
 }
 
-/* What was put in one lap is flushed once, before the next lap is put over it. */
+/* What was put in one generation is flushed once, before the next generation is put over it. */
 static void each_is_flushed_once(void) {
     if (!open_ring())
         return;
@@ -151,8 +151,8 @@ static tern_status refuse(tern_worker *worker, tern_out *ring) {
     return TERN_ERR_AGAIN;
 }
 
-/* The end of a lap finds no room in the transport, and then a smaller record still fits the lap.
- * Without batches the end is no put of its own. */
+/* The end of a generation finds no room in the transport, and then a smaller record still fits the
+ * generation. Without batches the end is no put of its own. */
 static void an_end_is_put_off(void) {
     void *room = NULL;
     tern_transport_ops refusing;
@@ -237,5 +237,5 @@ int main(int argc, char **argv) {
         {"an_end_is_put_off_for_good", an_end_is_put_off_for_good},
         {"a_kept_record_gives_credit", a_kept_record_gives_credit},
     };
-    return tern_test_main(argc, argv, "laps", tests, sizeof tests / sizeof tests[0]);
+    return tern_test_main(argc, argv, "generations", tests, sizeof tests / sizeof tests[0]);
 }
