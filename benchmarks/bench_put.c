@@ -4,8 +4,8 @@
  * Streams of puts (paper 000, figure 2): 128 Ki messages one way, three runs. Each message is made
  * in private memory, and goes to the next of some places of the target. tern_circular_put is
  * measured, which lets tern manage buffers and waits. Beside it stand the same done by hand, and
- * the best that MPI or the processor can do. Where the program has to wait for a lap of slots, the
- * lap has the length that suits the bare stream best.
+ * the best that MPI or the processor can do. Where the program makes messages in slots of its own
+ * and waits once all are used, it has the number of slots with which the bare stream is fastest.
  */
 
 #include "bench.h"
@@ -24,7 +24,7 @@ typedef struct stream {
     char *address;       /* of the places, if load and store reach them */
     uint64_t *source;    /* BYTES_MAX bytes */
     char *slots;         /* MEMORY bytes */
-    uint64_t slot_count; /* slots in use */
+    uint64_t slot_count; /* of slots that are used */
     uint64_t count;      /* of places */
     size_t bytes;
     tern_circular *circular;
@@ -149,7 +149,7 @@ static void add_peer(bench_case *c, const char *name, void (*origin)(bench *, vo
     c->peers[c->peer_count++].side = bench_way(name, origin, NULL, s);
 }
 
-/* MPI's own operation, with the fastest of several lap lengths. */
+/* MPI's own operation, with the fastest of several numbers of slots. */
 static bench_side far_ceiling(bench *b, stream *s) {
     bool rma = b->transport == TERN_RMA;
     bench_side sides[SLOT_COUNTS];

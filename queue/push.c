@@ -159,8 +159,8 @@ static void push_see_turns(tern_queue_op *op) {
         (void)tern_queue_goes_on(op, TERN_QUEUE_HEAD, tern_queue_load(op, q->head));
 }
 
-/* The word counts the tickets that are popped (head: being popped), so every ticket less than a
- * generation past its value has a free slot. */
+/* The word counts the tickets that are popped (head: being popped), so every ticket that is less
+ * than one generation past its value has a free slot. */
 static void push_see_word(tern_queue_op *op) {
     const tern_queue *q = op->queue;
     const bool popped = op->stage == TERN_QUEUE_POPPED;

@@ -11,14 +11,14 @@
  *     slots    capacity of them: check, ticket, item; padded with zeros to whole words. The pusher
  *              of the ticket puts the slot as a whole
  *     turns    capacity of them: generation, ~generation. The popper of the slot puts the
- * generation that may use the slot next. Until the first turn is put, tickets of generation 0 may
- * use it
+ *              generation that may use the slot next. Until the first turn is put, tickets of
+ *              generation 0 may use the slot
  *
  * The words tail, head and popped are accessed by atomics only. Ticket t uses slot
- * t % capacity, in generation t / capacity. The check is a hash of ticket and item, seeded with the
- * queue's nonce, so the check of a slot that is torn, not yet written or left over does not hold.
- * queue/ticket.h says how a pusher learns that its slot is free, and a popper that its item is
- * there.
+ * t % capacity. Its generation is t / capacity: one pass through the slots. The check is a hash of
+ * ticket and item, seeded with the queue's nonce, so the check of a slot that is torn, not yet
+ * written or left over does not hold. queue/ticket.h says how a pusher learns that its slot is
+ * free, and a popper that its item is there.
  */
 
 #include <stdatomic.h>
@@ -44,7 +44,8 @@ typedef struct tern_queue_watch {
 
 /* What a wait is for. It is due once other ranks have begun it. */
 typedef enum tern_queue_due {
-    TERN_DUE_ROOM, /* for the ticket to be pushed: due once a generation before it has been drawn */
+    TERN_DUE_ROOM, /* for the ticket to be pushed: due once a pop has drawn the ticket one
+                    * generation before it */
     TERN_DUE_ITEM, /* of the ticket to be popped: due once the ticket has been drawn by a push */
     TERN_DUE_NEVER /* the host's answer */
 } tern_queue_due;

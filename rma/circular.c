@@ -12,7 +12,7 @@
 /*
  * Circular buffers: their records (rma/circle.h), their memory in the segment, and puts from it.
  * Budget of a put: it allocates only while the buffer grows, and waits only once for flush_every
- * puts or for a generation (test_circular counts the waits).
+ * puts, or once per generation (test_circular counts the waits).
  */
 
 #define UNIT_ALIGNMENT 64u

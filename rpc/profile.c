@@ -50,7 +50,7 @@ uint64_t tern_call_arrow_extended(const tern_worker *worker, const tern_in *in) 
 }
 
 /* The number of the arrow to a call, if its arguments lie in the ring from its origin; else 0. The
- * ring's head is at most a generation behind them. */
+ * ring's head is at most one generation behind them. */
 static uint64_t arrow_to(const tern_worker *worker, tern_worker_id origin, const void *arguments) {
     const tern_context *context = worker->context;
     if (origin.index >= context->workers)

@@ -1,9 +1,9 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * MPI's own streams of data to places in turn. Each message is made in one of the slots of a lap
- * and is sent from there. Once a lap the origin waits until the slots may be used again: for puts
- * by MPI_Win_flush_local, for messages by MPI_Waitall.
+ * MPI's own streams of data to places in turn. Each message is made in the next slot and is sent
+ * from there. Once all slots are used the origin waits until they may be used again: for puts by
+ * MPI_Win_flush_local, for messages by MPI_Waitall.
  */
 
 #ifndef TERN_BENCHMARKS_PUT_STREAM_H
@@ -22,7 +22,7 @@ typedef struct ceiling_put_stream {
     int other;
     uint64_t *source;    /* the first word counts up from 0 */
     char *slots;         /* of the origin; at the target the places for messages */
-    uint64_t slot_count; /* number of slots, at most places */
+    uint64_t slot_count; /* at most places */
     uint64_t places;     /* at most CEILING_STREAM_SLOTS */
     size_t bytes;
 } ceiling_put_stream;

@@ -11,7 +11,8 @@
  * a rank: the buffer waits when flush_every puts to the rank were posted, or when it has come round
  * to a piece that MPI may still read. tern_put, in contrast, waits for each put. Over shm and p2p a
  * piece is free as soon as it is put, and the buffer never waits. tern_stats counts these waits as
- * settles: for each rank at most one for flush_every puts to it or one for a lap of the buffer.
+ * settles: for each rank at most one for flush_every puts to it, or one each time the whole buffer
+ * has been used.
  *
  * Pieces become free in the order in which they were taken. So a piece that the program holds for
  * long delays all pieces taken after it, and so do puts to a slow rank. To avoid that, make a

@@ -35,13 +35,13 @@
  *
  * Cost: with TERN_BY_RMA, operations on the own part are loads and stores; operations on another
  * rank's part cost what tern/queue.h says. A push to a part of another node that has room, and to
- * which nobody else pushes, waits for one atomic, and once in a lap of the part for a get. Each
- * part that is found empty or full costs one look at it. A steal of several items costs two atomic
- * loads more. A worker that waits looks at its own part and at one other at a time. While all ranks
- * wait, each sends a message to its parent in a tree and up to eight to its children, again and
- * again; to find the end takes two such rounds, each of which takes messages in the logarithm of
- * the ranks one after the other. These messages go to the worker to which calls to a part go, so
- * that worker has to make progress.
+ * which nobody else pushes, waits for one atomic, and for a get once per generation, which is as
+ * many pushes as the part has slots. Each part that is found empty or full costs one look at it. A
+ * steal of several items costs two atomic loads more. A worker that waits looks at its own part and
+ * at one other at a time. While all ranks wait, each sends a message to its parent in a tree and up
+ * to eight to its children, again and again; to find the end takes two such rounds, each of which
+ * takes messages in the logarithm of the ranks one after the other. These messages go to the worker
+ * to which calls to a part go, so that worker has to make progress.
  */
 
 #include "tern/queue.h"

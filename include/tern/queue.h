@@ -20,9 +20,9 @@
  * R is a get, W a put, FAO a fetch-and-add, CAS a compare-and-swap. The table holds for a queue
  * that is neither nearly full nor nearly empty, and without contention. In addition a process needs
  * a get or an atomic load now and then to learn which slots are free and which items are there; one
- * of them serves up to 64 pushes or a whole lap. If the host shares memory with the caller, all of
- * these are plain loads, stores and processor atomics and cost nothing extra. In a phase, try_push
- * and try_pop cost a CAS in place of the FAO.
+ * of them serves up to 64 pushes, or as many as the queue has slots. If the host shares memory with
+ * the caller, all of these are plain loads, stores and processor atomics and cost nothing extra. In
+ * a phase, try_push and try_pop cost a CAS in place of the FAO.
  *
  * Which to use: push and pop wait for a free slot or for an item. They hold a ticket while they
  * wait, so the queue serves them in order. try_push and try_pop give exact answers: TERN_ERR_FULL

@@ -106,8 +106,8 @@ tern_status tern_batch_reserve(tern_worker *worker, tern_out *out, uint64_t size
         return TERN_ERR_AGAIN;
     /* MPI's rule on origin buffers: the puts of the last generation must be complete before the
      * origin writes their staging memory again. They must be complete at the target, too: a late
-     * piece of them would overwrite what this generation puts there. One flush a generation
-     * (Seriema 4.1, selective signaling). */
+     * piece of them would overwrite what this generation puts there. One flush per generation
+     * is enough (Seriema 4.1, selective signaling). */
     uint64_t generation = out->lane.write / (out->lane.mask + 1);
     if (generation != out->generation) {
         tern_status status = tern_batch_settle(worker, out);

@@ -82,8 +82,8 @@ typedef struct tern_out {
     _Atomic uint64_t told;   /* remote rings: published up to here */
     _Atomic uint32_t asleep; /* rma/ring/sleep.h */
     bool wake_due;           /* a WAKE is still to be sent: there was no buffer */
-    uint64_t generation;   /* generation of the staging memory; puts of earlier ones are complete */
-    int64_t open_reply[2]; /* remote rings: the target's answer to the opening */
+    uint64_t generation;     /* of the staging memory; puts of earlier ones are complete */
+    int64_t open_reply[2];   /* remote rings: the target's answer to the opening */
     tern_question open_question;
     uint8_t growth;                 /* TERN_GROWTH_* */
     uint32_t grow_wait;             /* try to grow again after finding the ring full so often */

@@ -26,7 +26,7 @@ static void phase_end(fixture *f, baseline_queue *queue) {
     EXPECT_OK(tern_barrier(f->worker));
 }
 
-/* All push until the queue is full, and pop until it is empty, generation after generation. */
+/* In each generation all push until the queue is full, and pop until it is empty. */
 static void fill_and_empty(fixture *f, int kind) {
     enum { CAPACITY = 13, BYTES = 24 };
     baseline_queue *queue = queue_make(f, kind, f->size - 1, BYTES, CAPACITY);

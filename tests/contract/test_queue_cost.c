@@ -178,7 +178,7 @@ static void at_limits(fixture *f, tern_queue *queue, uint64_t each) {
     EXPECT(TERN_ERR_EMPTY, tern_queue_pop(f->worker, queue, &item, TERN_READ_ONLY | rma));
     CU_ASSERT(costs(f, (cost){.gets = each, .atomics = 2 * each}, "a ticket given back"));
 
-    /* From the second generation on, a get tells of a generation's turns. */
+    /* From the second generation on, one get reads all turns of a generation. */
     push(f, queue, CAPACITY, tern_queue_push, rma);
     pop(f, queue, CAPACITY, tern_queue_pop, rma);
     begin(f);
@@ -269,7 +269,7 @@ static void distributed(void) {
             const uint64_t waits = push_apart(&f, queue, f.size > 1 ? TIMES : 0);
             if (far == 0)
                 CU_ASSERT_EQUAL(waits, 0);
-            /* A ticket each, and once a generation what the other rank has popped. */
+            /* A ticket each, and once per generation what the other rank has popped. */
             if (far > 0 && far == f.size - 1 && (generation == 0 || f.size == 2))
                 CU_ASSERT_EQUAL(waits, TIMES + generation);
         }

@@ -415,8 +415,8 @@ static uint64_t settles_of(tern_circular_options options, uint32_t target, uint6
     return after.settles - before.settles;
 }
 
-/* One wait for flush_every puts, or one for a generation; a flush of the program's saves it. One
- * rank at work: MPI's flushes take long where ranks share processors. */
+/* The buffer waits once for flush_every puts, or once per generation; a flush of the program's
+ * saves the wait. Only one rank works: MPI's flushes take long where ranks share processors. */
 static void waits_are_counted(void) {
     enum { MANY = 205 };
     uint32_t target = posting_rank(), other = far_rank(TERN_P2P);

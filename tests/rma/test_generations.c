@@ -2,7 +2,7 @@
 /*
  * The ends of a ring's generations (rma/ring/ring.h, rma/ring/batch.h): generations that end at
  * every place that matters, what a far ring flushes when it begins the next one, and credit for
- * less than half a generation.
+ * less than half a ring.
  */
 
 #include <stdlib.h>

@@ -132,9 +132,8 @@ static void wait_for(uint32_t count) {
     CU_ASSERT_EQUAL(status, TERN_OK);
 }
 
-/* All pairs at once, sizes up to the largest, batches of random length: many generations of small
- * rings.
- */
+/* All pairs at once, sizes up to the largest, batches of random length, small rings of many
+ * generations. */
 static void stream_all(int times) {
     uint32_t count = (uint32_t)fixture_times(&f, times);
     uint64_t state = fixture_seed(&f, 1);
@@ -243,8 +242,8 @@ static void corked(void) {
     tern_ring_uncork(f.worker);
     tern_stats_get(f.worker, &uncorked);
     CU_ASSERT_EQUAL(uncorked.batches_sent - corked.batches_sent, out->near ? 0 : 1);
-    CU_ASSERT(out->lane.write <=
-              out->lane.mask); /* the end of a generation would have sent one more */
+    /* The end of a generation would have sent one more. */
+    CU_ASSERT(out->lane.write <= out->lane.mask);
     while (streams[before].received < 3 &&
            tern_wait_step(f.context, &wait, TERN_ANYBODY) == TERN_OK)
         tern_progress(f.worker);
