@@ -172,17 +172,17 @@ static bool serve_question(tern_worker *worker, uint32_t source, const tern_mess
 }
 
 /* Finds the ring that a batch names. False: the batch's origin does not own it. */
-static bool find_ring(tern_context *context, const tern_message *message, uint32_t line,
+static bool find_ring(tern_context *context, const tern_message *message, uint32_t endpoint,
                       tern_ring_place *place) {
     const uint32_t ring = (uint32_t)message->operand[0];
     const uint64_t bytes = tern_arena_ring_bytes(context, ring);
     if (bytes == 0)
         return false;
     tern_ring_header *header = tern_ring_header_at(context, context->rank, ring);
-    *place = (tern_ring_place){header, tern_ring_data_at(context, context->rank, ring), bytes, line,
-                               message->target % context->workers};
+    *place = (tern_ring_place){header, tern_ring_data_at(context, context->rank, ring), bytes,
+                               endpoint, message->target % context->workers};
     /* R9: tern_mpi_lock */
-    return atomic_load_explicit(&header->owner, memory_order_relaxed) == (uint64_t)line + 1;
+    return atomic_load_explicit(&header->owner, memory_order_relaxed) == (uint64_t)endpoint + 1;
 }
 
 /* Appends a batch to its ring. [out] served: false if there is no memory for it now. */
@@ -192,13 +192,13 @@ static bool serve_batch(tern_context *context, uint32_t source, const tern_messa
     if (!own_worker(context, message->target) || channel >= TERN_CHANNELS || bytes < 8 ||
         bytes % 8 != 0)
         return false;
-    const uint32_t line = tern_line_of(context, (uint32_t)channel, message->origin);
+    const uint32_t endpoint = tern_endpoint_of(context, (uint32_t)channel, message->origin);
     tern_ring_place place;
     const bool by_message = (uint32_t)message->operand[0] == TERN_RING_NONE;
     if (by_message)
-        *served =
-            tern_message_channel_place(context, message->target % context->workers, line, &place);
-    else if (!find_ring(context, message, line, &place))
+        *served = tern_message_channel_place(context, message->target % context->workers, endpoint,
+                                             &place);
+    else if (!find_ring(context, message, endpoint, &place))
         return false;
     if (!*served)
         return true;
@@ -218,9 +218,9 @@ static bool serve_credit(tern_context *context, uint32_t source, const tern_mess
         return false;
     tern_credit *credits =
         (void *)(tern_worker_page(context, message->target) + tern_rma_of(context)->layout.credits);
-    uint32_t line = tern_line_of(context, (uint32_t)message->operand[0], message->origin);
+    uint32_t endpoint = tern_endpoint_of(context, (uint32_t)message->operand[0], message->origin);
     /* R1: tern_far_consumed */
-    atomic_store_explicit(&credits[line].told, message->offset, memory_order_release);
+    atomic_store_explicit(&credits[endpoint].told, message->offset, memory_order_release);
     tern_inbox_count(context, source, message);
     return true;
 }

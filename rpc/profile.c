@@ -57,7 +57,7 @@ static uint64_t arrow_to(const tern_worker *worker, tern_worker_id origin, const
         return 0;
     const uint32_t number = tern_worker_number(context, origin);
     const tern_in *in =
-        tern_rma_worker_of(worker)->in[tern_line_of(context, TERN_CHANNEL_CALLS, number)];
+        tern_rma_worker_of(worker)->in[tern_endpoint_of(context, TERN_CHANNEL_CALLS, number)];
     const uintptr_t at = (uintptr_t)arguments - (in != NULL ? (uintptr_t)in->data : 0);
     if (in == NULL || at > in->mask + 1)
         return 0;

@@ -45,12 +45,12 @@ static size_t memory_of_ranks(uint32_t ranks, uint32_t node_ranks) {
 /* Lines of worker pages and tables that first contact with so many workers touches. */
 static size_t memory_of_contact(const tern_config *config, uint32_t ranks, uint64_t active) {
     const size_t workers = config->workers + config->service_threads;
-    const size_t lines = (size_t)ranks * workers * TERN_CHANNELS;
+    const size_t endpoints = (size_t)ranks * workers * TERN_CHANNELS;
     const size_t arrays =
-        4 * memory_of_sparse(lines * sizeof(void *), active) + /* four tables of pointers */
-        memory_of_sparse(lines / 8, active) +                  /* doorbells */
-        memory_of_sparse(lines * sizeof(uint64_t), active) +   /* ring table */
-        memory_of_sparse(lines * sizeof(tern_credit), active) +
+        4 * memory_of_sparse(endpoints * sizeof(void *), active) + /* four tables of pointers */
+        memory_of_sparse(endpoints / 8, active) +                  /* doorbells */
+        memory_of_sparse(endpoints * sizeof(uint64_t), active) +   /* ring table */
+        memory_of_sparse(endpoints * sizeof(tern_credit), active) +
         memory_of_sparse(ranks * sizeof(tern_dirty), active) +
         memory_of_sparse(ranks * sizeof(uint64_t), 2 * active);
     return arrays + active * (sizeof(tern_out) + sizeof(tern_in) + sizeof(tern_ring_header));

@@ -22,14 +22,14 @@ static size_t segment_round_up(size_t value, size_t unit) {
 
 void tern_layout_compute(const tern_config *config, uint32_t ranks, tern_layout *layout) {
     size_t workers = config->workers + config->service_threads;
-    size_t lines = ranks * workers * TERN_CHANNELS;
+    size_t endpoints = ranks * workers * TERN_CHANNELS;
     tern_layout l;
     memset(&l, 0, sizeof l);
     l.worker_pages = TERN_PAGE;
     l.doorbells = TERN_LINE; /* behind the first line, which says that a doorbell has rung */
-    l.table = l.doorbells + segment_round_up((lines + 63) / 64 * 8, TERN_LINE);
-    l.credits = l.table + segment_round_up(lines * 8, TERN_LINE);
-    l.cells = l.credits + segment_round_up(lines * sizeof(tern_credit), TERN_LINE);
+    l.table = l.doorbells + segment_round_up((endpoints + 63) / 64 * 8, TERN_LINE);
+    l.credits = l.table + segment_round_up(endpoints * 8, TERN_LINE);
+    l.cells = l.credits + segment_round_up(endpoints * sizeof(tern_credit), TERN_LINE);
     l.worker_page_bytes =
         segment_round_up(l.cells + TERN_CALL_REQUESTS * sizeof(tern_cell), TERN_PAGE);
     l.rings = l.worker_pages + workers * l.worker_page_bytes;

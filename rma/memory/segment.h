@@ -96,10 +96,10 @@ typedef struct tern_region {
  * worker page. */
 typedef struct tern_layout {
     size_t worker_pages, worker_page_bytes;
-    /* Indexed by line: a worker of the job on one of its channels. */
-    size_t doorbells; /* page: _Atomic uint64_t[], a bit per line */
-    size_t table;     /* page: _Atomic uint64_t[], the ring from each line: index + 1, or 0 */
-    size_t credits;   /* page: tern_credit[], how far the target on each line has consumed */
+    /* Indexed by endpoint: a worker of the job on one of its channels. */
+    size_t doorbells; /* page: _Atomic uint64_t[], a bit per endpoint */
+    size_t table;     /* page: _Atomic uint64_t[], the ring from each endpoint: index + 1, or 0 */
+    size_t credits;   /* page: tern_credit[], how far the target at each endpoint has consumed */
     size_t cells;     /* page: tern_cell[TERN_CALL_REQUESTS] */
     size_t rings, ring_count;
     size_t regions;   /* tern_region[TERN_REGIONS_MAX] */

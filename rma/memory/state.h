@@ -127,13 +127,13 @@ typedef struct tern_rma {
 enum { TERN_DIRTY_RECORDS = 1, TERN_DIRTY_PUTS = 2 };
 
 typedef struct tern_rma_worker {
-    tern_out **out;     /* by line; NULL: no ring yet */
-    tern_in **in;       /* by line */
+    tern_out **out;     /* by endpoint; NULL: no ring yet */
+    tern_in **in;       /* by endpoint */
     tern_out *outs;     /* list of all rings of out */
     tern_in *ins;       /* list of the rings of in, the latest first */
     tern_in *looked_at; /* the ring of ins that was last checked for being quiet; or NULL */
     uint32_t settling;  /* not 0: a ring is being flushed, so no ring is closed */
-    _Atomic(struct tern_message_channel *) *message_channels; /* by line */
+    _Atomic(struct tern_message_channel *) *message_channels; /* by endpoint */
     /* Rings that are polled: by progress, and by probes. */
     struct {
         tern_in **ring;
@@ -217,10 +217,10 @@ static inline void tern_ring_warm(const tern_worker *worker) {
     tern_rma_worker_of(worker)->warm = 256;
 }
 
-/* The endpoint index (line) of a worker on one of its channels. A line owns a ring, and doorbells,
+/* The endpoint index of a worker on one of its channels. An endpoint owns a ring, and doorbells,
  * tables and credits are indexed by it. */
-static inline uint32_t tern_line_of(const tern_context *context, uint32_t channel,
-                                    uint32_t number) {
+static inline uint32_t tern_endpoint_of(const tern_context *context, uint32_t channel,
+                                        uint32_t number) {
     return channel * context->size * context->workers + number;
 }
 

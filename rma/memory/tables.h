@@ -42,9 +42,9 @@ typedef struct tern_tables {
     size_t posts;            /* tern_posts[], by rank */
     size_t remotes;          /* void *[], by rank: a port's state of the rank */
     size_t owed;             /* uint32_t[], by rank and lane: cost of messages taken and not told */
-    size_t out;              /* tern_out *[], by line */
-    size_t in;               /* tern_in *[], by line */
-    size_t message_channels; /* tern_message_channel *[], by line */
+    size_t out;              /* tern_out *[], by endpoint */
+    size_t in;               /* tern_in *[], by endpoint */
+    size_t message_channels; /* tern_message_channel *[], by endpoint */
     size_t active;           /* tern_in *[], one for each worker of the job, for each channel */
     size_t worker;           /* tern_rma_worker */
     size_t spare; /* TERN_TABLE_SPARE bytes for parts of collectives (rma/notify/parts.c) */

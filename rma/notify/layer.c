@@ -47,7 +47,7 @@ static tern_status notify_open_layer(tern_context *context) {
             return tern_fail(TERN_ERR_MEMORY, "no memory for a worker");
         }
         memset(n, 0, bytes);
-        n->out = rings->out + tern_line_of(context, TERN_CHANNEL_NOTIFY, 0);
+        n->out = rings->out + tern_endpoint_of(context, TERN_CHANNEL_NOTIFY, 0);
         n->reach = rma->reach;
         n->size = context->size;
         n->profiled = worker->profile != NULL;

@@ -54,8 +54,8 @@ static tern_status answer_ring_check(tern_worker *worker, tern_out *out) {
 }
 
 static tern_status answer_ring_to_check(tern_worker *worker, uint32_t target) {
-    const uint32_t line = tern_line_of(worker->context, TERN_CHANNEL_CALLS, target);
-    tern_out *out = tern_rma_worker_of(worker)->out[line];
+    const uint32_t endpoint = tern_endpoint_of(worker->context, TERN_CHANNEL_CALLS, target);
+    tern_out *out = tern_rma_worker_of(worker)->out[endpoint];
     return out != NULL && out->near ? answer_ring_check(worker, out) : TERN_OK;
 }
 
@@ -64,7 +64,7 @@ static tern_status answer_ring_to_check(tern_worker *worker, uint32_t target) {
 static bool answer_is_lost(tern_worker *worker, uint32_t target, const tern_return_address *back) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     const tern_cell_use *use = &mine->cell[back->cell];
-    const tern_out *out = mine->out[tern_line_of(worker->context, TERN_CHANNEL_CALLS, target)];
+    const tern_out *out = mine->out[tern_endpoint_of(worker->context, TERN_CHANNEL_CALLS, target)];
     return use->ring != 0 && out != NULL && out->near && use->ring == out->ring + 1 &&
            (int32_t)((uint32_t)out->via->consumed(worker, out) - use->asked) >= 0 &&
            !tern_reply_arrived(worker, back);

@@ -115,7 +115,7 @@ tern_status tern_reply_expect(tern_worker *worker, tern_return_address *address)
 void tern_reply_note_record(tern_worker *worker, const tern_return_address *address,
                             uint32_t target) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
-    const tern_out *out = mine->out[tern_line_of(worker->context, TERN_CHANNEL_CALLS, target)];
+    const tern_out *out = mine->out[tern_endpoint_of(worker->context, TERN_CHANNEL_CALLS, target)];
     if (is_of_thread(address) || out == NULL || !out->near)
         return;
     mine->cell[address->cell].asked = (uint32_t)out->lane.write;

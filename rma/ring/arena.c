@@ -4,13 +4,13 @@
 #include "rma/memory/doorbell.h"
 #include "rma/memory/state.h"
 
-static bool arena_take(tern_context *context, uint32_t rank, uint32_t line, uint32_t at,
+static bool arena_take(tern_context *context, uint32_t rank, uint32_t endpoint, uint32_t at,
                        uint32_t pieces) {
     for (uint32_t i = 0; i < pieces; i++) {
         uint64_t nobody = 0;
         /* R6: tern_arena_release; the next owner writes after the last reader */
         if (atomic_compare_exchange_strong(&tern_ring_header_at(context, rank, at + i)->owner,
-                                           &nobody, (uint64_t)line + 1))
+                                           &nobody, (uint64_t)endpoint + 1))
             continue;
         while (i-- > 0)
             /* R6: take */
@@ -47,36 +47,36 @@ static bool arena_find_part(const tern_context *context, uint32_t target, uint32
 
 /* Takes a pair's first ring: from the whole part, beginning with the half that growing rings never
  * take. */
-static bool take_first(tern_context *context, uint32_t rank, uint32_t line, arena_part part,
+static bool take_first(tern_context *context, uint32_t rank, uint32_t endpoint, arena_part part,
                        uint32_t *ring) {
-    uint32_t count = part.count, kept = count - count / 2, begin = count / 2 + line % kept;
+    uint32_t count = part.count, kept = count - count / 2, begin = count / 2 + endpoint % kept;
     for (uint32_t i = 0; i < count; i++) {
         *ring = part.from + (begin + i) % count;
-        if (arena_take(context, rank, line, *ring, 1))
+        if (arena_take(context, rank, endpoint, *ring, 1))
             return true;
     }
     return false;
 }
 
-static bool take_grown(tern_context *context, uint32_t rank, uint32_t line, uint32_t pieces,
+static bool take_grown(tern_context *context, uint32_t rank, uint32_t endpoint, uint32_t pieces,
                        arena_part part, uint32_t *ring) {
     uint32_t groups = part.count / 2 / pieces;
     for (uint32_t i = 0; i < groups; i++) {
-        *ring = part.from + (line + i) % groups * pieces;
-        if (arena_take(context, rank, line, *ring, pieces))
+        *ring = part.from + (endpoint + i) % groups * pieces;
+        if (arena_take(context, rank, endpoint, *ring, pieces))
             return true;
     }
     return false;
 }
 
-tern_status tern_arena_claim(tern_context *context, uint32_t target, uint32_t line, uint32_t pieces,
-                             uint64_t start, uint32_t *ring) {
+tern_status tern_arena_claim(tern_context *context, uint32_t target, uint32_t endpoint,
+                             uint32_t pieces, uint64_t start, uint32_t *ring) {
     const uint32_t rank = tern_rank_of(context, target);
     bool taken = false;
     arena_part part;
     for (uint32_t i = 0; !taken && arena_find_part(context, target, i, &part); i++)
-        taken = pieces == 1 ? take_first(context, rank, line, part, ring)
-                            : take_grown(context, rank, line, pieces, part, ring);
+        taken = pieces == 1 ? take_first(context, rank, endpoint, part, ring)
+                            : take_grown(context, rank, endpoint, pieces, part, ring);
     if (!taken)
         return tern_fail(TERN_ERR_MEMORY,
                          "the memory for rings into rank %u, %zu of TERN_RING_SIZE, is used up; "
@@ -106,14 +106,15 @@ void tern_arena_release(tern_context *context, uint32_t ring, uint64_t bytes) {
                               memory_order_release);
 }
 
-bool tern_arena_is_of(const tern_context *context, uint32_t line, uint32_t ring, uint64_t pieces) {
+bool tern_arena_is_of(const tern_context *context, uint32_t endpoint, uint32_t ring,
+                      uint64_t pieces) {
     uint64_t count = tern_rma_of(context)->layout.ring_count;
     if (pieces > count || ring > count - pieces)
         return false;
     for (uint32_t i = 0; i < pieces; i++)
         /* R6: take */
         if (atomic_load_explicit(&tern_ring_header_at(context, context->rank, ring + i)->owner,
-                                 memory_order_acquire) != (uint64_t)line + 1)
+                                 memory_order_acquire) != (uint64_t)endpoint + 1)
             return false;
     return true;
 }

@@ -12,10 +12,10 @@
 
 /* The position and the lengths are mixed into the seed, which saves a second pass over the
  * header. */
-static uint64_t ring_batch_checksum(const tern_context *context, uint32_t line, uint32_t target,
+static uint64_t ring_batch_checksum(const tern_context *context, uint32_t endpoint, uint32_t target,
                                     const tern_batch *batch, const void *records) {
     uint64_t words[3] = {batch->position, (uint64_t)batch->skip << 32 | batch->bytes,
-                         (uint64_t)line << 32 | target};
+                         (uint64_t)endpoint << 32 | target};
     uint64_t seed = XXH3_64bits_withSeed(words, sizeof words, context->nonce);
     return XXH3_64bits_withSeed(records, batch->bytes, seed);
 }
@@ -25,7 +25,7 @@ uint64_t tern_batch_seal(tern_worker *worker, tern_out *out) {
                         out->batch_skip, 0};
     char *at = out->lane.data + (out->batch & out->lane.mask);
     batch.check = ring_batch_checksum(worker->context,
-                                      tern_line_of(worker->context, out->channel, out->origin),
+                                      tern_endpoint_of(worker->context, out->channel, out->origin),
                                       out->target, &batch, at + TERN_BATCH_BYTES);
     memcpy(at, &batch, sizeof batch);
     return out->lane.write - out->batch;
@@ -157,7 +157,7 @@ uint64_t tern_batch_accept(tern_worker *worker, tern_in *in) {
             batch.skip > left - TERN_BATCH_BYTES - batch.bytes ||
             (checksums &&
              batch.check != ring_batch_checksum(context,
-                                                tern_line_of(context, in->channel, in->origin),
+                                                tern_endpoint_of(context, in->channel, in->origin),
                                                 worker->id, &batch, at + TERN_BATCH_BYTES))) {
             worker->stats.batches_torn++;
             return 0;

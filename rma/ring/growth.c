@@ -53,7 +53,7 @@ static tern_status growth_ask(tern_worker *worker, tern_out *out) {
     uint32_t pieces = (uint32_t)(bytes / context->config.ring_size);
     if (is_to_near_rank(worker, out))
         return tern_arena_claim(context, out->target,
-                                tern_line_of(context, out->channel, out->origin), pieces, start,
+                                tern_endpoint_of(context, out->channel, out->origin), pieces, start,
                                 &out->next_ring);
     if (out->next_data == NULL)
         out->next_data = malloc(bytes);
@@ -153,9 +153,9 @@ bool tern_ring_follow(tern_worker *worker, tern_in *in, uint64_t header) {
     uint32_t ring = tern_record_id(header);
     const bool by_message = in->ring == TERN_RING_NONE;
     const uint64_t bytes = by_message ? context->config.ring_size : (in->mask + 1) * 2;
-    uint32_t line = tern_line_of(context, in->channel, in->origin);
+    uint32_t endpoint = tern_endpoint_of(context, in->channel, in->origin);
     if (!tern_ring_check(in, header) ||
-        !tern_arena_is_of(context, line, ring, bytes / context->config.ring_size))
+        !tern_arena_is_of(context, endpoint, ring, bytes / context->config.ring_size))
         return false;
     tern_ring_advance(in, header);
     if (by_message) {

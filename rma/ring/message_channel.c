@@ -60,10 +60,10 @@ static tern_message_channel *message_channel_make(tern_context *context) {
     return channel;
 }
 
-bool tern_message_channel_begin(tern_context *context, uint32_t target_index, uint32_t line,
+bool tern_message_channel_begin(tern_context *context, uint32_t target_index, uint32_t endpoint,
                                 uint64_t position) {
     _Atomic(tern_message_channel *) *at =
-        &tern_rma_worker_of(context->worker[target_index])->message_channels[line];
+        &tern_rma_worker_of(context->worker[target_index])->message_channels[endpoint];
     /* R9: tern_mpi_lock */
     tern_message_channel *channel = atomic_load_explicit(at, memory_order_relaxed);
     if (channel == NULL && (channel = message_channel_make(context)) == NULL)
@@ -83,14 +83,14 @@ bool tern_message_channel_begin(tern_context *context, uint32_t target_index, ui
     return true;
 }
 
-bool tern_message_channel_place(tern_context *context, uint32_t target_index, uint32_t line,
+bool tern_message_channel_place(tern_context *context, uint32_t target_index, uint32_t endpoint,
                                 tern_ring_place *place) {
     const uint64_t bytes = context->config.ring_size;
     _Atomic(tern_message_channel *) *at =
-        &tern_rma_worker_of(context->worker[target_index])->message_channels[line];
+        &tern_rma_worker_of(context->worker[target_index])->message_channels[endpoint];
     /* R9: tern_mpi_lock */
     tern_message_channel *channel = atomic_load_explicit(at, memory_order_relaxed);
-    if (channel == NULL && !tern_message_channel_begin(context, target_index, line, 0))
+    if (channel == NULL && !tern_message_channel_begin(context, target_index, endpoint, 0))
         return false;
     channel = atomic_load_explicit(at, memory_order_relaxed);
     char *data = atomic_load_explicit(&channel->data, memory_order_relaxed);
@@ -101,24 +101,24 @@ bool tern_message_channel_place(tern_context *context, uint32_t target_index, ui
         /* R1: tern_message_channel_look */
         atomic_store_explicit(&channel->data, data, memory_order_release);
     }
-    *place = (tern_ring_place){&channel->header, data, bytes, line, target_index};
+    *place = (tern_ring_place){&channel->header, data, bytes, endpoint, target_index};
     return true;
 }
 
-static tern_message_channel *message_channel_of(const tern_worker *worker, uint32_t line) {
+static tern_message_channel *message_channel_of(const tern_worker *worker, uint32_t endpoint) {
     /* R1: tern_message_channel_begin */
-    return atomic_load_explicit(&tern_rma_worker_of(worker)->message_channels[line],
+    return atomic_load_explicit(&tern_rma_worker_of(worker)->message_channels[endpoint],
                                 memory_order_acquire);
 }
 
-bool tern_message_channel_has_begun(const tern_worker *worker, uint32_t line) {
-    tern_message_channel *channel = message_channel_of(worker, line);
+bool tern_message_channel_has_begun(const tern_worker *worker, uint32_t endpoint) {
+    tern_message_channel *channel = message_channel_of(worker, endpoint);
     /* R1: tern_message_channel_begin */
     return channel != NULL && atomic_load_explicit(&channel->begun, memory_order_acquire);
 }
 
-void tern_message_channel_look(const tern_worker *worker, uint32_t line, tern_in *in) {
-    tern_message_channel *channel = message_channel_of(worker, line);
+void tern_message_channel_look(const tern_worker *worker, uint32_t endpoint, tern_in *in) {
+    tern_message_channel *channel = message_channel_of(worker, endpoint);
     /* R1: tern_message_channel_place */
     char *data = atomic_load_explicit(&channel->data, memory_order_acquire);
     if (data == NULL) {
@@ -135,8 +135,8 @@ void tern_message_channel_look(const tern_worker *worker, uint32_t line, tern_in
     in->mask = (data != NULL ? worker->context->config.ring_size : sizeof channel->nothing) - 1;
 }
 
-bool tern_message_channel_take(const tern_worker *worker, uint32_t line, tern_in *in) {
-    tern_message_channel *channel = message_channel_of(worker, line);
+bool tern_message_channel_take(const tern_worker *worker, uint32_t endpoint, tern_in *in) {
+    tern_message_channel *channel = message_channel_of(worker, endpoint);
     if (in->position != channel->begin)
         return false;
     /* R4; the origin tells of another one only after it had a ring again */
@@ -147,7 +147,7 @@ bool tern_message_channel_take(const tern_worker *worker, uint32_t line, tern_in
     in->limit = UINT64_MAX;
     in->sleep = TERN_SLEEP_AWAKE;
     in->reported = in->position;
-    tern_message_channel_look(worker, line, in);
+    tern_message_channel_look(worker, endpoint, in);
     return true;
 }
 

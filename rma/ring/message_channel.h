@@ -27,22 +27,23 @@ void tern_message_channel_published(tern_worker *worker, tern_out *out);
 /* Whether it is time to ask for a ring. */
 bool tern_message_channel_wants_ring(const tern_out *out);
 
-/* Finds where the records of a message go: into the message channel from line to a worker of this
- * process. The first records create it. The caller holds the MPI lock. False: no memory now. */
-bool tern_message_channel_place(tern_context *context, uint32_t target_index, uint32_t line,
+/* Finds where the records of a message go: into the message channel from endpoint to a worker of
+ * this process. The first records create it. The caller holds the MPI lock. False: no memory now.
+ */
+bool tern_message_channel_place(tern_context *context, uint32_t target_index, uint32_t endpoint,
                                 tern_ring_place *place);
-/* Notes that records of line come by messages from position on. The caller holds the MPI lock.
+/* Notes that records of endpoint come by messages from position on. The caller holds the MPI lock.
  * False: no memory now. */
-bool tern_message_channel_begin(tern_context *context, uint32_t target_index, uint32_t line,
+bool tern_message_channel_begin(tern_context *context, uint32_t target_index, uint32_t endpoint,
                                 uint64_t position);
 
-/* The consuming worker's part. _has_begun: whether line has a message channel from which the worker
- * does not read yet. _take: makes in read from the message channel. False: records before it are
- * not consumed yet. */
-bool tern_message_channel_has_begun(const tern_worker *worker, uint32_t line);
-bool tern_message_channel_take(const tern_worker *worker, uint32_t line, tern_in *in);
+/* The consuming worker's part. _has_begun: whether endpoint has a message channel from which the
+ * worker does not read yet. _take: makes in read from the message channel. False: records before it
+ * are not consumed yet. */
+bool tern_message_channel_has_begun(const tern_worker *worker, uint32_t endpoint);
+bool tern_message_channel_take(const tern_worker *worker, uint32_t endpoint, tern_in *in);
 /* Makes in read the memory of the message channel if it has been allocated meanwhile. */
-void tern_message_channel_look(const tern_worker *worker, uint32_t line, tern_in *in);
+void tern_message_channel_look(const tern_worker *worker, uint32_t endpoint, tern_in *in);
 
 void tern_message_channel_close(tern_context *context);
 

@@ -35,53 +35,55 @@ static void poll_activate(tern_rma_worker *mine, tern_in *in) {
     mine->active[in->channel].ring[mine->active[in->channel].count++] = in;
 }
 
-/* Makes the state of a ring from line that begins at position 0. NULL: no memory; the worker rings
- * its own doorbell, so that a later round tries again. */
-static tern_in *make_in(tern_worker *worker, uint32_t line) {
+/* Makes the state of a ring from endpoint that begins at position 0. NULL: no memory; the worker
+ * rings its own doorbell, so that a later round tries again. */
+static tern_in *make_in(tern_worker *worker, uint32_t endpoint) {
     tern_context *context = worker->context;
     tern_rma *rma = tern_rma_of(context);
-    const uint32_t total = context->size * context->workers, origin = line % total;
+    const uint32_t total = context->size * context->workers, origin = endpoint % total;
     /* R4 */
     const uint32_t at = atomic_fetch_add_explicit(&rma->ins_used, 1, memory_order_relaxed);
     tern_in *in =
         at < rma->layout.ring_count ? &rma->ins[at] : aligned_alloc(TERN_LINE, sizeof(tern_in));
     if (in == NULL) {
-        tern_doorbell_ring(tern_rma_worker_of(worker)->worker_page, rma->layout.doorbells, line);
+        tern_doorbell_ring(tern_rma_worker_of(worker)->worker_page, rma->layout.doorbells,
+                           endpoint);
         return NULL;
     }
-    *in = (tern_in){.channel = line / total,
+    *in = (tern_in){.channel = endpoint / total,
                     .origin = origin,
                     .origin_id = {origin / context->workers, origin % context->workers},
                     .is_allocated = at >= rma->layout.ring_count};
     tern_reclaim_list(worker, in);
-    return tern_rma_worker_of(worker)->in[line] = in;
+    return tern_rma_worker_of(worker)->in[endpoint] = in;
 }
 
 /* Accepts a ring that an origin has announced, in the worker's table or by messages. The table lies
  * in shared memory: the entry is read once and checked. */
-static tern_in *accept_ring(tern_worker *worker, uint32_t line) {
+static tern_in *accept_ring(tern_worker *worker, uint32_t endpoint) {
     tern_context *context = worker->context;
     tern_rma *rma = tern_rma_of(context);
     _Atomic uint64_t *table = (void *)(tern_rma_worker_of(worker)->worker_page + rma->layout.table);
     /* R1: ring_announce, tern_ring_grant */
-    uint64_t entry = atomic_load_explicit(&table[line], memory_order_acquire);
+    uint64_t entry = atomic_load_explicit(&table[endpoint], memory_order_acquire);
     tern_in *in = NULL;
     if (entry == 0) {
-        if (tern_message_channel_has_begun(worker, line) && (in = make_in(worker, line)) != NULL)
-            tern_message_channel_take(worker, line, in);
+        if (tern_message_channel_has_begun(worker, endpoint) &&
+            (in = make_in(worker, endpoint)) != NULL)
+            tern_message_channel_take(worker, endpoint, in);
         return in;
     }
     uint32_t ring = (uint32_t)(entry - 1);
     tern_ring_header *header =
         entry <= rma->layout.ring_count ? tern_ring_header_at(context, context->rank, ring) : NULL;
     /* R6: take */
-    if (header == NULL || atomic_load(&header->owner) != (uint64_t)line + 1) {
+    if (header == NULL || atomic_load(&header->owner) != (uint64_t)endpoint + 1) {
         worker->stats.records_malformed++;
         tern_log(TERN_LOG_ERROR, "worker %u announced ring %llu, which is not its own",
-                 line % (context->size * context->workers), (unsigned long long)entry);
+                 endpoint % (context->size * context->workers), (unsigned long long)entry);
         return NULL;
     }
-    in = make_in(worker, line);
+    in = make_in(worker, endpoint);
     if (in == NULL)
         return NULL;
     in->data = tern_ring_data_at(context, context->rank, ring);
@@ -114,20 +116,20 @@ static void hear_doorbells(tern_worker *worker) {
     if (tern_inbox_due(worker))
         tern_ring_warm(worker);
     _Atomic uint64_t *bits = (void *)(mine->worker_page + rma->layout.doorbells);
-    uint32_t lines = tern_line_of(worker->context, TERN_CHANNELS, 0);
-    for (uint32_t w = 0; w < (lines + 63) / 64; w++) {
+    uint32_t endpoints = tern_endpoint_of(worker->context, TERN_CHANNELS, 0);
+    for (uint32_t w = 0; w < (endpoints + 63) / 64; w++) {
         /* R4 */
         if (atomic_load_explicit(&bits[w], memory_order_relaxed) == 0)
             continue;
         /* R8: tern_doorbell_ring */
         uint64_t rung = atomic_exchange_explicit(&bits[w], 0, memory_order_acquire);
         for (; rung != 0; rung &= rung - 1) {
-            uint32_t line = w * 64 + (uint32_t)__builtin_ctzll(rung);
-            if (line >= lines)
+            uint32_t endpoint = w * 64 + (uint32_t)__builtin_ctzll(rung);
+            if (endpoint >= endpoints)
                 continue;
-            tern_in *in = mine->in[line];
+            tern_in *in = mine->in[endpoint];
             if (in == NULL)
-                in = accept_ring(worker, line);
+                in = accept_ring(worker, endpoint);
             if (in == NULL)
                 continue;
             /* R4 */

@@ -79,7 +79,7 @@ bool tern_reclaim_serve_ask(tern_context *context, uint32_t source, const tern_m
     tern_worker *worker = context->worker[message->target % context->workers];
     tern_rma_worker *origin = tern_rma_worker_of(worker);
     tern_out *out = tern_ring_at_rest(
-        worker, tern_line_of(context, (uint32_t)message->operand[0], message->origin));
+        worker, tern_endpoint_of(context, (uint32_t)message->operand[0], message->origin));
     tern_inbox_count(context, source, message);
     /* R4; the ring is a number */
     if (out == NULL ||
@@ -156,33 +156,34 @@ bool tern_reclaim_serve_closed(tern_context *context, uint32_t source, const ter
         message->operand[0] >= TERN_CHANNELS || message->offset % 8 != 0)
         return false;
     const uint32_t index = message->target % context->workers;
-    const uint32_t line = tern_line_of(context, (uint32_t)message->operand[0], message->origin);
-    *served = tern_message_channel_begin(context, index, line, message->offset);
+    const uint32_t endpoint =
+        tern_endpoint_of(context, (uint32_t)message->operand[0], message->origin);
+    *served = tern_message_channel_begin(context, index, endpoint, message->offset);
     if (!*served)
         return true;
     tern_doorbell_ring(tern_worker_page(context, message->target),
-                       tern_rma_of(context)->layout.doorbells, line);
+                       tern_rma_of(context)->layout.doorbells, endpoint);
     tern_inbox_count(context, source, message);
     return true;
 }
 
 void tern_reclaim_hear(tern_worker *worker, tern_in *in) {
-    const uint32_t line = tern_line_of(worker->context, in->channel, in->origin);
+    const uint32_t endpoint = tern_endpoint_of(worker->context, in->channel, in->origin);
     if (in->ring == TERN_RING_NONE)
-        tern_message_channel_look(worker, line, in);
+        tern_message_channel_look(worker, endpoint, in);
     else
-        in->ending = tern_message_channel_has_begun(worker, line);
+        in->ending = tern_message_channel_has_begun(worker, endpoint);
 }
 
 void tern_reclaim_leave(tern_worker *worker, tern_in *in) {
     tern_context *context = worker->context;
-    const uint32_t line = tern_line_of(context, in->channel, in->origin), ring = in->ring;
+    const uint32_t endpoint = tern_endpoint_of(context, in->channel, in->origin), ring = in->ring;
     const uint64_t bytes = in->mask + 1;
     /* The ring is kept while an answer about its sleep is under way, since that answer is for this
      * ring, and while a credit is under way, since that could overwrite a later one. */
     if (!tern_sleep_answered(worker, in) ||
         (in->credit != NULL && !tern_far_credit_ended(worker, in)) ||
-        !tern_message_channel_take(worker, line, in))
+        !tern_message_channel_take(worker, endpoint, in))
         return;
     if (in->left_bytes != 0)
         tern_ring_leave_old(context, in);

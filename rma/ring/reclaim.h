@@ -6,9 +6,9 @@
  * (rma/ring/message_channel.h), from pairs that found no ring memory, takes back a ring whose pair
  * is quiet:
  *
- *     target: picks a ring that has been quiet; message RECLAIM{line, ring} to its origin
- *     origin: between two operations, if the line still has that ring and nothing is under way in
- *             it: waits until what it has put is there; message CLOSED{line, p}: the ring ends at
+ *     target: picks a ring that has been quiet; message RECLAIM{endpoint, ring} to its origin
+ *     origin: between two operations, if the endpoint still has that ring and nothing is under way
+ * in it: waits until what it has put is there; message CLOSED{endpoint, p}: the ring ends at
  *             position p, and the pair goes on in a message channel
  *     target: has consumed up to p: gives the ring's pieces back, goes on in the message channel
  *
@@ -18,8 +18,8 @@
  *
  * No late put lands in pieces that another pair owns by then: only the origin ends a ring, after
  * all its puts have arrived, and messages come in order. A ring is closed once: its pieces are not
- * given back before p is consumed. So an old RECLAIM names a ring that the line no longer has, or
- * one that it has again, which is then closed like any other.
+ * given back before p is consumed. So an old RECLAIM names a ring that the endpoint no longer has,
+ * or one that it has again, which is then closed like any other.
  *
  * The target asks for only one ring per TERN_RECLAIM_BATCHES batches of message channels. So if no
  * pair is quiet, or if too many pairs take turns, the pairs that have rings keep most of them.

@@ -27,7 +27,7 @@ static inline const tern_credit *tern_far_credit(const tern_worker *worker, cons
     const tern_context *context = worker->context;
     const tern_credit *credits = (const void *)(tern_worker_page(context, out->origin) +
                                                 tern_rma_of(context)->layout.credits);
-    return &credits[tern_line_of(context, out->channel, out->target)];
+    return &credits[tern_endpoint_of(context, out->channel, out->target)];
 }
 
 /* The consumed position that the target has told so far, by messages. */

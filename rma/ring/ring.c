@@ -20,34 +20,35 @@ size_t tern_ring_record_max(const tern_context *context) {
 
 /* Announces a claimed ring to the target worker: writes its table, then rings its doorbell. The
  * release store pairs with the acquire load in accept_ring. */
-static void ring_announce(tern_context *context, uint32_t target, uint32_t line, uint32_t ring) {
+static void ring_announce(tern_context *context, uint32_t target, uint32_t endpoint,
+                          uint32_t ring) {
     char *page = tern_worker_page(context, target);
     _Atomic uint64_t *table = (void *)(page + tern_rma_of(context)->layout.table);
     /* R1: accept_ring; the table first, then the doorbell */
-    atomic_store_explicit(&table[line], (uint64_t)ring + 1, memory_order_release);
-    tern_doorbell_ring(page, tern_rma_of(context)->layout.doorbells, line);
+    atomic_store_explicit(&table[endpoint], (uint64_t)ring + 1, memory_order_release);
+    tern_doorbell_ring(page, tern_rma_of(context)->layout.doorbells, endpoint);
 }
 
 tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t origin,
                             uint32_t target_index, uint32_t pieces, uint64_t start,
                             uint32_t *ring) {
-    uint32_t line = tern_line_of(context, channel, origin);
+    uint32_t endpoint = tern_endpoint_of(context, channel, origin);
     const uint32_t target = context->rank * context->workers + target_index;
     char *page = tern_worker_page(context, target);
     _Atomic uint64_t *table = (void *)(page + tern_rma_of(context)->layout.table);
     /* A larger ring (start > 0) is named to the target by the MOVED record, not by the table. If
      * the origin asks twice for one, which is rare (rma/port/question.h), it takes memory twice. */
     if (start > 0)
-        return tern_arena_claim(context, target, line, pieces, start, ring);
+        return tern_arena_claim(context, target, endpoint, pieces, start, ring);
     /* R4; the answer is a number */
-    uint64_t entry = atomic_load_explicit(&table[line], memory_order_relaxed);
+    uint64_t entry = atomic_load_explicit(&table[endpoint], memory_order_relaxed);
     if (entry == 0) {
-        tern_status status = tern_arena_claim(context, target, line, 1, start, ring);
+        tern_status status = tern_arena_claim(context, target, endpoint, 1, start, ring);
         if (status != TERN_OK)
             return status;
         /* R1: accept_ring; the table first, then the doorbell */
-        if (atomic_compare_exchange_strong(&table[line], &entry, (uint64_t)*ring + 1)) {
-            tern_doorbell_ring(page, tern_rma_of(context)->layout.doorbells, line);
+        if (atomic_compare_exchange_strong(&table[endpoint], &entry, (uint64_t)*ring + 1)) {
+            tern_doorbell_ring(page, tern_rma_of(context)->layout.doorbells, endpoint);
             return TERN_OK;
         }
         tern_arena_release(context, *ring, tern_rma_of(context)->layout.ring_bytes);
@@ -67,8 +68,8 @@ void tern_ring_use_near(const tern_context *context, tern_out *out, uint32_t rin
 
 tern_status tern_ring_open_near(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
-    uint32_t line = tern_line_of(context, out->channel, out->origin), ring;
-    tern_status status = tern_arena_claim(context, out->target, line, 1, 0, &ring);
+    uint32_t endpoint = tern_endpoint_of(context, out->channel, out->origin), ring;
+    tern_status status = tern_arena_claim(context, out->target, endpoint, 1, 0, &ring);
     if (status != TERN_OK) {
         tern_error_clear();
         tern_message_channel_use(worker, out);
@@ -76,7 +77,7 @@ tern_status tern_ring_open_near(tern_worker *worker, tern_out *out) {
     }
     tern_ring_use_near(context, out, ring);
     out->limit = out->lane.mask + 1;
-    ring_announce(context, out->target, line, ring);
+    ring_announce(context, out->target, endpoint, ring);
     return TERN_OK;
 }
 
@@ -115,7 +116,7 @@ tern_status tern_ring_open_channel(tern_worker *worker, uint32_t channel, uint32
                                    tern_out **out) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     const tern_config *config = &worker->context->config;
-    tern_out **slot = &mine->out[tern_line_of(worker->context, channel, target)];
+    tern_out **slot = &mine->out[tern_endpoint_of(worker->context, channel, target)];
     tern_out *fresh = *slot;
     if (fresh == NULL) {
         fresh = aligned_alloc(TERN_LINE, sizeof *fresh);
@@ -307,23 +308,23 @@ void tern_ring_lend(tern_worker *worker, tern_out *out) {
     out->lent = true;
     tern_batch_hand_over(worker, out);
     /* R1: tern_ring_at_rest */
-    __atomic_store_n(&mine->out[tern_line_of(worker->context, out->channel, out->target)],
+    __atomic_store_n(&mine->out[tern_endpoint_of(worker->context, out->channel, out->target)],
                      &tern_lent_ring, __ATOMIC_RELEASE);
 }
 
 void tern_ring_give_back(tern_worker *worker, tern_out *out) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     /* R1: tern_ring_at_rest */
-    __atomic_store_n(&mine->out[tern_line_of(worker->context, out->channel, out->target)], out,
+    __atomic_store_n(&mine->out[tern_endpoint_of(worker->context, out->channel, out->target)], out,
                      __ATOMIC_RELEASE);
     out->lent = false;
     if (out->lane.first_header != 0 || out->wake_due)
         leave_to_progress(worker, out);
 }
 
-tern_out *tern_ring_at_rest(const tern_worker *worker, uint32_t line) {
+tern_out *tern_ring_at_rest(const tern_worker *worker, uint32_t endpoint) {
     /* R1: tern_ring_open_channel, tern_ring_lend, tern_ring_give_back */
-    tern_out *out = __atomic_load_n(&tern_rma_worker_of(worker)->out[line], __ATOMIC_ACQUIRE);
+    tern_out *out = __atomic_load_n(&tern_rma_worker_of(worker)->out[endpoint], __ATOMIC_ACQUIRE);
     return out == &tern_lent_ring ? NULL : out;
 }
 
@@ -407,7 +408,7 @@ void tern_ring_ring_doorbell(tern_worker *worker, tern_out *out) {
     worker->stats.bells_rung++;
     tern_doorbell_ring(tern_worker_page(worker->context, out->target),
                        tern_rma_of(worker->context)->layout.doorbells,
-                       tern_line_of(worker->context, out->channel, out->origin));
+                       tern_endpoint_of(worker->context, out->channel, out->origin));
 }
 
 void tern_ring_append(tern_context *context, const tern_ring_place *place, uint64_t position,
@@ -442,7 +443,7 @@ void tern_ring_append(tern_context *context, const tern_ring_place *place, uint6
         if (atomic_load_explicit(&header->idle, memory_order_relaxed) != 0) {
             uint32_t target = context->rank * context->workers + place->target_index;
             tern_doorbell_ring(tern_worker_page(context, target),
-                               tern_rma_of(context)->layout.doorbells, place->line);
+                               tern_rma_of(context)->layout.doorbells, place->endpoint);
         }
     }
     /* R9: tern_mpi_lock */

@@ -140,9 +140,9 @@ static bool is_ours(const tern_context *context, const tern_message *message) {
 bool tern_sleep_answer(tern_context *context, const tern_message *message, uint64_t answer[2]) {
     if (!is_ours(context, message))
         return false;
-    tern_out *out =
-        tern_ring_at_rest(context->worker[message->target % context->workers],
-                          tern_line_of(context, (uint32_t)message->operand[0], message->origin));
+    tern_out *out = tern_ring_at_rest(
+        context->worker[message->target % context->workers],
+        tern_endpoint_of(context, (uint32_t)message->operand[0], message->origin));
     answer[0] = answer[1] = 0;
     if (out == NULL || /* the target stays awake */
         !tern_way_to(context, message->origin / context->workers)->reads_own_batches)
@@ -161,6 +161,6 @@ bool tern_sleep_serve_wake(tern_context *context, const tern_message *message) {
         return false;
     tern_doorbell_ring(tern_worker_page(context, message->target),
                        tern_rma_of(context)->layout.doorbells,
-                       tern_line_of(context, (uint32_t)message->operand[0], message->origin));
+                       tern_endpoint_of(context, (uint32_t)message->operand[0], message->origin));
     return true;
 }

@@ -298,7 +298,7 @@ static tern_status native_report(tern_worker *worker, tern_in *in) {
                             .rank = in->origin_id.rank,
                             .place = tern_worker_page_offset(context, in->origin) +
                                      tern_rma_of(context)->layout.credits +
-                                     tern_line_of(context, in->channel, worker->id) *
+                                     tern_endpoint_of(context, in->channel, worker->id) *
                                          sizeof(tern_credit),
                             .here = words,
                             .bytes = sizeof words};

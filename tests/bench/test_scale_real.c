@@ -55,7 +55,7 @@ static uint64_t consumed(const fixture *f) {
     const tern_rma_worker *mine = tern_rma_worker_of(f->worker);
     uint64_t bytes = 0;
     for (uint32_t r = 0; r < f->size; r++) {
-        const tern_in *in = mine->in[tern_line_of(f->context, TERN_CHANNEL_CALLS, r)];
+        const tern_in *in = mine->in[tern_endpoint_of(f->context, TERN_CHANNEL_CALLS, r)];
         bytes += in != NULL ? in->position : 0;
     }
     return bytes;

@@ -208,7 +208,7 @@ static inline uint64_t *flip_turn(flip_scene *s, int i) {
 }
 
 static inline tern_in *flip_in(const flip_scene *s, uint32_t channel) {
-    return tern_rma_worker_of(s->f.worker)->in[tern_line_of(s->f.context, channel, 1)];
+    return tern_rma_worker_of(s->f.worker)->in[tern_endpoint_of(s->f.context, channel, 1)];
 }
 static inline uint64_t *flip_header(flip_scene *s, int i) {
     const tern_in *in = flip_in(s, i < 6 ? TERN_CHANNEL_CALLS : TERN_CHANNEL_NOTIFY);
@@ -239,14 +239,14 @@ static inline uint64_t *flip_ring_table(flip_scene *s, int i) {
     const tern_layout *l = &tern_rma_of(s->f.context)->layout;
     const uint32_t channel = i == 0 ? TERN_CHANNEL_CALLS : TERN_CHANNEL_NOTIFY;
     return (uint64_t *)(void *)(flip_page_at(s) + l->table) +
-           tern_line_of(s->f.context, channel, 1);
+           tern_endpoint_of(s->f.context, channel, 1);
 }
 /* Rank 1's. */
 static inline uint64_t *flip_credit(flip_scene *s, int i) {
     const tern_layout *l = &tern_rma_of(s->f.context)->layout;
     const uint32_t channel = i < 3 ? TERN_CHANNEL_CALLS : TERN_CHANNEL_NOTIFY;
     tern_credit *credits = (tern_credit *)(void *)(flip_page_at(s) + l->credits);
-    return (uint64_t *)(void *)(credits + tern_line_of(s->f.context, channel, 0)) + i % 3;
+    return (uint64_t *)(void *)(credits + tern_endpoint_of(s->f.context, channel, 0)) + i % 3;
 }
 /* Rank 1's: of the cell that the next call takes, or that the call under way has. */
 static inline uint64_t *flip_cell(flip_scene *s, int i) {

@@ -44,7 +44,7 @@ static void check_worker(const fixture *f, uint32_t index, int numa) {
     _Atomic uint64_t *table = (void *)(worker_page + rma->layout.table);
     for (uint32_t r = 0; r < f->size; r++) {
         const uint64_t ring =
-            atomic_load(&table[tern_line_of(f->context, TERN_CHANNEL_NOTIFY, r * WORKERS)]);
+            atomic_load(&table[tern_endpoint_of(f->context, TERN_CHANNEL_NOTIFY, r * WORKERS)]);
         CU_ASSERT(ring > 0);
         if (ring == 0)
             continue;

@@ -62,7 +62,7 @@ static void send_and_wait(uint64_t first, uint64_t count) {
 
 static tern_out *ring_of_calls(void) {
     return tern_rma_worker_of(f.worker)
-        ->out[tern_line_of(f.context, TERN_CHANNEL_CALLS, f.context->workers)];
+        ->out[tern_endpoint_of(f.context, TERN_CHANNEL_CALLS, f.context->workers)];
 }
 
 /* As a message of the target has it. Whether the ring was closed. */
@@ -79,14 +79,14 @@ static bool closes(tern_out *out, uint32_t ring) {
 /* At rank 1, once the ring has ended and before anything comes in the one that
  * follows: a doorbell that was rung for something else. */
 static void hear_another_doorbell(void) {
-    const uint32_t line = tern_line_of(f.context, TERN_CHANNEL_CALLS, 0);
+    const uint32_t endpoint = tern_endpoint_of(f.context, TERN_CHANNEL_CALLS, 0);
     const double start = MPI_Wtime();
-    const tern_in *in = tern_rma_worker_of(f.worker)->in[line];
+    const tern_in *in = tern_rma_worker_of(f.worker)->in[endpoint];
     while (in->ring != TERN_RING_NONE && MPI_Wtime() - start < TERN_TEST_PATIENCE)
         tern_progress(f.worker);
     CU_ASSERT_EQUAL(in->ring, TERN_RING_NONE);
     tern_doorbell_ring(tern_worker_page(f.context, f.context->workers),
-                       tern_rma_of(f.context)->layout.doorbells, line);
+                       tern_rma_of(f.context)->layout.doorbells, endpoint);
     tern_progress(f.worker);
 }
 
@@ -254,7 +254,7 @@ static void which_are_asked_for(void) {
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == 1) {
         tern_rma_worker *mine = tern_rma_worker_of(f.worker);
-        tern_in *calls = mine->in[tern_line_of(f.context, TERN_CHANNEL_CALLS, 0)];
+        tern_in *calls = mine->in[tern_endpoint_of(f.context, TERN_CHANNEL_CALLS, 0)];
         bool closed[64];
         size_t n = 0;
         for (tern_in *in = mine->ins; in != NULL; in = in->next) {
@@ -289,7 +289,7 @@ static tern_out *wanted(void) { return atomic_load(&tern_rma_worker_of(f.worker)
 
 static void serve_questions(void) {
     tern_out **at = &tern_rma_worker_of(f.worker)
-                         ->out[tern_line_of(f.context, TERN_CHANNEL_CALLS, f.context->workers)];
+                         ->out[tern_endpoint_of(f.context, TERN_CHANNEL_CALLS, f.context->workers)];
     tern_out *out = *at;
     CU_ASSERT(!serves(f.worker->id, TERN_CHANNELS, out->ring));
     CU_ASSERT(!serves(f.context->workers, TERN_CHANNEL_CALLS, out->ring));
@@ -365,7 +365,7 @@ static void meet(void) {
 }
 
 static tern_in *ring_that_brings_calls(void) {
-    return tern_rma_worker_of(f.worker)->in[tern_line_of(f.context, TERN_CHANNEL_CALLS, 0)];
+    return tern_rma_worker_of(f.worker)->in[tern_endpoint_of(f.context, TERN_CHANNEL_CALLS, 0)];
 }
 
 /* Whether rank 1 leaves its ring, which ends where it has been consumed to or behind that. */
@@ -373,7 +373,7 @@ static bool leaves(uint64_t behind) {
     tern_in *in = ring_that_brings_calls();
     const uint32_t ring = in->ring;
     CU_ASSERT(tern_message_channel_begin(
-        f.context, 0, tern_line_of(f.context, in->channel, in->origin), in->position + behind));
+        f.context, 0, tern_endpoint_of(f.context, in->channel, in->origin), in->position + behind));
     tern_reclaim_hear(f.worker, in);
     CU_ASSERT(in->ending);
     tern_reclaim_leave(f.worker, in);
@@ -434,7 +434,7 @@ static tern_status put_next(void) {
 
 static tern_out *ring_of_events(void) {
     return tern_rma_worker_of(f.worker)
-        ->out[tern_line_of(f.context, TERN_CHANNEL_NOTIFY, f.context->workers)];
+        ->out[tern_endpoint_of(f.context, TERN_CHANNEL_NOTIFY, f.context->workers)];
 }
 
 /* The ring and the queue are full; a WAKE has found no room. */

@@ -104,7 +104,7 @@ static void send_one(crew *m, uint32_t target) {
 
 static bool has_ring(const crew *m, uint32_t target, uint32_t channel) {
     const tern_rma_worker *mine = tern_rma_worker_of(m->worker);
-    const tern_out *out = mine->out[tern_line_of(f.context, channel, target)];
+    const tern_out *out = mine->out[tern_endpoint_of(f.context, channel, target)];
     return out != NULL && out->ring != TERN_RING_NONE && !out->opening;
 }
 
