@@ -42,7 +42,7 @@ static size_t memory_of_ranks(uint32_t ranks, uint32_t node_ranks) {
            memory_round_up(ranks, 64) / 8;
 }
 
-/* Lines of worker pages and tables that first contact with so many workers touches. */
+/* What first contact with so many workers touches of worker pages and tables. */
 static size_t memory_of_contact(const tern_config *config, uint32_t ranks, uint64_t active) {
     const size_t workers = config->workers + config->service_threads;
     const size_t endpoints = (size_t)ranks * workers * TERN_CHANNELS;

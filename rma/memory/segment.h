@@ -96,7 +96,7 @@ typedef struct tern_region {
  * worker page. */
 typedef struct tern_layout {
     size_t worker_pages, worker_page_bytes;
-    /* Indexed by endpoint: a worker of the job on one of its channels. */
+    /* By endpoint index, which numbers the channels of all workers of the job. */
     size_t doorbells; /* page: _Atomic uint64_t[], a bit per endpoint */
     size_t table;     /* page: _Atomic uint64_t[], the ring from each endpoint: index + 1, or 0 */
     size_t credits;   /* page: tern_credit[], how far the target at each endpoint has consumed */

@@ -217,8 +217,8 @@ static inline void tern_ring_warm(const tern_worker *worker) {
     tern_rma_worker_of(worker)->warm = 256;
 }
 
-/* The endpoint index of a worker on one of its channels. An endpoint owns a ring, and doorbells,
- * tables and credits are indexed by it. */
+/* The endpoint index of a worker on one of its channels. Doorbells, tables of rings and credits are
+ * indexed by it. */
 static inline uint32_t tern_endpoint_of(const tern_context *context, uint32_t channel,
                                         uint32_t number) {
     return channel * context->size * context->workers + number;

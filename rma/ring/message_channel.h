@@ -28,12 +28,12 @@ void tern_message_channel_published(tern_worker *worker, tern_out *out);
 bool tern_message_channel_wants_ring(const tern_out *out);
 
 /* Finds where the records of a message go: into the message channel from endpoint to a worker of
- * this process. The first records create it. The caller holds the MPI lock. False: no memory now.
- */
+ * this process. The first records create it. The caller holds the MPI lock. False: there is no
+ * memory now. */
 bool tern_message_channel_place(tern_context *context, uint32_t target_index, uint32_t endpoint,
                                 tern_ring_place *place);
-/* Notes that records of endpoint come by messages from position on. The caller holds the MPI lock.
- * False: no memory now. */
+/* Notes that the records from endpoint come by messages from position on. The caller holds the MPI
+ * lock. False: there is no memory now. */
 bool tern_message_channel_begin(tern_context *context, uint32_t target_index, uint32_t endpoint,
                                 uint64_t position);
 

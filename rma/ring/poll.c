@@ -35,8 +35,8 @@ static void poll_activate(tern_rma_worker *mine, tern_in *in) {
     mine->active[in->channel].ring[mine->active[in->channel].count++] = in;
 }
 
-/* Makes the state of a ring from endpoint that begins at position 0. NULL: no memory; the worker
- * rings its own doorbell, so that a later round tries again. */
+/* Makes the state of a ring from endpoint. The ring begins at position 0. NULL: there is no memory;
+ * the worker rings its own doorbell, so that a later round tries again. */
 static tern_in *make_in(tern_worker *worker, uint32_t endpoint) {
     tern_context *context = worker->context;
     tern_rma *rma = tern_rma_of(context);

@@ -8,8 +8,8 @@
  *
  *     target: picks a ring that has been quiet; message RECLAIM{endpoint, ring} to its origin
  *     origin: between two operations, if the endpoint still has that ring and nothing is under way
- * in it: waits until what it has put is there; message CLOSED{endpoint, p}: the ring ends at
- *             position p, and the pair goes on in a message channel
+ *             in it: waits until what it has put is there; message CLOSED{endpoint, p}: the ring
+ *             ends at position p, and the pair goes on in a message channel
  *     target: has consumed up to p: gives the ring's pieces back, goes on in the message channel
  *
  * A busy pair with a message channel asks for a ring in the way of a ring that grows

@@ -236,8 +236,7 @@ void tern_ring_give_back(tern_worker *worker, tern_out *out);
 /* Stands in the worker's table for a lent ring: shut, and never written. */
 extern tern_out tern_lent_ring;
 
-/* The ring of a worker with this endpoint index, for any thread. NULL: it is not open, or it
- * is lent. */
+/* The ring of a worker to this endpoint, for any thread. NULL: it is not open, or it is lent. */
 tern_out *tern_ring_at_rest(const tern_worker *worker, uint32_t endpoint);
 
 /* Continues the opening of a ring, if one is under way. TERN_ERR_AGAIN: it still is. */
@@ -316,8 +315,8 @@ tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t or
 typedef struct tern_ring_place {
     tern_ring_header *header;
     char *data;
-    uint64_t bytes; /* size of the ring */
-    uint32_t endpoint;
+    uint64_t bytes;        /* size of the ring */
+    uint32_t endpoint;     /* of the origin */
     uint32_t target_index; /* index of the worker that consumes it */
 } tern_ring_place;
 
@@ -329,23 +328,23 @@ void tern_ring_append(tern_context *context, const tern_ring_place *place, uint6
 
 /*
  * arena.c: the ring memory of a rank, in pieces of TERN_RING_SIZE, each with a header line that
- * names the endpoint that owns the piece. A ring is one piece at first and 2, 4, ...
- * adjacent ones when it has grown. Pieces are taken by CAS of their owners, so a rank killed
+ * names the origin's endpoint to which the piece belongs. A ring is one piece at first and 2, 4,
+ * ... adjacent ones when it has grown. Pieces are taken by CAS of their owners, so a rank killed
  * half-way keeps no more pieces than it has taken and blocks nobody. The arena has a part on each
  * NUMA node of its rank, and a ring takes pieces of the node where the target worker's thread runs,
  * if some are left. Rings that grow take pieces from one half of each part only; the other half is
  * kept for the first rings of pairs that have not talked yet.
  */
 
-/* Takes pieces for a ring to worker target, whose segment is mapped, and makes it ready for records
- * from position start on. [out] ring: its first piece. TERN_ERR_MEMORY. */
+/* Takes pieces for a ring from endpoint to worker target, whose segment is mapped, and makes it
+ * ready for records from position start on. [out] ring: its first piece. TERN_ERR_MEMORY. */
 tern_status tern_arena_claim(tern_context *context, uint32_t target, uint32_t endpoint,
                              uint32_t pieces, uint64_t start, uint32_t *ring);
 
 /* Gives the pieces of a ring of this rank back. Nobody may write into the ring any more. */
 void tern_arena_release(tern_context *context, uint32_t ring, uint64_t bytes);
 
-/* Whether endpoint owns this rank's pieces [ring, ring + pieces). */
+/* Whether this rank's pieces [ring, ring + pieces) belong to endpoint. */
 bool tern_arena_is_of(const tern_context *context, uint32_t endpoint, uint32_t ring,
                       uint64_t pieces);
 

@@ -132,7 +132,7 @@ static uint64_t *choose_word(scene *s) {
     char *base = rma->segment[below(&s->random, s->f.size)].base;
     size_t from = l->heap, bytes = (size_t)192 << 10;
     if (s->area == RINGS) {
-        /* Pairs' first rings lie where their endpoints say (rma/ring/arena.c). */
+        /* The endpoint of a pair says where its first ring lies (rma/ring/arena.c). */
         from = l->arena;
         bytes = l->ring_count * l->ring_bytes;
     } else if (s->area == WORKER_PAGES) {
