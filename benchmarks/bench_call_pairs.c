@@ -3,7 +3,7 @@
 /*
  * Calls from many workers to one, whose rank has ring memory for some of these pairs only: the time
  * of a call, beside the same with ring memory for all. All pairs in turn, where the target takes
- * rings from one pair for another, and a few pairs after all others have become quiet.
+ * rings from one pair for another, and a few pairs after all others have become idle.
  */
 
 #include "bench_call.h"

@@ -315,6 +315,6 @@ void bench_notify(bench *b) {
     bench_notify_flood(b, &s);
     notified_close(b, &s);
     bench_window_close(b, &window);
-    bench_notify_quiet(b);
+    bench_notify_idle_rings(b);
     bench_notify_idle(b);
 }

@@ -87,7 +87,7 @@ static void usage(FILE *to) {
             "       mpirun -n 2 tern-bench [options] call --only 'service*'\n"
             "       mpirun -n 2 tern-bench [options] zerocopy --only workers\n"
             "       mpirun -n 2 tern-bench [options] network --only rates\n"
-            "       mpirun -n 2 tern-bench [options] notify --only 'quiet*'\n"
+            "       mpirun -n 2 tern-bench [options] notify --only 'idle_ring*'\n"
             "       mpirun -n 2 tern-bench [options] call --only 'pairs*'\n"
             "       mpirun -n N tern-bench [options] notify --only idle\n"
             "       mpirun -n N tern-bench [options] call|model|hash|queue|attentive|mcts|scale\n"
@@ -460,7 +460,7 @@ static int thread_level(int argc, char **argv) {
         const char *name = strncmp(argv[i], "--only=", 7) == 0 ? argv[i] + 7 : argv[i];
         if (strcmp(name, "flood") == 0 || strcmp(name, "attentive") == 0 ||
             strcmp(name, "workers") == 0 || strcmp(name, "rates") == 0 ||
-            strncmp(name, "quiet", 5) == 0 || strncmp(name, "pairs", 5) == 0 ||
+            strncmp(name, "idle_ring", 9) == 0 || strncmp(name, "pairs", 5) == 0 ||
             strcmp(name, "mcts") == 0 || strncmp(name, "service", 7) == 0)
             return MPI_THREAD_SERIALIZED;
     }

@@ -61,8 +61,8 @@ ceiling_receive notified_fastest_receive(bench *b, notified *s);
 /* bench_notify_sizes.c: latency and bandwidth by size. */
 void bench_notify_sizes(bench *b, notified *s);
 
-/* bench_notify_quiet.c: what quiet rings cost. */
-void bench_notify_quiet(bench *b);
+/* bench_notify_idle_rings.c: what idle rings cost. */
+void bench_notify_idle_rings(bench *b);
 
 /* bench_notify_flood.c: gets to random places of a neighbour, from both ranks at once. */
 void bench_notify_flood(bench *b, notified *s);

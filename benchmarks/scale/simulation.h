@@ -9,7 +9,7 @@
  * processor at the other end. A call is a record in a ring; each record is published at once, in a
  * batch. Its target sees it after delay, and works for serve. Messages cost o at both ends. The
  * target tells credit when more than half a ring is consumed. Pairs beyond the ring
- * memory of the target send by messages. A ring that has been quiet for as long as idle_polls
+ * memory of the target send by messages. A ring that has been idle for as long as idle_polls
  * rounds is asleep; the next batch costs a question, its answer and a message that wakes it.
  * Atomics are applied by the port, or by the owner's processor, asked by a message.
  *

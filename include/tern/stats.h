@@ -33,7 +33,7 @@ extern "C" {
     X(batches_torn, "polls that met a batch that did not validate yet")                            \
     X(rings_opened, "rings set up towards other workers")                                          \
     X(rings_loose, "times that a ring had no memory at its target: its records go by messages")    \
-    X(rings_reclaimed, "rings whose memory the target took back, because they were quiet")         \
+    X(rings_reclaimed, "rings whose memory the target took back, because they were idle")          \
     X(rings_grown, "rings that were full and followed by larger ones")                             \
     X(rings_outgrown, "rings that have grown, each counted once however often")                    \
     X(rings_idled, "rings left to their bell")                                                     \

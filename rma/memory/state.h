@@ -131,7 +131,7 @@ typedef struct tern_rma_worker {
     tern_in **in;       /* by endpoint */
     tern_out *outs;     /* list of all rings of out */
     tern_in *ins;       /* list of the rings of in, the latest first */
-    tern_in *looked_at; /* the ring of ins that was last checked for being quiet; or NULL */
+    tern_in *looked_at; /* the ring of ins that was last checked for being idle; or NULL */
     uint32_t settling;  /* not 0: a ring is being flushed, so no ring is closed */
     _Atomic(struct tern_message_channel *) *message_channels; /* by endpoint */
     /* Rings that are polled: by progress, and by probes. */

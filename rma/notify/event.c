@@ -13,10 +13,10 @@
  */
 
 enum {
-    BURST = 64,   /* events in a row from one ring before the others have their turn */
-    STREAK = 64,  /* events in a row that count as a stream */
-    QUIET = 4,    /* vain probes in a row that end a stream */
-    PAUSES = 64u, /* after a stream, see follow_stream; doubled each time the stream goes on, */
+    BURST = 64,      /* events in a row from one ring before the others have their turn */
+    STREAK = 64,     /* events in a row that count as a stream */
+    VAIN_PROBES = 4, /* vain probes in a row that end a stream */
+    PAUSES = 64u,    /* after a stream, see follow_stream; doubled each time the stream goes on, */
     STREAMS_MOST = 3u,
     ROUNDS = 32u, /* vain probes for one round of progress if nothing is urgent */
 };
@@ -202,18 +202,18 @@ static void tend_rings(tern_worker *worker, tern_notify *n) {
  * once for each record. So after a stream of events the consumer leaves the rings alone for a
  * moment, longer each time the stream goes on. A consumer that has caught up finds a record or two
  * between two vain probes; that is a stream, too, the slowest kind. The answer to a question takes
- * longer than QUIET vain probes, so it is not taken for a stream. */
+ * longer than VAIN_PROBES vain probes, so it is not taken for a stream. */
 static void follow_stream(tern_notify *n) {
     if (n->streak >= (uint32_t)STREAK) {
         n->streak = n->streak_seen = 0;
         for (uint32_t i = 0; i < (uint32_t)PAUSES << n->streams; i++)
             tern_relax();
         n->streams += n->streams < STREAMS_MOST;
-        n->quiet = 0;
+        n->vain = 0;
     } else if (n->streak != n->streak_seen) {
         n->streak_seen = n->streak;
-        n->quiet = 0;
-    } else if (n->quiet < QUIET && ++n->quiet == QUIET) {
+        n->vain = 0;
+    } else if (n->vain < VAIN_PROBES && ++n->vain == VAIN_PROBES) {
         n->streak = n->streak_seen = 0;
         n->streams = 0;
     }

@@ -21,7 +21,7 @@
  * not of ranks.
  */
 
-#define RECLAIM_ROUNDS 64u /* in one round of so many the worker asks for a quiet ring */
+#define RECLAIM_ROUNDS 64u /* in one round of so many the worker asks for an idle ring */
 
 /* An empty remote ring whose origin has not agreed to a sleep is polled in one round of so many,
  * unless few rings are active. */
@@ -240,8 +240,8 @@ size_t tern_ring_poll(tern_worker *worker) {
     size_t *count = &mine->active[TERN_CHANNEL_CALLS].count;
     for (size_t i = 0; i < *count; i++) {
         tern_in *in = ring[i];
-        bool quiet = in->empty >= context->config.idle_polls;
-        if (quiet && *count > context->config.active_rings && in->via->reads_own_batches &&
+        bool idle = in->empty >= context->config.idle_polls;
+        if (idle && *count > context->config.active_rings && in->via->reads_own_batches &&
             round % RARE_ROUNDS != 0)
             continue;
         uint64_t header = tern_ring_peek(worker, in);

@@ -20,27 +20,27 @@ void tern_reclaim_list(tern_worker *worker, tern_in *in) {
     mine->ins = in;
 }
 
-/* Whether in has carried nothing while TERN_RECLAIM_QUIET batches came by messages. */
-static bool is_quiet(const tern_worker *worker, tern_in *in, uint64_t batches) {
+/* Whether in has carried nothing while TERN_RECLAIM_IDLE batches came by messages. */
+static bool is_idle(const tern_worker *worker, tern_in *in, uint64_t batches) {
     if (in->ring == TERN_RING_NONE || in->closed || in->ending)
         return false;
     if (in->seen != in->position) {
         in->seen = in->position;
         in->seen_batches = batches;
     }
-    return batches - in->seen_batches >= TERN_RECLAIM_QUIET &&
+    return batches - in->seen_batches >= TERN_RECLAIM_IDLE &&
            (!in->active || in->empty >= worker->context->config.idle_polls);
 }
 
 /* Examines the worker's rings in turn, going on where the last call stopped, and no ring twice in a
  * call. */
-static tern_in *find_quiet(tern_worker *worker, uint64_t batches) {
+static tern_in *find_idle(tern_worker *worker, uint64_t batches) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     const tern_in *last = mine->looked_at;
     for (uint32_t i = 0; i < LOOKS && mine->ins != NULL; i++) {
         tern_in *in = mine->looked_at == NULL ? NULL : mine->looked_at->next;
         in = mine->looked_at = in == NULL ? mine->ins : in;
-        if (is_quiet(worker, in, batches)) {
+        if (is_idle(worker, in, batches)) {
             in->seen_batches = batches; /* the worker asks for it again after as many batches */
             return in;
         }
@@ -59,7 +59,7 @@ void tern_reclaim_ask(tern_worker *worker) {
     uint64_t answered = atomic_load_explicit(&rma->message_batches_answered, memory_order_relaxed);
     if (batches - answered < TERN_RECLAIM_BATCHES || worker->context->closing)
         return;
-    const tern_in *in = find_quiet(worker, batches);
+    const tern_in *in = find_idle(worker, batches);
     /* R4 */
     if (in == NULL ||
         !atomic_compare_exchange_strong_explicit(&rma->message_batches_answered, &answered, batches,

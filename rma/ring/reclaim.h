@@ -4,9 +4,9 @@
 /*
  * Ring memory is used as a cache. A target that receives records by message channels
  * (rma/ring/message_channel.h), from pairs that found no ring memory, takes back a ring whose pair
- * is quiet:
+ * is idle:
  *
- *     target: picks a ring that has been quiet; message RECLAIM{endpoint, ring} to its origin
+ *     target: picks a ring that has been idle; message RECLAIM{endpoint, ring} to its origin
  *     origin: between two operations, if the endpoint still has that ring and nothing is under way
  *             in it: waits until what it has put is there; message CLOSED{endpoint, p}: the ring
  *             ends at position p, and the pair goes on in a message channel
@@ -22,7 +22,7 @@
  * or one that it has again, which is then closed like any other.
  *
  * The target asks for only one ring per TERN_RECLAIM_BATCHES batches of message channels. So if no
- * pair is quiet, or if too many pairs take turns, the pairs that have rings keep most of them.
+ * pair is idle, or if too many pairs take turns, the pairs that have rings keep most of them.
  *
  * Model: tests/spin/reclaim.pml.
  */
@@ -32,13 +32,13 @@
 struct tern_in;
 
 #define TERN_RECLAIM_BATCHES 16u
-/* A ring is quiet if it has carried nothing while so many batches came by message channels. */
-#define TERN_RECLAIM_QUIET 1024u
+/* A ring is idle if it has carried nothing while so many batches came by message channels. */
+#define TERN_RECLAIM_IDLE 1024u
 
 /* Lists a ring that brings records, so that the worker may ask for it later. */
 void tern_reclaim_list(tern_worker *worker, struct tern_in *in);
 
-/* The target's part, called in some rounds of progress: asks for a quiet ring if batches have come
+/* The target's part, called in some rounds of progress: asks for an idle ring if batches have come
  * by message channels. */
 void tern_reclaim_ask(tern_worker *worker);
 

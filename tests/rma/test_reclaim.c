@@ -90,7 +90,7 @@ static void hear_another_doorbell(void) {
     tern_progress(f.worker);
 }
 
-static void a_quiet_ring(void) {
+static void an_idle_ring(void) {
     if (!set_up(1))
         return;
     send_and_wait(0, 3);
@@ -210,37 +210,37 @@ static bool asks_for(tern_in *in, uint64_t batches) {
     return asks(batches, 0);
 }
 
-static void ask_for_a_quiet_one(tern_in *in) {
-    enum { QUIET = TERN_RECLAIM_QUIET, BATCHES = TERN_RECLAIM_BATCHES };
+static void ask_for_an_idle_one(tern_in *in) {
+    enum { IDLE = TERN_RECLAIM_IDLE, BATCHES = TERN_RECLAIM_BATCHES };
     const uint32_t ring = in->ring, empty = in->empty;
     const bool active = in->active;
     in->active = false;
-    CU_ASSERT(!asks_for(in, QUIET - 1));
-    CU_ASSERT(asks_for(in, QUIET));
-    CU_ASSERT(!asks(QUIET + BATCHES, QUIET)); /* again only after as many */
-    CU_ASSERT(asks(2 * QUIET, QUIET));
+    CU_ASSERT(!asks_for(in, IDLE - 1));
+    CU_ASSERT(asks_for(in, IDLE));
+    CU_ASSERT(!asks(IDLE + BATCHES, IDLE)); /* again only after as many */
+    CU_ASSERT(asks(2 * IDLE, IDLE));
     in->seen_batches = 0;
-    CU_ASSERT(!asks(QUIET, QUIET - BATCHES + 1)); /* a ring for so many batches */
-    CU_ASSERT(asks(QUIET, QUIET - BATCHES));
+    CU_ASSERT(!asks(IDLE, IDLE - BATCHES + 1)); /* a ring for so many batches */
+    CU_ASSERT(asks(IDLE, IDLE - BATCHES));
     in->seen = in->position - 8; /* has carried something */
-    CU_ASSERT(!asks(4 * QUIET, 0));
-    CU_ASSERT(asks(5 * QUIET, 0));
+    CU_ASSERT(!asks(4 * IDLE, 0));
+    CU_ASSERT(asks(5 * IDLE, 0));
     in->closed = true;
-    CU_ASSERT(!asks_for(in, QUIET));
+    CU_ASSERT(!asks_for(in, IDLE));
     in->closed = false;
     in->ending = true;
-    CU_ASSERT(!asks_for(in, QUIET));
+    CU_ASSERT(!asks_for(in, IDLE));
     in->ending = false;
     in->ring = TERN_RING_NONE;
-    CU_ASSERT(!asks_for(in, QUIET));
+    CU_ASSERT(!asks_for(in, IDLE));
     in->ring = ring;
     in->active = true;
     in->empty = 0;
-    CU_ASSERT(!asks_for(in, QUIET));
+    CU_ASSERT(!asks_for(in, IDLE));
     in->empty = (uint32_t)f.context->config.idle_polls;
-    CU_ASSERT(asks_for(in, QUIET));
+    CU_ASSERT(asks_for(in, IDLE));
     f.context->closing = true;
-    CU_ASSERT(!asks_for(in, QUIET));
+    CU_ASSERT(!asks_for(in, IDLE));
     f.context->closing = false;
     in->empty = empty;
     in->active = active;
@@ -262,7 +262,7 @@ static void which_are_asked_for(void) {
             closed[n++] = in->closed;
             in->closed = in != calls;
         }
-        ask_for_a_quiet_one(calls);
+        ask_for_an_idle_one(calls);
         n = 0;
         for (tern_in *in = mine->ins; in != NULL; in = in->next)
             in->closed = closed[n++];
@@ -498,7 +498,7 @@ static void waiting_requests_in_any_order(void) { waiting_in(TERN_ORDER_RELAXED)
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
-        {"a_quiet_ring", a_quiet_ring},
+        {"an_idle_ring", an_idle_ring},
         {"unpublished_records", unpublished_records},
         {"which_are_asked_for", which_are_asked_for},
         {"questions_as_they_come", questions_as_they_come},

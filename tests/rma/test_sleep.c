@@ -1,6 +1,6 @@
 // tern-test: transports
 /*
- * Rings that are quiet are not polled, whatever writes into them, and the next record wakes them:
+ * Rings that are idle are not polled, whatever writes into them, and the next record wakes them:
  * calls and notifications in turns, with rests of random length.
  */
 
@@ -63,7 +63,7 @@ static void send_to(uint32_t rank) {
     EXPECT_OK(status);
 }
 
-static void quiet_rings(void) {
+static void idle_rings(void) {
     tern_config config;
     EXPECT_OK(tern_config_init(&config));
     config.segment_size = (size_t)1 << 20;
@@ -93,6 +93,6 @@ static void quiet_rings(void) {
 }
 
 int main(int argc, char **argv) {
-    static const tern_test_case tests[] = {{"quiet rings", quiet_rings}};
+    static const tern_test_case tests[] = {{"idle rings", idle_rings}};
     return tern_test_main(argc, argv, "sleep", tests, 1);
 }

@@ -128,10 +128,10 @@ static void idle_rings_wake_up(void) {
     fixture_close(&f);
 }
 
-/* With no more rings than TERN_ACTIVE_RINGS quiet ones are looked at every round, wherever they
+/* With no more rings than TERN_ACTIVE_RINGS idle ones are looked at every round, wherever they
  * come from: what is there is found at once. */
-static void few_quiet_rings_are_looked_at(void) {
-    enum { TIMES = 32, QUIET = 30, AT_ONCE = 16 /* rounds */ };
+static void few_idle_rings_are_looked_at(void) {
+    enum { TIMES = 32, IDLE = 30, AT_ONCE = 16 /* rounds */ };
     fixture f;
     tern_config config = with_rings(8192);
     config.idle_polls = 3;
@@ -147,7 +147,7 @@ static void few_quiet_rings_are_looked_at(void) {
         EXPECT_OK(tern_barrier(f.worker));
         if (open)
             meet_without_progress(); /* no record of the barrier comes behind this */
-        for (uint64_t k = 0; k < QUIET + i; k++)
+        for (uint64_t k = 0; k < IDLE + i; k++)
             tern_progress(f.worker);
         if (open)
             meet_without_progress();
@@ -363,7 +363,7 @@ int main(int argc, char **argv) {
         {"order_over_idle_rings", order_over_idle_rings},
         {"order_without_ring_memory", order_without_ring_memory},
         {"idle_rings_wake_up", idle_rings_wake_up},
-        {"few_quiet_rings_are_looked_at", few_quiet_rings_are_looked_at},
+        {"few_idle_rings_are_looked_at", few_idle_rings_are_looked_at},
         {"full_ring", full_ring},
         {"floods", floods},
         {"handlers_that_call_back", handlers_that_call_back},

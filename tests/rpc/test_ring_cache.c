@@ -1,6 +1,6 @@
 // tern-test: transports
 /*
- * Ring memory as a cache: rings of pairs that have become quiet go to pairs that are busy. In each
+ * Ring memory as a cache: rings of pairs that have become idle go to pairs that are busy. In each
  * epoch other pairs are busy, as many as there are rings for, and go on until all of them have a
  * ring of their own. Records have random sizes, come in order, and none is lost. Each worker has a
  * thread, of which the first one also meets the other ranks.
@@ -24,7 +24,7 @@ enum {
 };
 
 /* What workers do; or end. */
-enum { QUIET, BUSY, END };
+enum { IDLE, BUSY, END };
 
 /* Of a pair, at its origin or its target. */
 typedef struct counts {
@@ -182,7 +182,7 @@ static void epoch(uint64_t *random, uint32_t pairs_at_target) {
         for (int i = 0; i < TURNS; i++)
             take_turn(&mates[0]);
     } while (sum(left_of) > 0);
-    set_task(QUIET);
+    set_task(IDLE);
     const uint64_t went = sum(went_of);
     while (sum(came_of) < went)
         take_turn(&mates[0]);
@@ -190,7 +190,7 @@ static void epoch(uint64_t *random, uint32_t pairs_at_target) {
 }
 
 static void crew_begin(void) {
-    atomic_store(&task, QUIET);
+    atomic_store(&task, IDLE);
     for (uint32_t i = 0; i < WORKERS; i++) {
         mates[i] = (crew){.worker = f.worker};
         mates[i].arrived = calloc(total, sizeof(counts));

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What rings cost that were used once and are quiet: a probe and a round of progress that find
+ * What rings cost that were used once and are idle: a probe and a round of progress that find
  * nothing, in contexts of more and more workers, each beside the same in a context of two. All
  * workers of both ranks have notified and called the one that is measured, so it has two rings from
  * each.
@@ -68,7 +68,7 @@ static void come_to_rest(bench *own, uint64_t origins) {
                    (unsigned long long)stats.rings_idled, (unsigned long long)rings, PATIENCE_S);
 }
 
-static void quiet_open(bench *b, bench *own, uint32_t workers) {
+static void idle_rings_open(bench *b, bench *own, uint32_t workers) {
     tern_config config;
     bench_ok(tern_config_init(&config), "tern_config_init");
     config.workers = workers;
@@ -111,17 +111,18 @@ static void measure(bench *own, const char *name, void (*run)(bench *, void *, u
     bench_measure(own, &c);
 }
 
-void bench_notify_quiet(bench *b) {
+void bench_notify_idle_rings(bench *b) {
     static bench few, own;
-    if (!bench_selected(b, "quiet_probe") && !bench_selected(b, "quiet_round"))
+    if (!bench_selected(b, "idle_ring_probe") && !bench_selected(b, "idle_ring_round"))
         return;
-    if (!bench_may_thread(b, "quiet, which has more workers, is run by name: --only 'quiet*'"))
+    if (!bench_may_thread(
+            b, "idle_ring_*, which has more workers, is run by name: --only 'idle_ring*'"))
         return;
-    quiet_open(b, &few, 1);
+    idle_rings_open(b, &few, 1);
     for (uint32_t workers = 64; workers <= MANY; workers *= 4) {
-        quiet_open(b, &own, workers);
-        measure(&own, "quiet_probe", probe, workers, &few);
-        measure(&own, "quiet_round", round_of, workers, &few);
+        idle_rings_open(b, &own, workers);
+        measure(&own, "idle_ring_probe", probe, workers, &few);
+        measure(&own, "idle_ring_round", round_of, workers, &few);
         bench_group_close(&own);
     }
     bench_group_close(&few);
