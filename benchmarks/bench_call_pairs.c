@@ -48,8 +48,8 @@ static void send_burst(crowd *c, uint32_t index, uint64_t calls) {
         bench_ok(tern_worker_release(worker), "tern_worker_release");
 }
 
-/* A quiet worker makes progress too, and so does one that may have to send again what found no
- * room, until all have come. */
+/* Every worker makes progress until all calls have come: one that has nothing to send, and one that
+ * may have to send again what found no room. */
 static void send(bench *b, void *state, uint64_t n) {
     crowd *c = state;
     char all_came;

@@ -3,8 +3,8 @@
 /*
  * What rings cost that were used once and are idle: a probe and a round of progress that find
  * nothing, in contexts of more and more workers, each beside the same in a context of two. All
- * workers of both ranks have notified and called the one that is measured, so it has two rings from
- * each.
+ * workers of both ranks have notified and called the worker that is measured, so it has two rings
+ * from each.
  */
 
 #include "notified.h"

@@ -15,7 +15,7 @@
 enum {
     BURST = 64,      /* events in a row from one ring before the others have their turn */
     STREAK = 64,     /* events in a row that count as a stream */
-    VAIN_PROBES = 4, /* vain probes in a row that end a stream */
+    VAIN_PROBES = 4, /* so many in a row end a stream */
     PAUSES = 64u,    /* after a stream, see follow_stream; doubled each time the stream goes on, */
     STREAMS_MOST = 3u,
     ROUNDS = 32u, /* vain probes for one round of progress if nothing is urgent */
@@ -202,7 +202,7 @@ static void tend_rings(tern_worker *worker, tern_notify *n) {
  * once for each record. So after a stream of events the consumer leaves the rings alone for a
  * moment, longer each time the stream goes on. A consumer that has caught up finds a record or two
  * between two vain probes; that is a stream, too, the slowest kind. The answer to a question takes
- * longer than VAIN_PROBES vain probes, so it is not taken for a stream. */
+ * longer than VAIN_PROBES vain probes, so questions and answers do not count as a stream. */
 static void follow_stream(tern_notify *n) {
     if (n->streak >= (uint32_t)STREAK) {
         n->streak = n->streak_seen = 0;

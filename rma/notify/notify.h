@@ -56,7 +56,7 @@ typedef struct tern_notify {
     const size_t *rings;
     uint32_t at, burst;         /* the ring to look at first; events in a row from it */
     uint32_t streak;            /* events since the last stream was left alone or ended */
-    uint32_t streak_seen, vain; /* streak at the last vain probe; such probes in a row */
+    uint32_t streak_seen, vain; /* streak at the last vain probe; vain probes in a row */
     uint32_t streams;           /* pauses since a stream last ended */
     uint32_t misses;
     bool in_handler; /* true inside a handler of tern_probe_each */

@@ -20,7 +20,7 @@ void tern_reclaim_list(tern_worker *worker, tern_in *in) {
     mine->ins = in;
 }
 
-/* Whether in has carried nothing while TERN_RECLAIM_IDLE batches came by messages. */
+/* Whether in has carried nothing while TERN_RECLAIM_IDLE batches came by message channels. */
 static bool is_idle(const tern_worker *worker, tern_in *in, uint64_t batches) {
     if (in->ring == TERN_RING_NONE || in->closed || in->ending)
         return false;

@@ -22,7 +22,8 @@
  * or one that it has again, which is then closed like any other.
  *
  * The target asks for only one ring per TERN_RECLAIM_BATCHES batches of message channels. So if no
- * pair is idle, or if too many pairs take turns, the pairs that have rings keep most of them.
+ * pair is idle, or if too many pairs are busy in turns, the pairs that have rings keep most of
+ * them.
  *
  * Model: tests/spin/reclaim.pml.
  */
@@ -32,7 +33,8 @@
 struct tern_in;
 
 #define TERN_RECLAIM_BATCHES 16u
-/* A ring is idle if it has carried nothing while so many batches came by message channels. */
+/* Only a ring that has carried nothing while so many batches came by message channels counts as
+ * idle here; a short rest is not enough. */
 #define TERN_RECLAIM_IDLE 1024u
 
 /* Lists a ring that brings records, so that the worker may ask for it later. */

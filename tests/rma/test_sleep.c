@@ -1,7 +1,7 @@
 // tern-test: transports
 /*
- * Rings that are idle are not polled, whatever writes into them, and the next record wakes them:
- * calls and notifications in turns, with rests of random length.
+ * Idle rings are not polled, over whatever transport they are written, and the next record wakes
+ * them: calls and notifications in turns, with rests of random length.
  */
 
 #include "fixture.h"

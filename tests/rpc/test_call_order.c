@@ -128,8 +128,8 @@ static void idle_rings_wake_up(void) {
     fixture_close(&f);
 }
 
-/* With no more rings than TERN_ACTIVE_RINGS idle ones are looked at every round, wherever they
- * come from: what is there is found at once. */
+/* If a worker has no more rings than TERN_ACTIVE_RINGS, it looks at idle ones in every round,
+ * wherever they come from, and finds a record at once. */
 static void few_idle_rings_are_looked_at(void) {
     enum { TIMES = 32, IDLE = 30, AT_ONCE = 16 /* rounds */ };
     fixture f;

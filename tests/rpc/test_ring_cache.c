@@ -1,6 +1,6 @@
 // tern-test: transports
 /*
- * Ring memory as a cache: rings of pairs that have become idle go to pairs that are busy. In each
+ * Ring memory as a cache: rings of pairs that have become idle go to busy pairs. In each
  * epoch other pairs are busy, as many as there are rings for, and go on until all of them have a
  * ring of their own. Records have random sizes, come in order, and none is lost. Each worker has a
  * thread, of which the first one also meets the other ranks.
