@@ -40,7 +40,7 @@ scale_job scale_job_of(const scale_loggp *costs, uint32_t ranks) {
                      .window = 1,
                      .bytes = 8,
                      .results = 8,
-                     .batch = SCALE_BATCH,
+                     .frame_header = SCALE_FRAME_HEADER,
                      .ring_bytes = (uint32_t)config.ring_size,
                      .rings = (uint32_t)(config.ring_memory / config.ring_size),
                      .idle_polls = (uint32_t)config.idle_polls,

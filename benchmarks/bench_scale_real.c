@@ -264,7 +264,7 @@ static void costs_from(bench *b, uint32_t n, scale_job *job) {
     job->message.g = job->message.o;
     c->G = job->message.G = fmax((large - get) / (LARGE - 8), 0);
     job->local = job->polls = time_of(b, run_progress, n);
-    job->batch = job->messages || b->shared ? 0 : SCALE_BATCH;
+    job->frame_header = job->messages || b->shared ? 0 : SCALE_FRAME_HEADER;
     if (b->table == NULL)
         return;
     bench_note(b,
@@ -323,7 +323,7 @@ static tern_stats sum_stats(bench *b, const tern_stats *before) {
 
 /* Messages of MPI, as the transport uses them. An insert flushes over p2p by a message. */
 static uint64_t simulated_messages(const bench *b, const scale_outcome *o) {
-    return b->transport == TERN_P2P ? o->openings + o->batches + o->replies + o->credits + o->puts +
+    return b->transport == TERN_P2P ? o->openings + o->frames + o->replies + o->credits + o->puts +
                                           o->gets + o->atomics + o->flushes
                                     : o->openings + o->credits + o->atomics;
 }
@@ -337,7 +337,7 @@ static void count_program(bench *b, const program *p) {
     job.towards = SCALE_OTHERS;
     job.operations = COUNTED * ((uint32_t)b->ranks - 1);
     job.fresh = p->program == SCALE_CALL_RETURN; /* the first that is counted */
-    job.batch = b->transport == TERN_P2P ? 0 : SCALE_BATCH;
+    job.frame_header = b->transport == TERN_P2P ? 0 : SCALE_FRAME_HEADER;
     tern_stats_get(b->worker, &before);
     cells_end(b);
     now.turn = 0;
@@ -349,9 +349,9 @@ static void count_program(bench *b, const program *p) {
     scale_run(&job, &o);
     const char *name = scale_program_names[p->program];
     const uint64_t all = (uint64_t)job.operations * (uint64_t)b->ranks;
-    scale_report_count(b, name, "calls", all, real_counts.calls_sent, o.batches, 0);
-    scale_report_count(b, name, "batches", all, real_counts.batches_sent, o.batches, 0);
-    scale_report_count(b, name, "records", all, real_counts.records_received, o.batches, 0);
+    scale_report_count(b, name, "calls", all, real_counts.calls_sent, o.frames, 0);
+    scale_report_count(b, name, "frames", all, real_counts.batches_sent, o.frames, 0);
+    scale_report_count(b, name, "records", all, real_counts.records_received, o.frames, 0);
     scale_report_count(b, name, "puts", all, real_counts.puts, o.puts, 0.05);
     scale_report_count(b, name, "gets", all, real_counts.gets, o.gets, 0.05);
     scale_report_count(b, name, "atomics", all, real_counts.atomics, o.atomics, 0.05);

@@ -97,8 +97,8 @@ tern_status tern_fence(tern_worker *worker, uint32_t rank) {
     atomic_thread_fence(memory_order_release);
     /* Messages of a pair are served in order; puts by MPI or a network are not, so they are
      * flushed. */
-    return tern_way_to(context, rank)->reads_own_batches ? tern_puts_flush_far(worker, rank)
-                                                         : TERN_OK;
+    return tern_way_to(context, rank)->reads_own_frames ? tern_puts_flush_far(worker, rank)
+                                                        : TERN_OK;
 }
 
 tern_status tern_barrier(tern_worker *worker) {

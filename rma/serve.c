@@ -171,7 +171,7 @@ static bool serve_question(tern_worker *worker, uint32_t source, const tern_mess
     return true;
 }
 
-/* Finds the ring that a batch names. False: the batch's origin does not own it. */
+/* Finds the ring that a frame names. False: the frame's origin does not own it. */
 static bool find_ring(tern_context *context, const tern_message *message, uint32_t endpoint,
                       tern_ring_place *place) {
     const uint32_t ring = (uint32_t)message->operand[0];
@@ -185,8 +185,8 @@ static bool find_ring(tern_context *context, const tern_message *message, uint32
     return atomic_load_explicit(&header->owner, memory_order_relaxed) == (uint64_t)endpoint + 1;
 }
 
-/* Appends a batch to its ring. [out] served: false if there is no memory for it now. */
-static bool serve_batch(tern_context *context, uint32_t source, const tern_message *message,
+/* Appends a frame to its ring. [out] served: false if there is no memory for it now. */
+static bool serve_frame(tern_context *context, uint32_t source, const tern_message *message,
                         const char *payload, size_t bytes, bool *served) {
     const uint64_t channel = message->operand[0] >> 32;
     if (!own_worker(context, message->target) || channel >= TERN_CHANNELS || bytes < 8 ||
@@ -206,7 +206,7 @@ static bool serve_batch(tern_context *context, uint32_t source, const tern_messa
         return false;
     tern_ring_append(context, &place, message->offset, payload, bytes, message->operand[1] != 0);
     /* R4 */
-    atomic_fetch_add_explicit(&tern_rma_of(context)->message_batches, by_message,
+    atomic_fetch_add_explicit(&tern_rma_of(context)->message_frames, by_message,
                               memory_order_relaxed);
     tern_inbox_count(context, source, message);
     return true;
@@ -278,8 +278,8 @@ bool tern_message_serve(tern_worker *worker, uint32_t source, const tern_message
     case TERN_MESSAGE_CONTACT:
         good = serve_question(worker, source, message, payload, bytes);
         break;
-    case TERN_MESSAGE_BATCH:
-        good = serve_batch(context, source, message, payload, bytes, &served);
+    case TERN_MESSAGE_FRAME:
+        good = serve_frame(context, source, message, payload, bytes, &served);
         break;
     case TERN_MESSAGE_CREDIT:
         good = serve_credit(context, source, message);

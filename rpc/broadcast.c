@@ -36,7 +36,7 @@ static uint32_t ranks_below(const tern_worker *worker, const tern_extension *e) 
     return ranks < e->arity ? (uint32_t)ranks : e->arity;
 }
 
-/* Puts the rest of the buffer, as far as it can now. Over rma, where puts and batches arrive in any
+/* Puts the rest of the buffer, as far as it can now. Over rma, where puts and frames arrive in any
  * order, a flush separates them from the call. TERN_ERR_AGAIN: try again later. */
 static tern_status broadcast_put_far(tern_worker *worker, tern_ptr place, const char *from,
                                      uint64_t bytes, uint64_t *put) {

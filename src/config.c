@@ -100,7 +100,7 @@ static const option options[] = {
     {"TERN_CMA", OPTION_CHOICE, FIELD(cma), cma_choices, 0, 0, false, false, TERN_CMA_AUTO,
      "registered memory of ranks of the node"},
     {"TERN_RMA_COMMIT", OPTION_CHOICE, FIELD(rma_commit), commits, 0, 0, false, false,
-     TERN_RMA_COMMIT_CHECKSUM, "how a batch over rma becomes visible"},
+     TERN_RMA_COMMIT_CHECKSUM, "how a frame over rma becomes visible"},
     {"TERN_RMA_ATOMICS", OPTION_CHOICE, FIELD(rma_atomics), appliers, 0, 0, false, false,
      TERN_RMA_ATOMICS_AUTO, "what applies atomics on memory of other nodes"},
     {"TERN_LISTENER", OPTION_CHOICE, FIELD(listener), switches, 0, 0, false, false, 1,

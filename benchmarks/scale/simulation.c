@@ -201,8 +201,9 @@ static bool call_send(simulation *s, uint32_t from, uint32_t to, double begun, u
     const scale_job *job = s->job;
     const uint32_t record = call_record(job);
     const bool by_message = pair_has_no_ring(s, from, to);
-    const uint32_t bytes = record + (by_message ? SCALE_MESSAGE : job->batch);
-    const uint32_t in_ring = record + (by_message || job->batch != SCALE_BATCH ? 0 : SCALE_BATCH);
+    const uint32_t bytes = record + (by_message ? SCALE_MESSAGE : job->frame_header);
+    const uint32_t in_ring =
+        record + (by_message || job->frame_header != SCALE_FRAME_HEADER ? 0 : SCALE_FRAME_HEADER);
     pair *p = pair_of(s, from, to);
     if (p != NULL && p->sent + in_ring - p->credited > job->ring_bytes) {
         p->waiting++;
@@ -220,7 +221,7 @@ static bool call_send(simulation *s, uint32_t from, uint32_t to, double begun, u
         rank_tell(s, to, from, at);
         rank_tell(s, from, to, at);
     }
-    s->out->batches++;
+    s->out->frames++;
     s->out->record_bytes += in_ring;
     s->out->by_message += by_message;
     if (p != NULL) {
@@ -235,7 +236,7 @@ static bool call_send(simulation *s, uint32_t from, uint32_t to, double begun, u
                         .bytes = bytes,
                         .flags = flags};
     at = rank_send(s, from, at, call);
-    if (flags & WOKEN) /* the message behind the batch */
+    if (flags & WOKEN) /* the message behind the frame */
         rank_tell(s, from, to, at);
     return true;
 }
@@ -247,7 +248,8 @@ static void call_credit(simulation *s, const scale_event *call, double at) {
     if (p == NULL)
         return;
     const uint32_t in_ring =
-        call_record(job) + (call->flags & MESSAGE || job->batch != SCALE_BATCH ? 0 : SCALE_BATCH);
+        call_record(job) +
+        (call->flags & MESSAGE || job->frame_header != SCALE_FRAME_HEADER ? 0 : SCALE_FRAME_HEADER);
     const uint32_t due = job->credit_bytes > 0 ? job->credit_bytes : job->ring_bytes / 2;
     p->reported += in_ring;
     if (p->reported < due)

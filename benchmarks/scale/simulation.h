@@ -5,12 +5,12 @@
  * processor and one port. A chain is a thread of operations of a rank, one after the other; a rank
  * with a window of w has w chains.
  *
- * Puts, gets, batches of records and answers are one-sided: they cost their sender o and no
+ * Puts, gets, frames of records and answers are one-sided: they cost their sender o and no
  * processor at the other end. A call is a record in a ring; each record is published at once, in a
- * batch. Its target sees it after delay, and works for serve. Messages cost o at both ends. The
+ * frame. Its target sees it after delay, and works for serve. Messages cost o at both ends. The
  * target tells credit when more than half a ring is consumed. Pairs beyond the ring
  * memory of the target send by messages. A ring that has been idle for as long as idle_polls
- * rounds is asleep; the next batch costs a question, its answer and a message that wakes it.
+ * rounds is asleep; the next frame costs a question, its answer and a message that wakes it.
  * Atomics are applied by the port, or by the owner's processor, asked by a message.
  *
  * All ranks are simulated; none stands for others. What is not simulated: the network between the
@@ -54,9 +54,9 @@ typedef struct scale_job {
     uint32_t ranks;
     uint32_t operations; /* of each rank */
     uint32_t window;
-    uint32_t bytes;   /* of arguments or of data */
-    uint32_t results; /* of a call with a result */
-    uint32_t batch;   /* bytes before each batch of records */
+    uint32_t bytes;        /* of arguments or of data */
+    uint32_t results;      /* of a call with a result */
+    uint32_t frame_header; /* before each frame of records */
     uint32_t ring_bytes;
     uint32_t credit_bytes; /* consumed bytes after which credit is told; 0: half a ring */
     uint32_t rings;        /* into a rank; further pairs send by messages */
@@ -68,9 +68,9 @@ typedef struct scale_job {
 /* Bytes of the parts of what travels (rma/ring/ring.h, rma/message/message.h, rma/reply/reply.h).
  */
 enum {
-    SCALE_HEADER = 8,   /* of a record */
-    SCALE_BATCH = 24,   /* before records that are put */
-    SCALE_ADDRESS = 16, /* of an answer, in a call with a result */
+    SCALE_HEADER = 8,        /* of a record */
+    SCALE_FRAME_HEADER = 24, /* before records that are put */
+    SCALE_ADDRESS = 16,      /* of an answer, in a call with a result */
     SCALE_MESSAGE = 48,
     SCALE_CELL = 24,  /* of an answer, before the result */
     SCALE_WORD = 16,  /* request for a get or an atomic */
@@ -85,7 +85,7 @@ typedef struct scale_outcome {
     double busiest;    /* share of that time in which the busiest processor worked */
     uint64_t executed; /* operations */
     uint64_t sent, received, bytes_sent, bytes_received; /* whatever travels */
-    uint64_t openings, batches, record_bytes, replies, credits, wakes, by_message;
+    uint64_t openings, frames, record_bytes, replies, credits, wakes, by_message;
     uint64_t puts, gets, atomics, flushes, retries;
     uint64_t events;
 } scale_outcome;

@@ -68,7 +68,7 @@ typedef enum tern_cma {
 
 /* How records that travel by MPI's puts become visible to their consumer. */
 typedef enum tern_rma_commit {
-    TERN_RMA_COMMIT_CHECKSUM, /* a batch carries a checksum: one put */
+    TERN_RMA_COMMIT_CHECKSUM, /* a frame carries a checksum: one put */
     TERN_RMA_COMMIT_FLUSH     /* put, flush, then a put of the published position */
 } tern_rma_commit;
 

@@ -29,8 +29,8 @@ extern "C" {
     X(messages_served, "two-sided messages served for others")                                     \
     X(records_received, "records consumed from rings")                                             \
     X(runs_received, "looks at rings that found records; over records_received: how many a look")  \
-    X(batches_sent, "batches published over rma or p2p")                                           \
-    X(batches_torn, "polls that met a batch that did not validate yet")                            \
+    X(batches_sent, "frames of records published over rma or p2p")                                 \
+    X(batches_torn, "polls that met a frame that did not validate yet")                            \
     X(rings_opened, "rings set up towards other workers")                                          \
     X(rings_loose, "times that a ring had no memory at its target: its records go by messages")    \
     X(rings_reclaimed, "rings whose memory the target took back, because they were idle")          \

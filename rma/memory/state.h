@@ -110,13 +110,13 @@ typedef struct tern_rma {
     tern_in *ins;                              /* one for each ring of the arena */
     _Atomic uint32_t ins_used;
     struct tern_message_channel *message_channels; /* of this process; under the MPI lock */
-    _Atomic uint64_t message_batches; /* batches that came by messages, without ring memory */
-    _Atomic uint64_t message_batches_answered; /* of these, how many led to requests for rings */
-    struct tern_window *window;                /* rma */
-    struct tern_native *native;                /* ofi and verbs */
-    _Atomic uint32_t dials;                    /* questions to listeners that are under way */
-    _Atomic uint32_t listener_place;           /* place of the listener that answered last */
-    _Atomic uint32_t listeners_silent;         /* listeners that did not answer since one did */
+    _Atomic uint64_t message_frames; /* frames that came by messages, without ring memory */
+    _Atomic uint64_t message_frames_answered; /* of these, how many led to requests for rings */
+    struct tern_window *window;               /* rma */
+    struct tern_native *native;               /* ofi and verbs */
+    _Atomic uint32_t dials;                   /* questions to listeners that are under way */
+    _Atomic uint32_t listener_place;          /* place of the listener that answered last */
+    _Atomic uint32_t listeners_silent;        /* listeners that did not answer since one did */
     tern_record_handler handler[TERN_RECORD_KINDS];
     struct tern_thread_replies *replies; /* answers for threads without a worker */
     tern_regions regions;

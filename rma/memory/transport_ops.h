@@ -32,11 +32,11 @@ typedef struct tern_transfer {
 
 typedef struct tern_transport_ops {
     tern_transport name;
-    bool reads_own_batches; /* the origin puts batches that the target must validate */
-    bool posts_in_order;    /* a posted put arrives before any record published later */
-    bool replies_compared;  /* a late reply to a cell that is used again is dropped on receipt */
-    bool puts_outlive;      /* a put of a dead rank may still be written */
-    bool settles_own;       /* settle and flush wait for no puts but this worker's */
+    bool reads_own_frames; /* the origin puts frames that the target must validate */
+    bool posts_in_order;   /* a posted put arrives before any record published later */
+    bool replies_compared; /* a late reply to a cell that is used again is dropped on receipt */
+    bool puts_outlive;     /* a put of a dead rank may still be written */
+    bool settles_own;      /* settle and flush wait for no puts but this worker's */
 
     /* Starts a put. With transfer NULL it returns when the source may be reused. Over p2p the
      * source is copied, so the transfer is complete at once. */

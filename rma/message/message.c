@@ -329,7 +329,7 @@ size_t tern_message_poll(tern_worker *worker) {
                                           (size_t)bytes - sizeof message);
             if (engine->kept)
                 break;
-            records = message.kind == TERN_MESSAGE_BATCH;
+            records = message.kind == TERN_MESSAGE_FRAME;
         }
         engine->head = (i + 1) % RECEIVES;
         engine->vacant = i + 1;

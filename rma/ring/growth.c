@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rma/ring/batch.h"
+#include "rma/ring/frame.h"
 #include "rma/ring/message_channel.h"
 #include "rma/ring/remote.h"
 #include "rma/memory/state.h"
@@ -12,7 +12,7 @@
  * asks again. */
 #define GROW_AGAIN 4096u
 
-static bool is_batched(const tern_out *out) { return out->via->reads_own_batches; }
+static bool is_framed(const tern_out *out) { return out->via->reads_own_frames; }
 
 /* Size of the ring that replaces this one. */
 static uint64_t next_bytes(const tern_worker *worker, const tern_out *out) {
@@ -26,7 +26,7 @@ static bool is_to_near_rank(const tern_worker *worker, const tern_out *out) {
 
 /* Bytes that the MOVED record takes. */
 static uint64_t move_bytes(const tern_out *out) {
-    return 8 + (is_batched(out) ? TERN_BATCH_BYTES : 0);
+    return 8 + (is_framed(out) ? TERN_FRAME_BYTES : 0);
 }
 
 /* Whether the ring may be replaced now: a replacement is allowed, no record is withheld, and the
@@ -39,7 +39,7 @@ static bool may_grow(tern_worker *worker, tern_out *out) {
                              : size < config->ring_size * config->ring_growth;
     if (out->lane.first_header != 0 || !allowed)
         return false;
-    if (is_batched(out) &&
+    if (is_framed(out) &&
         (size - at < move_bytes(out) || out->lane.write / size != out->generation))
         return false;
     return tern_ring_has_room(worker, out, out->near ? 8 : TERN_MOVE_ROOM);
@@ -65,10 +65,10 @@ static tern_status growth_ask(tern_worker *worker, tern_out *out) {
 /* Commits the MOVED record, the last one of the old ring. */
 static void commit_move(tern_out *out) {
     uint64_t header = tern_record_header(TERN_RECORD_MOVED, out->next_ring, 0);
-    if (is_batched(out))
-        tern_batch_open(out);
+    if (is_framed(out))
+        tern_frame_open(out);
     if (!out->near)
-        /* R9: tern_batch_seal; put by MPI with its batch */
+        /* R9: tern_frame_seal; put by MPI with its frame */
         atomic_store_explicit(tern_out_word(out, out->lane.write), header, memory_order_relaxed);
     out->lane.first = out->lane.write;
     out->lane.first_header = header;
@@ -83,7 +83,7 @@ static tern_status growth_leave(tern_worker *worker, tern_out *out) {
     const uint64_t bytes = next_bytes(worker, out);
     const bool is_first = bytes == context->config.ring_size;
     /* MPI may still read the old staging memory. */
-    tern_status status = is_batched(out) ? tern_batch_settle(worker, out) : TERN_OK;
+    tern_status status = is_framed(out) ? tern_frame_settle(worker, out) : TERN_OK;
     if (status != TERN_OK)
         return status;
     if (!out->near)
@@ -141,7 +141,7 @@ tern_status tern_ring_grow(tern_worker *worker, tern_out *out) {
     return out->lane.first_header == 0 ? growth_leave(worker, out) : TERN_ERR_AGAIN;
 }
 
-/* With batches this is called only after the first one in the larger ring: until the origin has put
+/* With frames this is called only after the first one in the larger ring: until the origin has put
  * one there, the network may still repeat a lost put into the old ring. */
 void tern_ring_leave_old(tern_context *context, tern_in *in) {
     tern_arena_release(context, in->left, in->left_bytes);
@@ -160,11 +160,11 @@ bool tern_ring_follow(tern_worker *worker, tern_in *in, uint64_t header) {
     tern_ring_advance(in, header);
     if (by_message) {
         in->via = tern_way_to(context, in->origin_id.rank);
-        in->limit = in->via->reads_own_batches ? in->position : UINT64_MAX;
+        in->limit = in->via->reads_own_frames ? in->position : UINT64_MAX;
     } else {
         in->left = in->ring;
         in->left_bytes = in->mask + 1;
-        if (!in->via->reads_own_batches)
+        if (!in->via->reads_own_frames)
             tern_ring_leave_old(context, in);
     }
     in->ring = ring;

@@ -6,7 +6,7 @@
 #include "rma/ring/sleep.h"
 #include "rma/memory/state.h"
 
-enum { PATIENCE = 64 }; /* batches by message after which a pair asks for a ring */
+enum { PATIENCE = 64 }; /* frames by message after which a pair asks for a ring */
 
 struct tern_message_channel {
     tern_ring_header header;
@@ -26,7 +26,7 @@ void tern_message_channel_use(tern_worker *worker, tern_out *out) {
     out->lane.mask = bytes - 1;
     out->lane.limit = 0;
     out->limit = out->lane.write;
-    out->message_batches_sent = 0;
+    out->message_frames_sent = 0;
     worker->stats.rings_loose++;
 }
 
@@ -39,15 +39,15 @@ tern_status tern_message_channel_stage(tern_out *out) {
 }
 
 bool tern_message_channel_wants_ring(const tern_out *out) {
-    return out->message_batches_sent >= PATIENCE;
+    return out->message_frames_sent >= PATIENCE;
 }
 
 void tern_message_channel_published(tern_worker *worker, tern_out *out) {
-    out->message_batches_sent++;
+    out->message_frames_sent++;
     if (!tern_message_channel_wants_ring(out) || out->growth != TERN_GROWTH_NONE)
         return;
     (void)tern_ring_grow(worker, out);
-    out->message_batches_sent = 0;
+    out->message_frames_sent = 0;
 }
 
 static tern_message_channel *message_channel_make(tern_context *context) {

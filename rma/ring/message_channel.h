@@ -9,7 +9,7 @@
  * target's process. Positions, credit and order are those of a ring, so an origin has at most as
  * many bytes under way as a ring takes. Both sides allocate memory only with the first record.
  *
- * After a pair has sent many batches by messages, it asks for a ring, and again after as many more.
+ * After a pair has sent many frames by messages, it asks for a ring, and again after as many more.
  */
 
 #include "rma/ring/ring.h"
@@ -22,7 +22,7 @@ typedef struct tern_message_channel tern_message_channel;
 void tern_message_channel_use(tern_worker *worker, tern_out *out);
 /* Allocates the memory in which out stages its records. TERN_ERR_MEMORY. */
 tern_status tern_message_channel_stage(tern_out *out);
-/* Counts a batch that was sent by message, and asks for a ring now and then. */
+/* Counts a frame that was sent by message, and asks for a ring now and then. */
 void tern_message_channel_published(tern_worker *worker, tern_out *out);
 /* Whether it is time to ask for a ring. */
 bool tern_message_channel_wants_ring(const tern_out *out);

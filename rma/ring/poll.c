@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "rma/message/inbox.h"
-#include "rma/ring/batch.h"
+#include "rma/ring/frame.h"
 #include "rma/memory/doorbell.h"
 #include "rma/ring/message_channel.h"
 #include "rma/ring/reclaim.h"
@@ -91,7 +91,7 @@ static tern_in *accept_ring(tern_worker *worker, uint32_t endpoint) {
     in->header = header;
     in->ring = ring;
     in->via = tern_way_to(context, in->origin_id.rank);
-    in->limit = in->via->reads_own_batches ? 0 : UINT64_MAX;
+    in->limit = in->via->reads_own_frames ? 0 : UINT64_MAX;
     return in;
 }
 
@@ -171,7 +171,7 @@ bool tern_ring_rest(tern_worker *worker, tern_in *in, size_t active) {
     }
     /* A ring whose credit is due stays active: its origin may be waiting for the credit. */
     if (active <= worker->context->config.active_rings || is_credit_due(in) ||
-        !(in->via->reads_own_batches ? tern_sleep_rest(worker, in) : may_sleep(worker, in)))
+        !(in->via->reads_own_frames ? tern_sleep_rest(worker, in) : may_sleep(worker, in)))
         return false;
     worker->stats.rings_idled++;
     in->active = false;
@@ -241,7 +241,7 @@ size_t tern_ring_poll(tern_worker *worker) {
     for (size_t i = 0; i < *count; i++) {
         tern_in *in = ring[i];
         bool idle = in->empty >= context->config.idle_polls;
-        if (idle && *count > context->config.active_rings && in->via->reads_own_batches &&
+        if (idle && *count > context->config.active_rings && in->via->reads_own_frames &&
             round % RARE_ROUNDS != 0)
             continue;
         uint64_t header = tern_ring_peek(worker, in);

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "rma/message/inbox.h"
-#include "rma/ring/batch.h"
+#include "rma/ring/frame.h"
 #include "rma/memory/doorbell.h"
 #include "rma/ring/message_channel.h"
 #include "rma/ring/sleep.h"
@@ -20,28 +20,28 @@ void tern_reclaim_list(tern_worker *worker, tern_in *in) {
     mine->ins = in;
 }
 
-/* Whether in has carried nothing while TERN_RECLAIM_IDLE batches came by message channels. */
-static bool is_idle(const tern_worker *worker, tern_in *in, uint64_t batches) {
+/* Whether in has carried nothing while TERN_RECLAIM_IDLE frames came by message channels. */
+static bool is_idle(const tern_worker *worker, tern_in *in, uint64_t frames) {
     if (in->ring == TERN_RING_NONE || in->closed || in->ending)
         return false;
     if (in->seen != in->position) {
         in->seen = in->position;
-        in->seen_batches = batches;
+        in->seen_frames = frames;
     }
-    return batches - in->seen_batches >= TERN_RECLAIM_IDLE &&
+    return frames - in->seen_frames >= TERN_RECLAIM_IDLE &&
            (!in->active || in->empty >= worker->context->config.idle_polls);
 }
 
 /* Examines the worker's rings in turn, going on where the last call stopped, and no ring twice in a
  * call. */
-static tern_in *find_idle(tern_worker *worker, uint64_t batches) {
+static tern_in *find_idle(tern_worker *worker, uint64_t frames) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     const tern_in *last = mine->looked_at;
     for (uint32_t i = 0; i < LOOKS && mine->ins != NULL; i++) {
         tern_in *in = mine->looked_at == NULL ? NULL : mine->looked_at->next;
         in = mine->looked_at = in == NULL ? mine->ins : in;
-        if (is_idle(worker, in, batches)) {
-            in->seen_batches = batches; /* the worker asks for it again after as many batches */
+        if (is_idle(worker, in, frames)) {
+            in->seen_frames = frames; /* the worker asks for it again after as many frames */
             return in;
         }
         if (in == last)
@@ -50,19 +50,19 @@ static tern_in *find_idle(tern_worker *worker, uint64_t batches) {
     return NULL;
 }
 
-/* Asks for one ring on behalf of all batches that message channels have brought so far. If one ring
- * is not enough, more batches will come and cause another request. */
+/* Asks for one ring on behalf of all frames that message channels have brought so far. If one ring
+ * is not enough, more frames will come and cause another request. */
 void tern_reclaim_ask(tern_worker *worker) {
     tern_rma *rma = tern_rma_of(worker->context);
     /* R4 */
-    const uint64_t batches = atomic_load_explicit(&rma->message_batches, memory_order_relaxed);
-    uint64_t answered = atomic_load_explicit(&rma->message_batches_answered, memory_order_relaxed);
-    if (batches - answered < TERN_RECLAIM_BATCHES || worker->context->closing)
+    const uint64_t frames = atomic_load_explicit(&rma->message_frames, memory_order_relaxed);
+    uint64_t answered = atomic_load_explicit(&rma->message_frames_answered, memory_order_relaxed);
+    if (frames - answered < TERN_RECLAIM_FRAMES || worker->context->closing)
         return;
-    const tern_in *in = find_idle(worker, batches);
+    const tern_in *in = find_idle(worker, frames);
     /* R4 */
     if (in == NULL ||
-        !atomic_compare_exchange_strong_explicit(&rma->message_batches_answered, &answered, batches,
+        !atomic_compare_exchange_strong_explicit(&rma->message_frames_answered, &answered, frames,
                                                  memory_order_relaxed, memory_order_relaxed))
         return;
     const tern_message message = {.kind = TERN_MESSAGE_RECLAIM,
@@ -106,14 +106,14 @@ static bool may_close(const tern_out *out, uint32_t ring) {
 }
 
 /* The position at which the ring ends: the write position, and behind it the bytes that the target
- * skips by itself before it looks for the next batch. */
+ * skips by itself before it looks for the next frame. */
 static uint64_t end_position(const tern_out *out) {
     const uint64_t size = out->lane.mask + 1, left = size - (out->lane.write & out->lane.mask);
-    return out->lane.write + (out->via->reads_own_batches && left < TERN_BATCH_BYTES ? left : 0);
+    return out->lane.write + (out->via->reads_own_frames && left < TERN_FRAME_BYTES ? left : 0);
 }
 
 static void close_ring(tern_worker *worker, tern_out *out) {
-    tern_status status = out->via->reads_own_batches ? tern_batch_settle(worker, out) : TERN_OK;
+    tern_status status = out->via->reads_own_frames ? tern_frame_settle(worker, out) : TERN_OK;
     const tern_message message = {.kind = TERN_MESSAGE_CLOSED,
                                   .origin = out->origin,
                                   .target = out->target,

@@ -21,7 +21,7 @@
  * given back before p is consumed. So an old RECLAIM names a ring that the endpoint no longer has,
  * or one that it has again, which is then closed like any other.
  *
- * The target asks for only one ring per TERN_RECLAIM_BATCHES batches of message channels. So if no
+ * The target asks for only one ring per TERN_RECLAIM_FRAMES frames of message channels. So if no
  * pair is idle, or if too many pairs are busy in turns, the pairs that have rings keep most of
  * them.
  *
@@ -32,15 +32,15 @@
 
 struct tern_in;
 
-#define TERN_RECLAIM_BATCHES 16u
-/* Only a ring that has carried nothing while so many batches came by message channels counts as
+#define TERN_RECLAIM_FRAMES 16u
+/* Only a ring that has carried nothing while so many frames came by message channels counts as
  * idle here; a short rest is not enough. */
 #define TERN_RECLAIM_IDLE 1024u
 
 /* Lists a ring that brings records, so that the worker may ask for it later. */
 void tern_reclaim_list(tern_worker *worker, struct tern_in *in);
 
-/* The target's part, called in some rounds of progress: asks for an idle ring if batches have come
+/* The target's part, called in some rounds of progress: asks for an idle ring if frames have come
  * by message channels. */
 void tern_reclaim_ask(tern_worker *worker);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rma/ring/batch.h"
+#include "rma/ring/frame.h"
 #include "rma/memory/doorbell.h"
 #include "rma/ring/message_channel.h"
 #include "rma/ring/sleep.h"
@@ -216,8 +216,8 @@ static tern_status ring_reserve(tern_worker *worker, tern_out *out, uint64_t siz
         return TERN_ERR_AGAIN;
     if (out->lane.data == NULL && tern_message_channel_stage(out) != TERN_OK)
         return TERN_ERR_MEMORY;
-    return out->via->reads_own_batches ? tern_batch_reserve(worker, out, size)
-                                       : reserve_plain(worker, out, size);
+    return out->via->reads_own_frames ? tern_frame_reserve(worker, out, size)
+                                      : reserve_plain(worker, out, size);
 }
 
 tern_status tern_ring_try(tern_worker *worker, tern_out *out, size_t bytes, void **room) {
@@ -267,7 +267,7 @@ static void leave_to_progress(tern_worker *worker, tern_out *out) {
 void tern_ring_published(tern_worker *worker, tern_out *out) {
     out->lane.first_header = 0;
     worker->stats.batches_sent++;
-    if (out->via->reads_own_batches)
+    if (out->via->reads_own_frames)
         tern_sleep_published(worker, out);
     if (out->ring == TERN_RING_NONE)
         tern_message_channel_published(worker, out);
@@ -306,7 +306,7 @@ void tern_ring_lend(tern_worker *worker, tern_out *out) {
         *link = out->next_pending;
     out->pending = false;
     out->lent = true;
-    tern_batch_hand_over(worker, out);
+    tern_frame_hand_over(worker, out);
     /* R1: tern_ring_at_rest */
     __atomic_store_n(&mine->out[tern_endpoint_of(worker->context, out->channel, out->target)],
                      &tern_lent_ring, __ATOMIC_RELEASE);
@@ -416,7 +416,7 @@ void tern_ring_append(tern_context *context, const tern_ring_place *place, uint6
     tern_ring_header *header = place->header;
     char *data = place->data;
     const uint64_t mask = place->bytes - 1;
-    /* published[0] holds the position where the batch under way begins, published[1] its withheld
+    /* published[0] holds the position where the frame under way begins, published[1] its withheld
      * first header. This thread may use the two words, since only rma uses them otherwise. If
      * another rank has overwritten published[0], it still leads to some word inside the ring. */
     /* R9: tern_mpi_lock */

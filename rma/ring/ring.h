@@ -18,7 +18,7 @@
  * The producer publishes a run of records by one release store of the run's first header, which it
  * withholds until then. The store pairs with the consumer's acquire load of that header, and
  * everything written before it is visible with it. Over rma, where MPI promises no order of puts,
- * runs are batches that validate themselves (rma/ring/batch.h), and `limit` says how far the
+ * runs are frames that validate themselves (rma/ring/frame.h), and `limit` says how far the
  * consumer may read.
  *
  * Hot path: reserve and publish over shm make no system call, take no lock, allocate nothing, and
@@ -75,9 +75,9 @@ typedef struct tern_out {
     uint32_t channel;
     uint32_t origin, target; /* worker numbers */
     uint32_t ring;           /* index in the target's arena */
-    bool batch_open;         /* rma: records are being gathered behind a batch header */
-    uint64_t batch;          /* position of that header */
-    uint32_t batch_skip;     /* bytes that the target skips after it */
+    bool frame_open;         /* rma: records are being gathered behind a frame header */
+    uint64_t frame;          /* position of that header */
+    uint32_t frame_skip;     /* bytes that the target skips after it */
     uint64_t published[2];   /* the words that TERN_RMA_COMMIT=flush puts */
     _Atomic uint64_t told;   /* remote rings: published up to here */
     _Atomic uint32_t asleep; /* rma/ring/sleep.h */
@@ -92,7 +92,7 @@ typedef struct tern_out {
     struct tern_requests *requests; /* notified operations that wait (rma/notify/request.h) */
     _Atomic uint64_t wanted; /* 1 + index of the ring that the target wants back (reclaim.h) */
     struct tern_out *next_wanted;
-    uint32_t message_batches_sent; /* batches since the pair asked for a ring (message_channel.h) */
+    uint32_t message_frames_sent; /* frames since the pair asked for a ring (message_channel.h) */
 } tern_out;
 
 /* The target's side of a ring. The rank's tables hold one for each ring of the arena, so a rank
@@ -114,7 +114,7 @@ typedef struct tern_in {
     tern_ring_header *header;
     const tern_transport_ops *via;
     uint64_t skip;       /* rma: bytes to skip when position reaches limit */
-    uint32_t left;       /* rma: the ring before this one; kept until a batch comes in this one */
+    uint32_t left;       /* rma: the ring before this one; kept until a frame comes in this one */
     uint64_t left_bytes; /* size of that ring; 0: none */
     struct tern_posting *credit; /* the credit that was last put over a network; or NULL */
     uint32_t sleep;              /* TERN_SLEEP_*, rma/ring/sleep.h */
@@ -122,7 +122,7 @@ typedef struct tern_in {
     struct tern_sleep_ask *ask;  /* TERN_SLEEP_ASKED */
     struct tern_in *next;        /* in the list of the worker's rings */
     uint64_t seen;               /* its position when it last carried something */
-    uint64_t seen_batches;       /* the process's message_batches at that time (reclaim.h) */
+    uint64_t seen_frames;        /* the process's message_frames at that time (reclaim.h) */
 } tern_in;
 
 _Static_assert(sizeof(tern_in) == TERN_IN_BYTES, "the tables have room for it");
@@ -196,7 +196,7 @@ void tern_ring_ring_doorbell(tern_worker *worker, tern_out *out);
  * header or we see its mark. Where the kernel refuses membarrier, context->fences is set. */
 void tern_ring_publish_near(tern_worker *worker, tern_out *out);
 
-/* Reserves memory for a record, whatever the transport: wraps, takes credit and opens batches as
+/* Reserves memory for a record, whatever the transport: wraps, takes credit and opens frames as
  * needed. [out] room. TERN_ERR_AGAIN: no room until the target consumes. TERN_ERR_RANGE: larger
  * than tern_ring_record_max. */
 tern_status tern_ring_reserve(tern_worker *worker, tern_out *out, size_t bytes, void **room);
@@ -261,10 +261,10 @@ static inline tern_status tern_ring_open(tern_worker *worker, uint32_t target, t
 
 /* The header at the head of the ring, or 0 if nothing is published there. The acquire load pairs
  * with the release store of a publish. */
-uint64_t tern_batch_accept(tern_worker *worker, tern_in *in);
+uint64_t tern_frame_accept(tern_worker *worker, tern_in *in);
 static inline uint64_t tern_ring_peek(tern_worker *worker, tern_in *in) {
     if (__builtin_expect(in->position >= in->limit, 0))
-        return tern_batch_accept(worker, in);
+        return tern_frame_accept(worker, in);
     /* R1: tern_ring_publish_near, tern_lane_send, tern_ring_append */
     return atomic_load_explicit(tern_ring_word(in->data, in->mask, in->position),
                                 memory_order_acquire);
@@ -320,9 +320,9 @@ typedef struct tern_ring_place {
     uint32_t target_index; /* index of the worker that consumes it */
 } tern_ring_place;
 
-/* Appends a batch that came by message, [position, position + bytes), to the ring of a remote
- * origin. Any thread with the MPI lock may call it. The fragments of a batch come in order; last
- * ends the batch. */
+/* Appends a frame that came by message, [position, position + bytes), to the ring of a remote
+ * origin. Any thread with the MPI lock may call it. The fragments of a frame come in order; last
+ * ends the frame. */
 void tern_ring_append(tern_context *context, const tern_ring_place *place, uint64_t position,
                       const char *records, size_t bytes, bool last);
 
@@ -358,7 +358,7 @@ uint64_t tern_arena_ring_bytes(const tern_context *context, uint32_t ring);
  * and credit stay as they are. Every reservation leaves room for that record.
  */
 
-/* Bytes that a reservation in a remote ring leaves free: for the MOVED record, with its batch
+/* Bytes that a reservation in a remote ring leaves free: for the MOVED record, with its frame
  * header over rma or with the zero behind it over p2p. A near ring has the zero word that ends its
  * content. */
 #define TERN_MOVE_ROOM 32u

@@ -106,7 +106,7 @@ static tern_status p2p_publish(tern_worker *worker, tern_out *out) {
             bytes = out->lane.mask + 1 - at;
         if (bytes > TERN_MESSAGE_MAX)
             bytes = TERN_MESSAGE_MAX;
-        tern_message message = {.kind = TERN_MESSAGE_BATCH,
+        tern_message message = {.kind = TERN_MESSAGE_FRAME,
                                 .origin = out->origin,
                                 .target = out->target,
                                 .offset = out->lane.first,

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "rma/message/message.h"
 #include "rma/reply/reply.h"
-#include "rma/ring/batch.h"
+#include "rma/ring/frame.h"
 #include "rma/ring/remote.h"
 #include "rma/transport/posts.h"
 #include "rma/transport/remote.h"
@@ -370,7 +370,7 @@ static tern_status flush_behind(tern_worker *worker, uint32_t rank) {
     return status == TERN_OK ? TERN_MPI_TOWARDS(worker, rank, flush_win(worker, rank)) : status;
 }
 
-/* For TERN_RMA_COMMIT=flush: flushes the batch, then tells the target up to which position it has
+/* For TERN_RMA_COMMIT=flush: flushes the frame, then tells the target up to which position it has
  * landed. */
 static tern_status put_published(tern_worker *worker, tern_out *out, uint32_t rank) {
     uint64_t cell = tern_rma_of(worker->context)->layout.rings +
@@ -385,7 +385,7 @@ static tern_status put_published(tern_worker *worker, tern_out *out, uint32_t ra
     return status == TERN_OK ? flush_behind(worker, rank) : status;
 }
 
-/* Puts the open batch by one put. With TERN_RMA_COMMIT=flush further steps make it visible. */
+/* Puts the open frame by one put. With TERN_RMA_COMMIT=flush further steps make it visible. */
 static tern_status rma_publish(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
     tern_rma *rma = tern_rma_of(context);
@@ -393,8 +393,8 @@ static tern_status rma_publish(tern_worker *worker, tern_out *out) {
     tern_status status = may_reach(worker, rank);
     if (status != TERN_OK)
         return status;
-    uint64_t bytes = tern_batch_seal(worker, out);
-    uint64_t at = out->batch & out->lane.mask;
+    uint64_t bytes = tern_frame_seal(worker, out);
+    uint64_t at = out->frame & out->lane.mask;
     uint64_t ring = rma->layout.arena + out->ring * rma->layout.ring_bytes;
     status = TERN_MPI_TOWARDS(worker, rank,
                               put_bytes(worker, rank, ring + at, out->lane.data + at, bytes));
@@ -403,8 +403,8 @@ static tern_status rma_publish(tern_worker *worker, tern_out *out) {
     if (status != TERN_OK)
         return status;
     tern_dirty_mark(tern_rma_worker_of(worker), rank, TERN_DIRTY_RECORDS);
-    out->lane.write += out->batch_skip;
-    out->batch_open = false;
+    out->lane.write += out->frame_skip;
+    out->frame_open = false;
     return TERN_OK;
 }
 
@@ -459,7 +459,7 @@ static tern_status rma_reply(tern_worker *worker, uint32_t target,
 
 const tern_transport_ops tern_transport_rma = {
     .name = TERN_RMA,
-    .reads_own_batches = true,
+    .reads_own_frames = true,
     .puts_outlive = true,
     .put = rma_put,
     .post = rma_post,

@@ -4,7 +4,7 @@
 #include "rma/port/port.h"
 #include "rma/reply/reply.h"
 #include "rma/ring/message_channel.h"
-#include "rma/ring/batch.h"
+#include "rma/ring/frame.h"
 #include "rma/memory/state.h"
 #include "rma/ring/remote.h"
 #include "rma/transport/posts.h"
@@ -263,24 +263,24 @@ static bool native_opens_alone(const tern_worker *worker, const tern_out *out) {
            !tern_question_goes_by_message(&out->open_question);
 }
 
-/* Puts the open batch by one put. Its staging memory is not written again until the generation is
+/* Puts the open frame by one put. Its staging memory is not written again until the generation is
  * settled. */
 static tern_status native_publish(tern_worker *worker, tern_out *out) {
     const tern_layout *layout = &tern_rma_of(worker->context)->layout;
-    const uint64_t at = out->batch & out->lane.mask;
+    const uint64_t at = out->frame & out->lane.mask;
     const tern_move move = {.act = TERN_NETWORK_WRITE,
-                            .again = true, /* may be repeated, since a batch carries its position */
+                            .again = true, /* may be repeated, since a frame carries its position */
                             .rank = tern_rank_of(worker->context, out->target),
                             .place = layout->arena + out->ring * layout->ring_bytes + at,
                             .here = out->lane.data + at,
-                            .bytes = tern_batch_seal(worker, out)};
+                            .bytes = tern_frame_seal(worker, out)};
     tern_posting *whole;
     tern_status status = start_now(worker, &move, &whole);
     if (status != TERN_OK)
         return status;
     tern_dirty_mark(tern_rma_worker_of(worker), move.rank, TERN_DIRTY_RECORDS);
-    out->lane.write += out->batch_skip;
-    out->batch_open = false;
+    out->lane.write += out->frame_skip;
+    out->frame_open = false;
     return TERN_OK;
 }
 
@@ -345,7 +345,7 @@ static tern_status native_reply(tern_worker *worker, uint32_t target,
 
 /* The functions of both networks; only the name differs. */
 #define NATIVE_OPS                                                                                 \
-    .reads_own_batches = true, .puts_outlive = true, .settles_own = true, .put = native_put,       \
+    .reads_own_frames = true, .puts_outlive = true, .settles_own = true, .put = native_put,        \
     .post = native_post, .get = native_get, .atomic = native_atomic, .flush = native_flush,        \
     .settle = native_settle, .test = native_test, .open = native_open_ring,                        \
     .opens_alone = native_opens_alone, .publish = native_publish, .consumed = native_consumed,     \

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rma/ring/batch.h"
+#include "rma/ring/frame.h"
 #include "rma/memory/state.h"
 #include "src/log.h"
 #include "src/progress/wait.h"
@@ -212,7 +212,7 @@ static size_t overflow_assist(tern_worker *service, tern_worker *worker) {
         return 0;
     for (tern_overflow *queue = theirs->overflow; queue != NULL; queue = queue->next) {
         moved += overflow_move(service, theirs, queue);
-        tern_batch_hand_over(service, queue->out);
+        tern_frame_hand_over(service, queue->out);
     }
     overflow_release(worker);
     return moved;

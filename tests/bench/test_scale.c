@@ -31,7 +31,7 @@ static scale_job job_of(scale_program program, scale_towards towards, uint32_t r
                        .window = 1,
                        .bytes = 8,
                        .results = 8,
-                       .batch = SCALE_BATCH,
+                       .frame_header = SCALE_FRAME_HEADER,
                        .ring_bytes = 64 << 10,
                        .rings = UINT32_MAX,
                        .idle_polls = 4096,
@@ -82,7 +82,7 @@ static void networks_are_read(void) {
         CU_ASSERT(!scale_network_parse(wrong[i], &network));
 }
 
-/* A call of 8 bytes is a record of 16 behind a batch header of 24, or in a message of 64 bytes. */
+/* A call of 8 bytes is a record of 16 behind a frame header of 24, or in a message of 64 bytes. */
 static void one_message(void) {
     scale_job job = job_of(SCALE_CALL, SCALE_FIRST, 2, 1);
     job.rings = 0;

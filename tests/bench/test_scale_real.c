@@ -96,7 +96,7 @@ static void bytes_and_memory(void) {
                            .window = 1,
                            .bytes = 8,
                            .results = 8,
-                           .batch = transport == TERN_P2P ? 0 : SCALE_BATCH,
+                           .frame_header = transport == TERN_P2P ? 0 : SCALE_FRAME_HEADER,
                            .ring_bytes = (uint32_t)config->ring_size,
                            .rings = UINT32_MAX,
                            .active_rings = UINT32_MAX,

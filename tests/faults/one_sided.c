@@ -57,7 +57,7 @@ static void in_cas(void) {
     survivors_close(&f);
 }
 
-static void in_flushed_batches(void) {
+static void in_flushed_frames(void) {
     if (!open_with("TERN_RMA_COMMIT", "flush"))
         return;
     tern_worker_id to = {play.victim, 0};
@@ -70,6 +70,6 @@ static void in_flushed_batches(void) {
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
-        {"in_posts", in_posts}, {"in_cas", in_cas}, {"in_flushed_batches", in_flushed_batches}};
+        {"in_posts", in_posts}, {"in_cas", in_cas}, {"in_flushed_frames", in_flushed_frames}};
     return tern_test_main(argc, argv, "one_sided", tests, sizeof tests / sizeof tests[0]);
 }

@@ -152,7 +152,7 @@ static void bytes_are_those_of_the_rings(void) {
         EXPECT_OK(tern_quiesce(f.worker));
     }
     if (!fixture_all_near(&f))
-        tern_test_skip("a ring to a far rank has headers of batches, too");
+        tern_test_skip("a ring to a far rank has headers of frames, too");
     EXPECT_OK(tern_search_destroy(f.worker, search));
     fixture_close(&f);
 }

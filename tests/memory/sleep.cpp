@@ -6,7 +6,7 @@
 
 #include "model.h"
 
-enum { BATCHES = 2 };
+enum { FRAMES = 2 };
 
 struct sleeping : rl::test_suite<sleeping, 2> {
     word told, asleep;
@@ -44,13 +44,13 @@ struct sleeping : rl::test_suite<sleeping, 2> {
     void thread(unsigned index) {
         if (index == 1)
             serve();
-        for (int i = 1; index == 0 && i <= BATCHES; i++)
+        for (int i = 1; index == 0 && i <= FRAMES; i++)
             publish(i);
     }
 
     void after() {
         RL_ASSERT(wakes <= 1);
-        RL_ASSERT(answer == BATCHES || wakes == 1);
+        RL_ASSERT(answer == FRAMES || wakes == 1);
     }
 };
 

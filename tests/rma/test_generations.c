@@ -1,6 +1,6 @@
 // tern-test: transports least=2
 /*
- * The ends of a ring's generations (rma/ring/ring.h, rma/ring/batch.h): generations that end at
+ * The ends of a ring's generations (rma/ring/ring.h, rma/ring/frame.h): generations that end at
  * every place that matters, what a far ring flushes when it begins the next one, and credit for
  * less than half a ring.
  */
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "fixture.h"
-#include "rma/ring/batch.h"
+#include "rma/ring/frame.h"
 #include "rma/ring/ring.h"
 #include "rma/memory/state.h"
 #include "src/progress/wait.h"
@@ -96,7 +96,7 @@ static void close_ring(void) {
 
 /* Sends records until so many bytes of the generation are left. */
 static void send_until_left(uint64_t left) {
-    const uint64_t head = 8 + (out->via->reads_own_batches ? TERN_BATCH_BYTES : 0);
+    const uint64_t head = 8 + (out->via->reads_own_frames ? TERN_FRAME_BYTES : 0);
     for (;;) {
         const uint64_t size = RING - (out->lane.write & (RING - 1)) - left;
         if (size == 0 || size == RING)
@@ -106,7 +106,7 @@ static void send_until_left(uint64_t left) {
     }
 }
 
-/* Generations that end with too little room for a batch's header, with just that, and with more. */
+/* Generations that end with too little room for a frame's header, with just that, and with more. */
 static void they_end_anywhere(void) {
     if (!open_ring())
         return;
@@ -129,7 +129,7 @@ static tern_status count_flush(tern_worker *worker, uint32_t rank) {
 static void each_is_flushed_once(void) {
     if (!open_ring())
         return;
-    if (out->via->reads_own_batches) {
+    if (out->via->reads_own_frames) {
         tern_transport_ops counting = *out->via;
         real_way = out->via;
         counting.flush = count_flush;
@@ -152,13 +152,13 @@ static tern_status refuse(tern_worker *worker, tern_out *ring) {
 }
 
 /* The end of a generation finds no room in the transport, and then a smaller record still fits the
- * generation. Without batches the end is no put of its own. */
+ * generation. Without frames the end is no put of its own. */
 static void an_end_is_put_off(void) {
     void *room = NULL;
     tern_transport_ops refusing;
     if (!open_ring())
         return;
-    for (uint64_t left = 80; left <= 400 && out->via->reads_own_batches; left += 80) {
+    for (uint64_t left = 80; left <= 400 && out->via->reads_own_frames; left += 80) {
         send_until_left(left + 200);
         send(100);
         real_way = out->via;
@@ -182,12 +182,12 @@ static void an_end_is_put_off(void) {
     close_ring();
 }
 
-/* The same where no batch has begun, and the ring then grows. */
+/* The same where no frame has begun, and the ring then grows. */
 static void an_end_is_put_off_for_good(void) {
     void *room = NULL;
     if (!open_growing_ring(8))
         return;
-    if (!out->via->reads_own_batches) {
+    if (!out->via->reads_own_frames) {
         close_ring();
         return;
     }

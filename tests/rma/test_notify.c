@@ -447,7 +447,7 @@ static bool takes_all(void) {
     return flaky_network_counts().refused == 0 && (native == NULL || native->network->one_sided);
 }
 
-/* Packed: one record, and one batch over rma and p2p. Ledger over rma: one flush for many. */
+/* Packed: one record, and one frame over rma and p2p. Ledger over rma: one flush for many. */
 static void cost(void) {
     tern_config config = usual();
     config.ring_size = 64 << 10;
@@ -470,7 +470,7 @@ static void cost(void) {
     CU_ASSERT_EQUAL(after.notices_queued, before.notices_queued);
     CU_ASSERT_EQUAL(after.puts, before.puts);
     CU_ASSERT_EQUAL(after.flushes, before.flushes);
-    if (tern_way_to(f.context, next)->reads_own_batches && takes_all())
+    if (tern_way_to(f.context, next)->reads_own_frames && takes_all())
         CU_ASSERT_EQUAL(after.batches_sent - before.batches_sent, TIMES);
     if (near)
         CU_ASSERT_EQUAL(after.batches_sent - before.batches_sent, 0);

@@ -473,7 +473,7 @@ static void as_packed_as_can_be(void) {
     run(&config, 800);
 }
 
-static void with_flushed_batches(void) {
+static void with_flushed_frames(void) {
     tern_config config = usual();
     config.rma_commit = TERN_RMA_COMMIT_FLUSH;
     run(&config, 400);
@@ -514,7 +514,7 @@ int main(int argc, char **argv) {
         {"in_relaxed_order", in_relaxed_order},
         {"all_in_ledger_mode", all_in_ledger_mode},
         {"as_packed_as_can_be", as_packed_as_can_be},
-        {"with_flushed_batches", with_flushed_batches},
+        {"with_flushed_frames", with_flushed_frames},
         {"over_a_bad_network", over_a_bad_network},
     };
     return tern_test_main(argc, argv, "notify_order", tests, sizeof tests / sizeof tests[0]);

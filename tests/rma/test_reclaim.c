@@ -11,7 +11,7 @@
 #include "rma/notify/request.h"
 #include "rma/memory/doorbell.h"
 #include "rma/memory/state.h"
-#include "rma/ring/batch.h"
+#include "rma/ring/frame.h"
 #include "rma/ring/message_channel.h"
 #include "rma/ring/reclaim.h"
 #include "rma/ring/ring.h"
@@ -187,41 +187,41 @@ static void questions_under_way(void) {
     fixture_close(&f);
 }
 
-/* Whether rank 1 asks for a ring after so many batches of message channels, so many of which are
+/* Whether rank 1 asks for a ring after so many frames of message channels, so many of which are
  * answered. */
-static bool asks(uint64_t batches, uint64_t answered) {
+static bool asks(uint64_t frames, uint64_t answered) {
     tern_rma *rma = tern_rma_of(f.context);
-    const uint64_t before = atomic_load(&rma->message_batches);
-    const uint64_t answered_before = atomic_load(&rma->message_batches_answered);
-    atomic_store(&rma->message_batches, batches);
-    atomic_store(&rma->message_batches_answered, answered);
+    const uint64_t before = atomic_load(&rma->message_frames);
+    const uint64_t answered_before = atomic_load(&rma->message_frames_answered);
+    atomic_store(&rma->message_frames, frames);
+    atomic_store(&rma->message_frames_answered, answered);
     tern_reclaim_ask(f.worker);
-    const bool asked = atomic_load(&rma->message_batches_answered) == batches;
-    CU_ASSERT(asked || atomic_load(&rma->message_batches_answered) == answered);
-    atomic_store(&rma->message_batches, before);
-    atomic_store(&rma->message_batches_answered, answered_before);
+    const bool asked = atomic_load(&rma->message_frames_answered) == frames;
+    CU_ASSERT(asked || atomic_load(&rma->message_frames_answered) == answered);
+    atomic_store(&rma->message_frames, before);
+    atomic_store(&rma->message_frames_answered, answered_before);
     return asked;
 }
 
-/* The same where in has carried nothing since batch 0. */
-static bool asks_for(tern_in *in, uint64_t batches) {
+/* The same where in has carried nothing since frame 0. */
+static bool asks_for(tern_in *in, uint64_t frames) {
     in->seen = in->position;
-    in->seen_batches = 0;
-    return asks(batches, 0);
+    in->seen_frames = 0;
+    return asks(frames, 0);
 }
 
 static void ask_for_an_idle_one(tern_in *in) {
-    enum { IDLE = TERN_RECLAIM_IDLE, BATCHES = TERN_RECLAIM_BATCHES };
+    enum { IDLE = TERN_RECLAIM_IDLE, FRAMES = TERN_RECLAIM_FRAMES };
     const uint32_t ring = in->ring, empty = in->empty;
     const bool active = in->active;
     in->active = false;
     CU_ASSERT(!asks_for(in, IDLE - 1));
     CU_ASSERT(asks_for(in, IDLE));
-    CU_ASSERT(!asks(IDLE + BATCHES, IDLE)); /* again only after as many */
+    CU_ASSERT(!asks(IDLE + FRAMES, IDLE)); /* again only after as many */
     CU_ASSERT(asks(2 * IDLE, IDLE));
-    in->seen_batches = 0;
-    CU_ASSERT(!asks(IDLE, IDLE - BATCHES + 1)); /* a ring for so many batches */
-    CU_ASSERT(asks(IDLE, IDLE - BATCHES));
+    in->seen_frames = 0;
+    CU_ASSERT(!asks(IDLE, IDLE - FRAMES + 1)); /* a ring for so many frames */
+    CU_ASSERT(asks(IDLE, IDLE - FRAMES));
     in->seen = in->position - 8; /* has carried something */
     CU_ASSERT(!asks(4 * IDLE, 0));
     CU_ASSERT(asks(5 * IDLE, 0));
@@ -330,7 +330,7 @@ static void questions_as_they_come(void) {
     fixture_close(&f);
 }
 
-/* The ring ends where not even the header of a batch fits before the end of its generation. */
+/* The ring ends where not even the header of a frame fits before the end of its generation. */
 static void at_the_end_of_a_generation(void) {
     if (!set_up(1))
         return;
@@ -338,14 +338,14 @@ static void at_the_end_of_a_generation(void) {
     uint64_t sent = 1;
     if (f.rank == 0) {
         tern_out *out = ring_of_calls();
-        const bool batched = out->via->reads_own_batches;
+        const bool framed = out->via->reads_own_frames;
         uint64_t left = RING;
-        for (; sent < 2000 && batched && left >= TERN_BATCH_BYTES; sent++) {
+        for (; sent < 2000 && framed && left >= TERN_FRAME_BYTES; sent++) {
             EXPECT_OK(
                 tern_call(f.worker, (tern_worker_id){1, 0}, &arrive_function, &sent, sizeof sent));
             left = RING - (out->lane.write & (RING - 1));
         }
-        CU_ASSERT(left < TERN_BATCH_BYTES || !batched);
+        CU_ASSERT(left < TERN_FRAME_BYTES || !framed);
         CU_ASSERT(closes(out, out->ring));
     }
     EXPECT_OK(tern_quiesce(f.worker));
@@ -402,9 +402,9 @@ static void what_a_ring_is_kept_for(void) {
             CU_ASSERT(!leaves(0));
             in->credit = credit;
         }
-        for (int i = 0; in->via->reads_own_batches && i < 100000 && in->ask == NULL; i++)
+        for (int i = 0; in->via->reads_own_frames && i < 100000 && in->ask == NULL; i++)
             (void)tern_sleep_rest(f.worker, in);
-        CU_ASSERT(in->ask != NULL || !in->via->reads_own_batches);
+        CU_ASSERT(in->ask != NULL || !in->via->reads_own_frames);
         if (in->ask != NULL)
             CU_ASSERT(!leaves(0));
     }

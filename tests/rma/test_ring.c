@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "hostile.h"
-#include "rma/ring/batch.h"
+#include "rma/ring/frame.h"
 #include "rma/ring/ring.h"
 #include "rma/memory/state.h"
 #include "src/log.h"
@@ -405,7 +405,7 @@ static void growing_waits_for_a_buffer(void) {
         tern_ring_publish(f.worker, out);
         size_t most = tern_ring_record_max(f.context);
         uint64_t size = tern_record_size(payload_bytes(f.rank, streams[far].sent, most));
-        size += TERN_MOVE_ROOM + (out->via->reads_own_batches ? TERN_BATCH_BYTES : 0);
+        size += TERN_MOVE_ROOM + (out->via->reads_own_frames ? TERN_FRAME_BYTES : 0);
         room = tern_ring_has_room(f.worker, out, size) && commit_next(far, &out) == TERN_OK;
     }
     EXPECT_OK(tern_barrier(f.worker));
@@ -532,8 +532,8 @@ static void hostile_messages(void) {
             {.kind = TERN_MESSAGE_OPEN, .origin = me, .target = own, .operand = {99, 1}},
             {.kind = TERN_MESSAGE_OPEN, .origin = me, .target = own, .operand = {0, 3}},
             {.kind = TERN_MESSAGE_OPEN, .origin = me, .target = own, .operand = {0, 0}},
-            {.kind = TERN_MESSAGE_BATCH, .origin = me, .target = UINT32_MAX},
-            {.kind = TERN_MESSAGE_BATCH, .origin = me, .target = 63}, /* nobody's */
+            {.kind = TERN_MESSAGE_FRAME, .origin = me, .target = UINT32_MAX},
+            {.kind = TERN_MESSAGE_FRAME, .origin = me, .target = 63}, /* nobody's */
             {.kind = TERN_MESSAGE_CREDIT, .origin = me, .target = own, .operand = {99, 0}},
             {.kind = TERN_MESSAGE_CREDIT, .origin = me, .target = me},
             {.kind = TERN_MESSAGE_REPLY,

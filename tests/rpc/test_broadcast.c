@@ -111,7 +111,7 @@ static uint64_t some_size(uint64_t *random) {
     return i < sizeof edges / sizeof edges[0] ? edges[i] : below(random, 3000);
 }
 
-/* A network that lets puts of buffers lie until they are flushed, while the batches with the calls
+/* A network that lets puts of buffers lie until they are flushed, while the frames with the calls
  * pass them. */
 static struct {
     uint32_t count;

@@ -74,7 +74,7 @@ static void order_over_small_rings(void) {
     order_under(&config, 20000);
 }
 
-static void order_with_flushed_batches(void) {
+static void order_with_flushed_frames(void) {
     tern_config config = with_rings(16384);
     config.rma_commit = TERN_RMA_COMMIT_FLUSH;
     order_under(&config, 4000);
@@ -359,7 +359,7 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"order_over_large_rings", order_over_large_rings},
         {"order_over_small_rings", order_over_small_rings},
-        {"order_with_flushed_batches", order_with_flushed_batches},
+        {"order_with_flushed_frames", order_with_flushed_frames},
         {"order_over_idle_rings", order_over_idle_rings},
         {"order_without_ring_memory", order_without_ring_memory},
         {"idle_rings_wake_up", idle_rings_wake_up},

@@ -6,19 +6,19 @@
  * -DFORGETS: a WAKE that overtakes the answer counts for nothing.
  */
 
-#define BATCHES 3
+#define FRAMES 3
 
 byte told, landed, consumed;
 bool mark;
-chan net = [BATCHES] of { byte };
+chan net = [FRAMES] of { byte };
 chan asks = [1] of { bit };
 chan answers = [1] of { byte };
-chan wakes = [BATCHES] of { bit };
+chan wakes = [FRAMES] of { bit };
 
 active proctype origin() {
     byte position;
     do
-    :: position < BATCHES ->
+    :: position < FRAMES ->
        position++;
        net!position;
        told = position;
@@ -26,7 +26,7 @@ active proctype origin() {
        :: atomic { mark -> mark = false }; wakes!1
        :: !mark
        fi
-    :: position == BATCHES -> break
+    :: position == FRAMES -> break
     od
 }
 
@@ -65,7 +65,7 @@ active proctype target() {
     bool asked, woken, allowed;
     byte from;
     do
-    :: consumed == BATCHES -> break
+    :: consumed == FRAMES -> break
     :: !(RESTS) && landed > consumed -> consumed++
     :: !(RESTS) && landed == consumed && !asked && !allowed -> asked = true; asks!1
     :: asked && nempty(answers) ->

@@ -1,4 +1,4 @@
-#include "rma/ring/batch.h"
+#include "rma/ring/frame.h"
 
 #include <stddef.h>
 
@@ -12,62 +12,62 @@
 
 /* The position and the lengths are mixed into the seed, which saves a second pass over the
  * header. */
-static uint64_t ring_batch_checksum(const tern_context *context, uint32_t endpoint, uint32_t target,
-                                    const tern_batch *batch, const void *records) {
-    uint64_t words[3] = {batch->position, (uint64_t)batch->skip << 32 | batch->bytes,
+static uint64_t ring_frame_checksum(const tern_context *context, uint32_t endpoint, uint32_t target,
+                                    const tern_frame *frame, const void *records) {
+    uint64_t words[3] = {frame->position, (uint64_t)frame->skip << 32 | frame->bytes,
                          (uint64_t)endpoint << 32 | target};
     uint64_t seed = XXH3_64bits_withSeed(words, sizeof words, context->nonce);
-    return XXH3_64bits_withSeed(records, batch->bytes, seed);
+    return XXH3_64bits_withSeed(records, frame->bytes, seed);
 }
 
-uint64_t tern_batch_seal(tern_worker *worker, tern_out *out) {
-    tern_batch batch = {out->batch, (uint32_t)(out->lane.write - out->batch - TERN_BATCH_BYTES),
-                        out->batch_skip, 0};
-    char *at = out->lane.data + (out->batch & out->lane.mask);
-    batch.check = ring_batch_checksum(worker->context,
+uint64_t tern_frame_seal(tern_worker *worker, tern_out *out) {
+    tern_frame frame = {out->frame, (uint32_t)(out->lane.write - out->frame - TERN_FRAME_BYTES),
+                        out->frame_skip, 0};
+    char *at = out->lane.data + (out->frame & out->lane.mask);
+    frame.check = ring_frame_checksum(worker->context,
                                       tern_endpoint_of(worker->context, out->channel, out->origin),
-                                      out->target, &batch, at + TERN_BATCH_BYTES);
-    memcpy(at, &batch, sizeof batch);
-    return out->lane.write - out->batch;
+                                      out->target, &frame, at + TERN_FRAME_BYTES);
+    memcpy(at, &frame, sizeof frame);
+    return out->lane.write - out->frame;
 }
 
-/* Bytes from the write position to the end of the generation in which the open batch, or the next
- * one, begins. 0 if the open batch ends with the generation. */
+/* Bytes from the write position to the end of the generation in which the open frame, or the next
+ * one, begins. 0 if the open frame ends with the generation. */
 static uint64_t left_in_generation(const tern_out *out) {
-    uint64_t begin = out->batch_open ? out->batch : out->lane.write;
+    uint64_t begin = out->frame_open ? out->frame : out->lane.write;
     return out->lane.mask + 1 - (begin & out->lane.mask) - (out->lane.write - begin);
 }
 
-void tern_batch_open(tern_out *out) {
-    out->batch_open = true;
-    out->batch = out->lane.write;
-    out->batch_skip = 0;
-    out->lane.write += TERN_BATCH_BYTES;
+void tern_frame_open(tern_out *out) {
+    out->frame_open = true;
+    out->frame = out->lane.write;
+    out->frame_skip = 0;
+    out->lane.write += TERN_FRAME_BYTES;
 }
 
-/* Ends the generation: the open batch, or an empty one, tells the target to skip the rest of the
- * ring. Where not even a batch header fits, both sides skip the rest without being told. */
-static tern_status ring_batch_wrap(tern_worker *worker, tern_out *out) {
+/* Ends the generation: the open frame, or an empty one, tells the target to skip the rest of the
+ * ring. Where not even a frame header fits, both sides skip the rest without being told. */
+static tern_status ring_frame_wrap(tern_worker *worker, tern_out *out) {
     uint64_t left = left_in_generation(out);
-    if (!out->batch_open && left < TERN_BATCH_BYTES) {
+    if (!out->frame_open && left < TERN_FRAME_BYTES) {
         out->lane.write += left;
         return TERN_OK;
     }
-    if (!out->batch_open) {
+    if (!out->frame_open) {
         if (!tern_ring_has_room(worker, out, left + TERN_MOVE_ROOM))
             return TERN_ERR_AGAIN;
-        tern_batch_open(out);
-        left -= TERN_BATCH_BYTES;
+        tern_frame_open(out);
+        left -= TERN_FRAME_BYTES;
     }
-    out->batch_skip = (uint32_t)left;
+    out->frame_skip = (uint32_t)left;
     tern_status status = out->via->publish(worker, out);
     if (status != TERN_OK) {
         /* The generation does not end here yet: a smaller record may still fit, or the ring may
          * grow. */
-        out->batch_skip = 0;
-        out->batch_open = out->lane.first_header != 0;
-        if (!out->batch_open)
-            out->lane.write = out->batch;
+        out->frame_skip = 0;
+        out->frame_open = out->lane.first_header != 0;
+        if (!out->frame_open)
+            out->lane.write = out->frame;
         return status;
     }
     tern_ring_published(worker, out);
@@ -77,7 +77,7 @@ static tern_status ring_batch_wrap(tern_worker *worker, tern_out *out) {
 /* The puts may be those of another worker, to which the ring was lent. MPI's flush covers them as
  * well, but this worker's list of dirty ranks does not know of them, so the rank is marked
  * first. */
-tern_status tern_batch_settle(tern_worker *worker, tern_out *out) {
+tern_status tern_frame_settle(tern_worker *worker, tern_out *out) {
     uint32_t rank = tern_rank_of(worker->context, out->target);
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     tern_dirty_mark(mine, rank, TERN_DIRTY_RECORDS);
@@ -88,20 +88,20 @@ tern_status tern_batch_settle(tern_worker *worker, tern_out *out) {
 }
 
 /* A failure means that the target is dead; then nobody writes the staging memory again. */
-void tern_batch_hand_over(tern_worker *worker, tern_out *out) {
+void tern_frame_hand_over(tern_worker *worker, tern_out *out) {
     if (out->via->settles_own &&
         out->via->settle(worker, tern_rank_of(worker->context, out->target)) != TERN_OK)
         tern_error_clear();
 }
 
-tern_status tern_batch_reserve(tern_worker *worker, tern_out *out, uint64_t size) {
+tern_status tern_frame_reserve(tern_worker *worker, tern_out *out, uint64_t size) {
     uint64_t left = left_in_generation(out);
-    if (left < (out->batch_open ? 0 : TERN_BATCH_BYTES) + size) {
-        tern_status status = ring_batch_wrap(worker, out);
+    if (left < (out->frame_open ? 0 : TERN_FRAME_BYTES) + size) {
+        tern_status status = ring_frame_wrap(worker, out);
         if (status != TERN_OK)
             return status;
     }
-    uint64_t need = (out->batch_open ? 0 : TERN_BATCH_BYTES) + size;
+    uint64_t need = (out->frame_open ? 0 : TERN_FRAME_BYTES) + size;
     if (!tern_ring_has_room(worker, out, need + TERN_MOVE_ROOM))
         return TERN_ERR_AGAIN;
     /* MPI's rule on origin buffers: the puts of the last generation must be complete before the
@@ -110,28 +110,28 @@ tern_status tern_batch_reserve(tern_worker *worker, tern_out *out, uint64_t size
      * is enough (Seriema 4.1, selective signaling). */
     uint64_t generation = out->lane.write / (out->lane.mask + 1);
     if (generation != out->generation) {
-        tern_status status = tern_batch_settle(worker, out);
+        tern_status status = tern_frame_settle(worker, out);
         if (status != TERN_OK)
             return status;
         out->generation = generation;
     }
-    if (!out->batch_open)
-        tern_batch_open(out);
+    if (!out->frame_open)
+        tern_frame_open(out);
     return TERN_OK;
 }
 
-/* With TERN_RMA_COMMIT=flush the origin puts the published words after the batch has landed. */
+/* With TERN_RMA_COMMIT=flush the origin puts the published words after the frame has landed. */
 static bool is_published(const tern_in *in) {
-    /* R1: tern_batch_seal; put by a far origin that has flushed */
+    /* R1: tern_frame_seal; put by a far origin that has flushed */
     uint64_t position = atomic_load_explicit(&in->header->published[0], memory_order_acquire);
     uint64_t inverse = atomic_load_explicit(&in->header->published[1], memory_order_acquire);
     return position == ~inverse && (int64_t)(position - in->position) > 0;
 }
 
-/* Accepts the next batch of a ring: skips the ends of generations, checks the header and the
- * checksum, and moves in->limit to the end of the batch. Returns the header of its first record, or
- * 0 if no whole batch has arrived. */
-uint64_t tern_batch_accept(tern_worker *worker, tern_in *in) {
+/* Accepts the next frame of a ring: skips the ends of generations, checks the header and the
+ * checksum, and moves in->limit to the end of the frame. Returns the header of its first record, or
+ * 0 if no whole frame has arrived. */
+uint64_t tern_frame_accept(tern_worker *worker, tern_in *in) {
     tern_context *context = worker->context;
     bool checksums =
         in->via->name != TERN_RMA || context->config.rma_commit == TERN_RMA_COMMIT_CHECKSUM;
@@ -140,37 +140,37 @@ uint64_t tern_batch_accept(tern_worker *worker, tern_in *in) {
         in->limit = in->position;
         in->skip = 0;
         uint64_t left = in->mask + 1 - (in->position & in->mask);
-        if (left < TERN_BATCH_BYTES) {
+        if (left < TERN_FRAME_BYTES) {
             in->skip = left;
             continue;
         }
         char *at = in->data + (in->position & in->mask);
-        /* R2: tern_batch_seal; MPI writes while we look: each word is read once, position first */
+        /* R2: tern_frame_seal; MPI writes while we look: each word is read once, position first */
         if (atomic_load_explicit((_Atomic uint64_t *)(void *)at, memory_order_acquire) !=
                 in->position ||
             (!checksums && !is_published(in)))
             return 0;
-        tern_batch batch;
-        tern_read_once(&batch, at, sizeof batch);
-        batch.position = in->position;
-        if (batch.bytes > left - TERN_BATCH_BYTES || batch.bytes % 8 != 0 ||
-            batch.skip > left - TERN_BATCH_BYTES - batch.bytes ||
+        tern_frame frame;
+        tern_read_once(&frame, at, sizeof frame);
+        frame.position = in->position;
+        if (frame.bytes > left - TERN_FRAME_BYTES || frame.bytes % 8 != 0 ||
+            frame.skip > left - TERN_FRAME_BYTES - frame.bytes ||
             (checksums &&
-             batch.check != ring_batch_checksum(context,
+             frame.check != ring_frame_checksum(context,
                                                 tern_endpoint_of(context, in->channel, in->origin),
-                                                worker->id, &batch, at + TERN_BATCH_BYTES))) {
+                                                worker->id, &frame, at + TERN_FRAME_BYTES))) {
             worker->stats.batches_torn++;
             return 0;
         }
-        /* R2: tern_batch_seal; what the origin wrote before the batch is read after it */
+        /* R2: tern_frame_seal; what the origin wrote before the frame is read after it */
         atomic_thread_fence(memory_order_acquire);
         if (in->left_bytes != 0)
             tern_ring_leave_old(context, in);
-        in->position += TERN_BATCH_BYTES;
-        in->limit = in->position + batch.bytes;
-        in->skip = batch.skip;
-        if (batch.bytes > 0)
-            /* R9: tern_batch_accept; behind its fence */
+        in->position += TERN_FRAME_BYTES;
+        in->limit = in->position + frame.bytes;
+        in->skip = frame.skip;
+        if (frame.bytes > 0)
+            /* R9: tern_frame_accept; behind its fence */
             return atomic_load_explicit(tern_ring_word(in->data, in->mask, in->position),
                                         memory_order_acquire);
     }
