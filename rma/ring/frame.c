@@ -31,8 +31,9 @@ uint64_t tern_frame_seal(tern_worker *worker, tern_out *out) {
     return out->lane.write - out->frame;
 }
 
-/* Bytes from the write position to the end of the generation in which the open frame, or the next
- * one, begins. 0 if the open frame ends with the generation. */
+/* Returns how many bytes are left from the write position to the end of the generation in which the
+ * open frame begins, or the next one if none is open. 0: the open frame ends with the generation.
+ */
 static uint64_t left_in_generation(const tern_out *out) {
     uint64_t begin = out->frame_open ? out->frame : out->lane.write;
     return out->lane.mask + 1 - (begin & out->lane.mask) - (out->lane.write - begin);
@@ -45,8 +46,9 @@ void tern_frame_open(tern_out *out) {
     out->lane.write += TERN_FRAME_BYTES;
 }
 
-/* Ends the generation: the open frame, or an empty one, tells the target to skip the rest of the
- * ring. Where not even a frame header fits, both sides skip the rest without being told. */
+/* Ends the generation. The open frame, or else an empty one, tells the target to skip the rest of
+ * the ring. If the rest is too short for a frame's header, both sides skip it without being told.
+ */
 static tern_status ring_frame_wrap(tern_worker *worker, tern_out *out) {
     uint64_t left = left_in_generation(out);
     if (!out->frame_open && left < TERN_FRAME_BYTES) {
@@ -120,7 +122,7 @@ tern_status tern_frame_reserve(tern_worker *worker, tern_out *out, uint64_t size
     return TERN_OK;
 }
 
-/* With TERN_RMA_COMMIT=flush the origin puts the published words after the frame has landed. */
+/* With TERN_RMA_COMMIT=flush the origin flushes the frame, then puts the published words. */
 static bool is_published(const tern_in *in) {
     /* R1: tern_frame_seal; put by a far origin that has flushed */
     uint64_t position = atomic_load_explicit(&in->header->published[0], memory_order_acquire);

@@ -2,11 +2,11 @@
 #define TERN_RMA_RING_FRAME_H
 
 /*
- * Frames are runs of records that a remote origin puts with MPI, which promises no order between
- * or inside puts. The header of a frame holds its ring position, its length and an XXH3 checksum of
- * both and of the content, seeded with the context's nonce, the pair and the ring. The target
- * accepts a frame only if all agree. Content of an earlier generation never passes, since its
- * position was another one.
+ * A frame is a header and one or more records, which the origin puts together into the ring of a
+ * remote target. MPI promises no order between puts and none inside a put. So the header holds the
+ * frame's position in the ring, its length, and an XXH3 checksum of both and of the records, seeded
+ * with the context's nonce, the pair and the ring. The target accepts a frame only if all three
+ * agree. A frame of an earlier generation never passes, because its position differs.
  */
 
 #include <stdint.h>
@@ -15,6 +15,7 @@
 
 struct tern_out;
 
+/* The header of a frame. */
 typedef struct tern_frame {
     uint64_t position; /* of this header */
     uint32_t bytes;    /* of the records that follow */
@@ -27,18 +28,18 @@ typedef struct tern_frame {
 /* Begins a frame at the write position. */
 void tern_frame_open(struct tern_out *out);
 
-/* Makes room for a record of size bytes; opens a frame or wraps if need be. TERN_ERR_AGAIN: no
- * credit. */
+/* Makes room for a record of size bytes. Begins a frame unless one is open, and goes on at the
+ * beginning of the ring if the rest is too short. TERN_ERR_AGAIN: no credit. */
 tern_status tern_frame_reserve(tern_worker *worker, struct tern_out *out, uint64_t size);
 
 /* Waits until everything put into the ring so far has arrived at the target. */
 tern_status tern_frame_settle(tern_worker *worker, struct tern_out *out);
-/* Called before another worker goes on with the ring. Where the other worker could not wait for the
- * puts of this one, completes them first, so the staging memory is free. */
+/* Called before another worker goes on with the ring. Over a transport on which the other worker
+ * could not wait for this worker's puts, completes them first, so the staging memory is free. */
 void tern_frame_hand_over(tern_worker *worker, struct tern_out *out);
 
-/* Completes the header of the open frame. Returns how many bytes, from position out->frame on, the
- * caller has to put. */
+/* Completes the header of the open frame. The caller then puts the frame: as many bytes as this
+ * returns, from position out->frame on. */
 uint64_t tern_frame_seal(tern_worker *worker, struct tern_out *out);
 
 #endif

@@ -141,8 +141,9 @@ tern_status tern_ring_grow(tern_worker *worker, tern_out *out) {
     return out->lane.first_header == 0 ? growth_leave(worker, out) : TERN_ERR_AGAIN;
 }
 
-/* With frames this is called only after the first one in the larger ring: until the origin has put
- * one there, the network may still repeat a lost put into the old ring. */
+/* Over a transport with frames this is called only after the larger ring has brought its first
+ * one: until the origin has put that frame, the network may still repeat a lost put into the old
+ * ring. */
 void tern_ring_leave_old(tern_context *context, tern_in *in) {
     tern_arena_release(context, in->left, in->left_bytes);
     in->left_bytes = 0;

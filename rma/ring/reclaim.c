@@ -20,7 +20,7 @@ void tern_reclaim_list(tern_worker *worker, tern_in *in) {
     mine->ins = in;
 }
 
-/* Whether in has carried nothing while TERN_RECLAIM_IDLE frames came by message channels. */
+/* Whether in has carried nothing while messages brought TERN_RECLAIM_IDLE frames. */
 static bool is_idle(const tern_worker *worker, tern_in *in, uint64_t frames) {
     if (in->ring == TERN_RING_NONE || in->closed || in->ending)
         return false;
@@ -50,8 +50,8 @@ static tern_in *find_idle(tern_worker *worker, uint64_t frames) {
     return NULL;
 }
 
-/* Asks for one ring on behalf of all frames that message channels have brought so far. If one ring
- * is not enough, more frames will come and cause another request. */
+/* Asks for one ring on behalf of all frames that messages brought. If one is not enough, more
+ * will come and cause another request. */
 void tern_reclaim_ask(tern_worker *worker) {
     tern_rma *rma = tern_rma_of(worker->context);
     /* R4 */

@@ -21,9 +21,8 @@
  * given back before p is consumed. So an old RECLAIM names a ring that the endpoint no longer has,
  * or one that it has again, which is then closed like any other.
  *
- * The target asks for only one ring per TERN_RECLAIM_FRAMES frames of message channels. So if no
- * pair is idle, or if too many pairs are busy in turns, the pairs that have rings keep most of
- * them.
+ * The target asks for only one ring per TERN_RECLAIM_FRAMES frames that messages bring. So if no
+ * pair is idle, or if too many pairs take turns, the pairs that have rings keep most of them.
  *
  * Model: tests/spin/reclaim.pml.
  */
@@ -33,15 +32,13 @@
 struct tern_in;
 
 #define TERN_RECLAIM_FRAMES 16u
-/* Only a ring that has carried nothing while so many frames came by message channels counts as
- * idle here; a short rest is not enough. */
-#define TERN_RECLAIM_IDLE 1024u
+#define TERN_RECLAIM_IDLE 1024u /* frames by message during which an idle ring carried nothing */
 
 /* Lists a ring that brings records, so that the worker may ask for it later. */
 void tern_reclaim_list(tern_worker *worker, struct tern_in *in);
 
-/* The target's part, called in some rounds of progress: asks for an idle ring if frames have come
- * by message channels. */
+/* The target's part; called in some rounds of progress: asks for an idle ring if messages have
+ * brought frames. */
 void tern_reclaim_ask(tern_worker *worker);
 
 /* After a doorbell: notes whether the origin has told the end of the ring. */

@@ -17,9 +17,9 @@
  * one will lie to zero. So the consumer meets either a published header or zero, never an old one.
  * The producer publishes a run of records by one release store of the run's first header, which it
  * withholds until then. The store pairs with the consumer's acquire load of that header, and
- * everything written before it is visible with it. Over rma, where MPI promises no order of puts,
- * runs are frames that validate themselves (rma/ring/frame.h), and `limit` says how far the
- * consumer may read.
+ * everything written before it is visible with it. MPI promises no order of puts, so over rma the
+ * records that are published together form a frame with a checksum (rma/ring/frame.h), and `limit`
+ * says how far the consumer may read.
  *
  * Hot path: reserve and publish over shm make no system call, take no lock, allocate nothing, and
  * touch the record's lines, the producer's own tern_out and the ring's header line, which changes
@@ -75,9 +75,9 @@ typedef struct tern_out {
     uint32_t channel;
     uint32_t origin, target; /* worker numbers */
     uint32_t ring;           /* index in the target's arena */
-    bool frame_open;         /* rma: records are being gathered behind a frame header */
-    uint64_t frame;          /* position of that header */
-    uint32_t frame_skip;     /* bytes that the target skips after it */
+    bool frame_open;         /* rma: a frame is open, and records are added to it */
+    uint64_t frame;          /* position of its header */
+    uint32_t frame_skip;     /* bytes that the target skips after the frame */
     uint64_t published[2];   /* the words that TERN_RMA_COMMIT=flush puts */
     _Atomic uint64_t told;   /* remote rings: published up to here */
     _Atomic uint32_t asleep; /* rma/ring/sleep.h */
@@ -114,7 +114,7 @@ typedef struct tern_in {
     tern_ring_header *header;
     const tern_transport_ops *via;
     uint64_t skip;       /* rma: bytes to skip when position reaches limit */
-    uint32_t left;       /* rma: the ring before this one; kept until a frame comes in this one */
+    uint32_t left;       /* rma: the ring before this one; kept until this one brings a frame */
     uint64_t left_bytes; /* size of that ring; 0: none */
     struct tern_posting *credit; /* the credit that was last put over a network; or NULL */
     uint32_t sleep;              /* TERN_SLEEP_*, rma/ring/sleep.h */
@@ -122,7 +122,7 @@ typedef struct tern_in {
     struct tern_sleep_ask *ask;  /* TERN_SLEEP_ASKED */
     struct tern_in *next;        /* in the list of the worker's rings */
     uint64_t seen;               /* its position when it last carried something */
-    uint64_t seen_frames;        /* the process's message_frames at that time (reclaim.h) */
+    uint64_t seen_frames;        /* message_frames of its process at that time (reclaim.h) */
 } tern_in;
 
 _Static_assert(sizeof(tern_in) == TERN_IN_BYTES, "the tables have room for it");
@@ -196,7 +196,7 @@ void tern_ring_ring_doorbell(tern_worker *worker, tern_out *out);
  * header or we see its mark. Where the kernel refuses membarrier, context->fences is set. */
 void tern_ring_publish_near(tern_worker *worker, tern_out *out);
 
-/* Reserves memory for a record, whatever the transport: wraps, takes credit and opens frames as
+/* Reserves memory for a record over any transport: wraps, takes credit and begins a frame as
  * needed. [out] room. TERN_ERR_AGAIN: no room until the target consumes. TERN_ERR_RANGE: larger
  * than tern_ring_record_max. */
 tern_status tern_ring_reserve(tern_worker *worker, tern_out *out, size_t bytes, void **room);
@@ -320,9 +320,9 @@ typedef struct tern_ring_place {
     uint32_t target_index; /* index of the worker that consumes it */
 } tern_ring_place;
 
-/* Appends a frame that came by message, [position, position + bytes), to the ring of a remote
- * origin. Any thread with the MPI lock may call it. The fragments of a frame come in order; last
- * ends the frame. */
+/* Appends a frame that a message brought to the ring of a remote origin, at [position,
+ * position + bytes). A large frame comes in fragments, in order; last: this is the last one. Any
+ * thread with the MPI lock may call it. */
 void tern_ring_append(tern_context *context, const tern_ring_place *place, uint64_t position,
                       const char *records, size_t bytes, bool last);
 

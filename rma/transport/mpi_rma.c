@@ -370,8 +370,8 @@ static tern_status flush_behind(tern_worker *worker, uint32_t rank) {
     return status == TERN_OK ? TERN_MPI_TOWARDS(worker, rank, flush_win(worker, rank)) : status;
 }
 
-/* For TERN_RMA_COMMIT=flush: flushes the frame, then tells the target up to which position it has
- * landed. */
+/* For TERN_RMA_COMMIT=flush: flushes the frame, then tells the target up to which position frames
+ * have arrived. */
 static tern_status put_published(tern_worker *worker, tern_out *out, uint32_t rank) {
     uint64_t cell = tern_rma_of(worker->context)->layout.rings +
                     out->ring * sizeof(tern_ring_header) + offsetof(tern_ring_header, published);

@@ -187,7 +187,7 @@ static void questions_under_way(void) {
     fixture_close(&f);
 }
 
-/* Whether rank 1 asks for a ring after so many frames of message channels, so many of which are
+/* Whether rank 1 asks for a ring after messages brought so many frames, of which so many are
  * answered. */
 static bool asks(uint64_t frames, uint64_t answered) {
     tern_rma *rma = tern_rma_of(f.context);

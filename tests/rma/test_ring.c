@@ -132,8 +132,9 @@ static void wait_for(uint32_t count) {
     CU_ASSERT_EQUAL(status, TERN_OK);
 }
 
-/* All pairs at once, sizes up to the largest, batches of random length, small rings of many
- * generations. */
+/* All pairs at once, sizes up to the largest, bursts of random length: many generations of small
+ * rings.
+ */
 static void stream_all(int times) {
     uint32_t count = (uint32_t)fixture_times(&f, times);
     uint64_t state = fixture_seed(&f, 1);
@@ -142,8 +143,8 @@ static void stream_all(int times) {
         all = true;
         for (uint32_t r = 0; r < f.size; r++) {
             tern_out *out = NULL;
-            uint64_t batch = 1 + below(&state, 8);
-            for (uint64_t i = 0; i < batch && streams[r].sent < count; i++) {
+            uint64_t burst = 1 + below(&state, 8);
+            for (uint64_t i = 0; i < burst && streams[r].sent < count; i++) {
                 tern_status status = commit_next(r, &out);
                 unexpected += status != TERN_OK && status != TERN_ERR_AGAIN;
                 if (status != TERN_OK)
