@@ -260,7 +260,7 @@ static tern_status circular_post(const tern_circular *circular, tern_entry *entr
 }
 
 /* Whether a put to this place is posted. Otherwise it is a tern_put, which copies or waits: for
- * registered memory it may first have to ask for the key. */
+ * registered memory it may first have to ask for the rkey. */
 static bool is_posted(const tern_worker *worker, tern_ptr to, size_t bytes) {
     return to.rank < worker->context->size && to.segment == 0 && bytes > 0 &&
            tern_way_to(worker->context, to.rank)->settle != NULL;

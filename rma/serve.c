@@ -37,7 +37,7 @@ typedef struct target {
     tern_hold hold;
 } target;
 
-/* Finds the memory that a message names. False: it does not exist, or source has no key of the
+/* Finds the memory that a message names. False: it does not exist, or source has no rkey of the
  * region or has given it back. */
 static bool serve_find_target(tern_context *context, uint32_t source, uint64_t offset,
                               uint64_t bytes, target *t) {
@@ -80,13 +80,13 @@ static bool serve_get(tern_worker *worker, uint32_t source, const tern_message *
     return true;
 }
 
-static void serve_key(tern_worker *worker, uint32_t source, const tern_message *message) {
-    tern_region_key answer;
-    tern_region_give_key(worker->context, source, message->offset, &answer);
+static void serve_rkey(tern_worker *worker, uint32_t source, const tern_message *message) {
+    tern_region_rkey answer;
+    tern_region_give_rkey(worker->context, source, message->offset, &answer);
     tern_message_answer(worker, source, message->tag, &answer, sizeof answer, false);
 }
 
-/* Gives back a key, and tells the owner how many messages went to it, among which are this
+/* Gives back an rkey, and tells the owner how many messages went to it, among which are this
  * process's puts. */
 static void serve_revoke(tern_worker *worker, uint32_t source, const tern_message *message) {
     uint64_t answer[2] = {!tern_rkey_revoke(worker->context, source, message->offset),
@@ -299,8 +299,8 @@ bool tern_message_serve(tern_worker *worker, uint32_t source, const tern_message
     case TERN_MESSAGE_REPLY:
         good = serve_reply(context, source, message, payload, bytes);
         break;
-    case TERN_MESSAGE_KEY:
-        serve_key(worker, source, message);
+    case TERN_MESSAGE_RKEY:
+        serve_rkey(worker, source, message);
         break;
     case TERN_MESSAGE_REVOKE:
         serve_revoke(worker, source, message);

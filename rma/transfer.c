@@ -10,7 +10,7 @@
 #include "src/progress/request.h"
 #include "src/progress/wait.h"
 
-/* Finds the place of a put or a get; waits for the key of a region if need be. */
+/* Finds the place of a put or a get; waits for the rkey of a region if need be. */
 static tern_status transfer_find_place(tern_worker *worker, tern_ptr p, size_t bytes,
                                        uint64_t *offset) {
     tern_status status = tern_segment_check(worker->context, p, bytes, offset);
@@ -35,8 +35,8 @@ static tern_status check_local(const void *local, size_t bytes, const char *func
 }
 
 /* A remote transport returns TERN_ERR_AGAIN if another worker of this process, serving the owner,
- * has given the key back meanwhile; then this function tries again. A TERN_ERR_AGAIN of shm goes to
- * the caller. */
+ * has given the rkey back meanwhile; then this function tries again. A TERN_ERR_AGAIN of shm goes
+ * to the caller. */
 static tern_status transfer_put(tern_worker *worker, tern_ptr to, const void *from, size_t bytes,
                                 tern_transfer *transfer) {
     uint64_t offset = 0;

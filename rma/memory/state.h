@@ -43,7 +43,7 @@ enum {
  * wait, and returns how many. It checks lengths against tern_ring_check. */
 typedef size_t (*tern_record_handler)(tern_worker *worker, tern_in *in);
 
-/* The owner's records of registered memory, and the keys of other ranks' regions
+/* The owner's records of registered memory, and the rkeys of other ranks' regions
  * (rma/region/region.h). */
 enum { TERN_RKEY_LIST_BITS = 8, TERN_RKEY_LISTS = 1 << TERN_RKEY_LIST_BITS };
 
@@ -54,8 +54,8 @@ typedef struct tern_regions {
     uint32_t last;  /* the slot that was taken last */
     uint32_t live;
     /* rma/region/rkey.h */
-    struct tern_rkey *_Atomic keys[TERN_RKEY_LISTS];
-    _Atomic uint32_t unflushed; /* keys of regions with puts that no flush has covered */
+    struct tern_rkey *_Atomic rkeys[TERN_RKEY_LISTS];
+    _Atomic uint32_t unflushed; /* rkeys of regions with puts that no flush has covered */
 } tern_regions;
 
 typedef enum tern_inbox_lane {

@@ -27,7 +27,7 @@ typedef struct tern_transfer {
         MPI_Request mpi;
         struct tern_posting *posting; /* rma/port/port.h */
     };
-    struct tern_rkey *key; /* with MPI: the held key of the region that it reads; or NULL */
+    struct tern_rkey *rkey; /* with MPI: the held rkey of the region that it reads; or NULL */
 } tern_transfer;
 
 typedef struct tern_transport_ops {

@@ -23,11 +23,11 @@ typedef struct tern_network_name {
     char text[TERN_NETWORK_NAME_MAX];
 } tern_network_name;
 
-/* The key by which other ranks name memory of a rank. */
-typedef struct tern_network_key {
-    uint64_t key;
+/* The rkey by which other ranks name memory of a rank. */
+typedef struct tern_network_rkey {
+    uint64_t rkey;
     uint64_t base; /* the number of its first byte */
-} tern_network_key;
+} tern_network_rkey;
 
 typedef struct tern_network_memory tern_network_memory; /* registered */
 typedef struct tern_network_end tern_network_end; /* end of a port; each network has its own kind */
@@ -51,8 +51,8 @@ typedef struct tern_network_words {
 typedef struct tern_network_post {
     tern_network_act act;
     uint64_t peer;
-    tern_network_key there;
-    uint64_t offset; /* in the memory that the key names */
+    tern_network_rkey there;
+    uint64_t offset; /* in the memory that the rkey names */
     void *here;
     tern_network_memory *local; /* memory in which `here` lies; NULL: it is not registered */
     size_t bytes;               /* bytes read or written there */
@@ -106,7 +106,7 @@ typedef struct tern_network_ops {
      * stays. */
     void (*dismiss)(tern_network *network, uint64_t from, const tern_network_name *offer);
     tern_status (*add_memory)(tern_network *network, void *base, size_t bytes,
-                              tern_network_memory **memory, tern_network_key *key);
+                              tern_network_memory **memory, tern_network_rkey *rkey);
     void (*remove_memory)(tern_network *network, tern_network_memory *memory);
     /* Does the work that operations of other processes need in this one. NULL: they need none. */
     void (*progress)(tern_network *network);

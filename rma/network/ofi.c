@@ -43,7 +43,7 @@ typedef struct ofi_end {
     struct fid_av *addresses;
     struct fid_cq *completions;
     struct fid_ep *endpoint;
-    uint64_t next_key;
+    uint64_t next_rkey;
 } ofi_end;
 
 /* The content of a post's context. */
@@ -172,13 +172,13 @@ static int end_make(ofi_end *end, const char **what) {
     return code;
 }
 
-/* If the provider lets tern choose the keys, any process that knows a key and reaches the endpoint
- * can use the memory. So the first key is random, if keys have 64 bits. */
-static uint64_t first_key(const struct fi_domain_attr *domain) {
-    uint64_t key = 0;
-    if ((domain->mr_mode & FI_MR_PROV_KEY) == 0 && domain->mr_key_size >= sizeof key &&
-        getrandom(&key, sizeof key, 0) == (ssize_t)sizeof key)
-        return key >> 1; /* later ones are larger */
+/* If the provider lets tern choose the rkeys, any process that knows an rkey and reaches the
+ * endpoint can use the memory. So the first rkey is random, if rkeys have 64 bits. */
+static uint64_t first_rkey(const struct fi_domain_attr *domain) {
+    uint64_t rkey = 0;
+    if ((domain->mr_mode & FI_MR_PROV_KEY) == 0 && domain->mr_key_size >= sizeof rkey &&
+        getrandom(&rkey, sizeof rkey, 0) == (ssize_t)sizeof rkey)
+        return rkey >> 1; /* later ones are larger */
     return 0;
 }
 
@@ -189,7 +189,7 @@ static tern_status end_open(const tern_ofi *ofi, ofi_end *end) {
     if (end->info != NULL)
         code = end_make(end, &what);
     if (code == 0) {
-        end->next_key = first_key(end->info->domain_attr);
+        end->next_rkey = first_rkey(end->info->domain_attr);
         return TERN_OK;
     }
     end_close(end);
@@ -265,7 +265,7 @@ static tern_status ofi_welcome(tern_network *network, uint64_t from, const tern_
 
 static tern_status ofi_register(ofi_end *end, const void *base, size_t bytes, uint64_t access,
                                 struct fid_mr **mr) {
-    int code = fi_mr_reg(end->domain, base, bytes, access, 0, ++end->next_key, 0, mr, NULL);
+    int code = fi_mr_reg(end->domain, base, bytes, access, 0, ++end->next_rkey, 0, mr, NULL);
     if (code == 0 && (end->info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
         code = fi_mr_bind(*mr, &end->endpoint->fid, 0);
         if (code == 0)
@@ -281,7 +281,7 @@ static tern_status ofi_register(ofi_end *end, const void *base, size_t bytes, ui
 }
 
 static tern_status ofi_add_memory(tern_network *network, void *base, size_t bytes,
-                                  tern_network_memory **memory, tern_network_key *key) {
+                                  tern_network_memory **memory, tern_network_rkey *rkey) {
     tern_ofi *ofi = ofi_of(network);
     struct fid_mr *mr = NULL;
     tern_status status =
@@ -290,7 +290,7 @@ static tern_status ofi_add_memory(tern_network *network, void *base, size_t byte
         return status;
     const bool by_address = (ofi->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
     *memory = (tern_network_memory *)(void *)mr;
-    *key = (tern_network_key){fi_mr_key(mr), by_address ? (uintptr_t)base : 0};
+    *rkey = (tern_network_rkey){fi_mr_key(mr), by_address ? (uintptr_t)base : 0};
     return TERN_OK;
 }
 
@@ -361,18 +361,18 @@ static ssize_t ofi_start(ofi_end *end, const tern_network_post *post, uint64_t r
     switch (post->act) {
     case TERN_NETWORK_WRITE:
         return fi_write(endpoint, post->here, post->bytes, desc, post->peer, remote,
-                        post->there.key, post->context);
+                        post->there.rkey, post->context);
     case TERN_NETWORK_ADD:
         return fi_fetch_atomic(endpoint, &words->operand, 1, desc, &words->old, desc, post->peer,
-                               remote, post->there.key, type, FI_SUM, post->context);
+                               remote, post->there.rkey, type, FI_SUM, post->context);
     case TERN_NETWORK_CAS:
         return fi_compare_atomic(endpoint, &words->operand, 1, desc, &words->expected, desc,
-                                 &words->old, desc, post->peer, remote, post->there.key, type,
+                                 &words->old, desc, post->peer, remote, post->there.rkey, type,
                                  FI_CSWAP, post->context);
     case TERN_NETWORK_READ:
         break;
     }
-    return fi_read(endpoint, post->here, post->bytes, desc, post->peer, remote, post->there.key,
+    return fi_read(endpoint, post->here, post->bytes, desc, post->peer, remote, post->there.rkey,
                    post->context);
 }
 

@@ -10,7 +10,7 @@
 /* What the target, rank 0, tells the origin. */
 typedef struct tern_invitation {
     tern_network_name name;
-    tern_network_key key;
+    tern_network_rkey rkey;
     bool good;
 } tern_invitation;
 

@@ -57,7 +57,7 @@ static tern_status probe_origin(tern_context *context, tern_network *network, pr
     if (sent == TERN_OK && status == TERN_OK)
         status =
             target.good ? network->ops->reach(end, &target.name, &post.peer) : TERN_ERR_NETWORK;
-    post.there = target.key;
+    post.there = target.rkey;
     if (status == TERN_OK)
         status = put_word(network, end, &post, page, 1, CONNECT_NS);
     f->works = status == TERN_OK;
@@ -94,7 +94,7 @@ static tern_status probe_target_of(tern_context *context, tern_network *network,
         return sent;
     pthread_mutex_lock(&network->lock);
     tern_status status =
-        network->ops->add_memory(network, page->word, sizeof page->word, &memory, &target.key);
+        network->ops->add_memory(network, page->word, sizeof page->word, &memory, &target.rkey);
     if (status == TERN_OK && offer.bytes > 0)
         status = network->ops->welcome(network, PROBE, &offer, &target.name);
     pthread_mutex_unlock(&network->lock);

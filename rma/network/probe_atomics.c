@@ -20,7 +20,7 @@ typedef struct side {
     tern_network *network;
     tern_network_end *end;
     uint64_t peer;
-    tern_network_key key;
+    tern_network_rkey rkey;
     tern_network_memory *local;
     struct {
         _Alignas(TERN_LINE) tern_network_words words;
@@ -52,7 +52,7 @@ static void side_close(side *s) {
 static tern_status side_act(side *s, tern_network_act act, uint64_t operand, uint64_t expected) {
     const tern_network_post post = {.act = act,
                                     .peer = s->peer,
-                                    .there = s->key,
+                                    .there = s->rkey,
                                     .here = &s->page->words,
                                     .local = s->local,
                                     .bytes = sizeof s->page->words.old,
@@ -92,7 +92,7 @@ static tern_status atomics_origin(tern_context *context, side *s, tern_status *s
     if (*status == TERN_OK)
         *status =
             answer.good ? s->network->ops->reach(s->end, &answer.name, &s->peer) : TERN_ERR_NETWORK;
-    s->key = answer.key;
+    s->rkey = answer.rkey;
     if (*status == TERN_OK)
         *status = side_run(s);
     return tern_partner_send(context, 0, &byte, 1);
@@ -122,7 +122,7 @@ static tern_status atomics_target(tern_context *context, uint32_t origin, side *
     *status = side_open(s);
     pthread_mutex_lock(&s->network->lock);
     if (*status == TERN_OK)
-        *status = ops->add_memory(s->network, &word, sizeof word, &memory, &s->key);
+        *status = ops->add_memory(s->network, &word, sizeof word, &memory, &s->rkey);
     pthread_mutex_unlock(&s->network->lock);
     if (*status == TERN_OK)
         *status = ops->offer(s->end, &s->peer, &offer);
@@ -132,7 +132,7 @@ static tern_status atomics_target(tern_context *context, uint32_t origin, side *
         *status = ops->reach(s->end, &name, &s->peer);
     if (*status == TERN_OK)
         *status = welcome(s, OTHER, &other, &answer.name);
-    answer.key = s->key;
+    answer.rkey = s->rkey;
     answer.good = *status == TERN_OK;
     sent = tern_partner_send(context, origin, &answer, sizeof answer);
     if (*status == TERN_OK)

@@ -86,10 +86,10 @@ void tern_native_close(tern_native *native) {
 }
 
 tern_status tern_native_add(tern_native *native, void *base, size_t bytes,
-                            tern_network_memory **memory, tern_network_key *key) {
+                            tern_network_memory **memory, tern_network_rkey *rkey) {
     tern_network *network = native->network;
     pthread_mutex_lock(&network->lock);
-    tern_status status = network->ops->add_memory(network, base, bytes, memory, key);
+    tern_status status = network->ops->add_memory(network, base, bytes, memory, rkey);
     pthread_mutex_unlock(&network->lock);
     return status;
 }
@@ -111,13 +111,13 @@ static tern_status tell_locked(tern_native *native, uint64_t from,
     if (native->memory[piece] == NULL)
         status = network->ops->add_memory(network, native->segment + at,
                                           left < native->piece_bytes ? left : native->piece_bytes,
-                                          &native->memory[piece], &native->key[piece]);
+                                          &native->memory[piece], &native->rkey[piece]);
     if (status == TERN_OK && question->offer.bytes > 0) {
         status = network->ops->welcome(network, from, &question->offer, &contact->name);
         /* R4; an end that offers again counts twice */
         atomic_fetch_add_explicit(&network->welcomed, status == TERN_OK, memory_order_relaxed);
     }
-    contact->key = native->key[piece];
+    contact->rkey = native->rkey[piece];
     return status;
 }
 

@@ -19,7 +19,7 @@ typedef struct tern_native {
     char *segment;
     uint64_t bytes, piece_bytes;
     tern_network_memory *memory[TERN_PIECES_MAX]; /* NULL: not registered */
-    tern_network_key key[TERN_PIECES_MAX];
+    tern_network_rkey rkey[TERN_PIECES_MAX];
 } tern_native;
 
 /* Opens the network of this process; local. [out] native. TERN_ERR_UNSUPPORTED. */
@@ -30,9 +30,9 @@ void tern_native_close(tern_native *native);
  * native->findings. */
 tern_status tern_native_probe(tern_context *context, tern_native *native);
 
-/* Registers memory of this rank. [out] memory; key: for other ranks. */
+/* Registers memory of this rank. [out] memory; rkey: for other ranks. */
 tern_status tern_native_add(tern_native *native, void *base, size_t bytes,
-                            tern_network_memory **memory, tern_network_key *key);
+                            tern_network_memory **memory, tern_network_rkey *rkey);
 void tern_native_remove(tern_native *native, tern_network_memory *memory);
 
 /* What a worker asks another rank at first contact. */
@@ -45,7 +45,7 @@ typedef struct tern_contact_question {
 /* What a rank answers. */
 typedef struct tern_contact {
     int64_t status;
-    tern_network_key key;   /* of the piece that was asked for */
+    tern_network_rkey rkey; /* of the piece that was asked for */
     tern_network_name name; /* the answer to an offer, if there was one */
 } tern_contact;
 

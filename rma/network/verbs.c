@@ -278,7 +278,7 @@ static tern_status verbs_register(verbs_network *v, void *base, size_t bytes, in
 }
 
 static tern_status verbs_add_memory(tern_network *network, void *base, size_t bytes,
-                                    tern_network_memory **memory, tern_network_key *key) {
+                                    tern_network_memory **memory, tern_network_rkey *rkey) {
     struct ibv_mr *mr;
     tern_status status = verbs_register(verbs_of(network), base, bytes,
                                         IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
@@ -287,7 +287,7 @@ static tern_status verbs_add_memory(tern_network *network, void *base, size_t by
     if (status != TERN_OK)
         return status;
     *memory = (tern_network_memory *)(void *)mr;
-    *key = (tern_network_key){mr->rkey, (uintptr_t)base};
+    *rkey = (tern_network_rkey){mr->rkey, (uintptr_t)base};
     return TERN_OK;
 }
 
@@ -432,7 +432,7 @@ static tern_status verbs_post(tern_network_end *handle, const tern_network_post 
                                   .send_flags =
                                       IBV_SEND_SIGNALED | (carried ? IBV_SEND_INLINE : 0u)};
     const uint64_t remote = post->there.base + post->offset;
-    const uint32_t key = (uint32_t)post->there.key;
+    const uint32_t rkey = (uint32_t)post->there.rkey;
     const tern_network_words *words = post->here;
     if (post->act == TERN_NETWORK_ADD)
         request.wr.atomic.compare_add = words->operand;
@@ -442,10 +442,10 @@ static tern_status verbs_post(tern_network_end *handle, const tern_network_post 
     }
     if (post->act == TERN_NETWORK_ADD || post->act == TERN_NETWORK_CAS) {
         request.wr.atomic.remote_addr = remote;
-        request.wr.atomic.rkey = key;
+        request.wr.atomic.rkey = rkey;
     } else {
         request.wr.rdma.remote_addr = remote;
-        request.wr.rdma.rkey = key;
+        request.wr.rdma.rkey = rkey;
     }
     struct ibv_send_wr *bad = NULL;
     const int code = ibv_post_send(way->queues, &request, &bad);

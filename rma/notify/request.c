@@ -148,8 +148,8 @@ static void request_append(tern_worker *worker, tern_out *out, tern_waiting *w) 
 }
 
 static void request_drop(tern_worker *worker, tern_waiting *w) {
-    if (w->key != NULL)
-        tern_rkey_release(worker, w->key, false);
+    if (w->rkey != NULL)
+        tern_rkey_release(worker, w->rkey, false);
     free(w);
 }
 
@@ -180,7 +180,7 @@ tern_status tern_request_queue(tern_worker *worker, tern_out *out,
     tern_status status = TERN_OK;
     if (!tern_target_is_near(worker, out) && tern_operation_moves(operation) &&
         tern_place_is_region(operation->place))
-        status = tern_rkey_hold(worker, rank, operation->place, operation->bytes, &w->key);
+        status = tern_rkey_hold(worker, rank, operation->place, operation->bytes, &w->rkey);
     if (status != TERN_OK) {
         free(w);
         return status;

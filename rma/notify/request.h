@@ -54,7 +54,7 @@ typedef struct tern_waiting {
     enum { TERN_WAITING, TERN_MOVING, TERN_LANDED } state;
     uint64_t moved;         /* bytes that the transport has accepted */
     tern_transfer transfer; /* of a get whose data moves */
-    tern_rkey *key;         /* held key of a region of another node; or NULL */
+    tern_rkey *rkey;        /* held rkey of a region of another node; or NULL */
     uint64_t header;
     uint64_t payload[];
 } tern_waiting;

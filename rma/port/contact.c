@@ -22,7 +22,7 @@ tern_route *tern_route_find(tern_port *port, uint32_t rank) {
     return r;
 }
 
-/* Asks the rank for the key of a piece, and offers it a way unless there is one. */
+/* Asks the rank for the rkey of a piece, and offers it a way unless there is one. */
 static tern_status ask(tern_worker *worker, tern_route *to, uint64_t piece) {
     const tern_message message = {.kind = TERN_MESSAGE_CONTACT, .origin = worker->id};
     tern_contact_question question = {.piece = piece};
@@ -53,7 +53,7 @@ static tern_status hear(tern_worker *worker, tern_route *to) {
             return status;
         to->reached = true;
     }
-    to->key[to->asked] = answer->key;
+    to->rkey[to->asked] = answer->rkey;
     to->known |= (uint64_t)1 << to->asked;
     return TERN_OK;
 }

@@ -107,9 +107,9 @@ static tern_status network_fail(const tern_worker *worker, uint32_t rank) {
 
 /* Ends an operation of which all postings are complete. */
 static void whole_lands(tern_worker *worker, tern_port *port, tern_posting *whole) {
-    if (whole->key != NULL)
-        tern_rkey_release(worker, whole->key, false);
-    whole->key = NULL;
+    if (whole->rkey != NULL)
+        tern_rkey_release(worker, whole->rkey, false);
+    whole->rkey = NULL;
     if (whole->kept)
         return;
     if (whole->status != TERN_OK)
@@ -158,7 +158,7 @@ static void piece_lands(tern_worker *worker, tern_port *port, tern_posting *post
 static uint64_t cut(const tern_port *port, const tern_move *move, uint64_t moved) {
     const tern_native *native = port->native;
     uint64_t bytes = move->bytes - moved;
-    if (move->key == NULL) {
+    if (move->rkey == NULL) {
         const uint64_t at = (move->place + moved) % native->piece_bytes;
         if (bytes > native->piece_bytes - at)
             bytes = native->piece_bytes - at;
@@ -180,11 +180,11 @@ static tern_status post_piece(tern_port *port, const tern_route *to, const tern_
                                 .here = (char *)move->here + moved,
                                 .bytes = bytes,
                                 .context = posting};
-    if (move->key != NULL) {
-        post->there = move->key->network;
+    if (move->rkey != NULL) {
+        post->there = move->rkey->network;
         post->offset = place & TERN_PLACE_BYTE;
     } else {
-        post->there = to->key[place / size];
+        post->there = to->rkey[place / size];
         post->offset = place % size;
     }
     posting->back = NULL;
@@ -293,7 +293,7 @@ tern_status tern_posting_start(tern_worker *worker, tern_route *to, const tern_m
         posting->pieces = 1;
         posting->kept = move->kept;
         posting->status = TERN_OK;
-        posting->key = move->key;
+        posting->rkey = move->rkey;
     }
     posting->whole = *whole;
     posting->whole->pieces++;
@@ -325,10 +325,10 @@ tern_status tern_port_start(tern_worker *worker, const tern_move *move, uint64_t
     const tern_native *native = tern_rma_of(worker->context)->native;
     tern_route *to = NULL;
     tern_status status = find_way(worker, move->rank, &to);
-    /* For a region no piece of the segment is needed: its key has come with its address. */
+    /* For a region no piece of the segment is needed: its rkey has come with its address. */
     if (status == TERN_OK)
         status = tern_route_meet(
-            worker, to, move->key != NULL ? 0 : (move->place + *moved) / native->piece_bytes);
+            worker, to, move->rkey != NULL ? 0 : (move->place + *moved) / native->piece_bytes);
     return status == TERN_OK ? tern_posting_start(worker, to, move, moved, whole) : status;
 }
 

@@ -5,7 +5,7 @@
  * A port is a worker's access to the network. An operation under way is a posting; a large
  * operation is several postings, of which the first stands for the whole. A port knows only the
  * ranks to which its worker has talked. It asks each of them (rma/port/question.h) for its end and
- * for keys of its segment: one key for each piece of the segment that is used, so that no other
+ * for rkeys of its segment: one rkey for each piece of the segment that is used, so that no other
  * piece is registered.
  */
 
@@ -39,8 +39,8 @@ typedef struct tern_move {
     bool kept;            /* the caller will ask for its end (tern_posting_end) */
     bool again;           /* may be posted again, however late, if the network loses it */
     uint32_t rank;
-    uint64_t place;        /* an offset in the segment of rank, or a place in a region of it */
-    struct tern_rkey *key; /* of the region, held; released when the operation ends */
+    uint64_t place;         /* an offset in the segment of rank, or a place in a region of it */
+    struct tern_rkey *rkey; /* of the region, held; released when the operation ends */
     void *here;
     uint64_t bytes;
     const struct tern_answer_to *answer; /* the cell, if a reply is written; else NULL */
@@ -58,7 +58,7 @@ typedef struct tern_answer_to {
 /* Starts the next part of a move, from *moved on, and adds the part's bytes to *moved. whole: NULL
  * before the first part. Never waits. TERN_ERR_AGAIN: nothing was started, since the rank was asked
  * first, or room comes only with completions. After another error the caller abandons the whole if
- * it has begun; otherwise the caller still owns the key. */
+ * it has begun; otherwise the caller still owns the rkey. */
 tern_status tern_port_start(tern_worker *worker, const tern_move *move, uint64_t *moved,
                             tern_posting **whole);
 

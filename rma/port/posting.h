@@ -27,8 +27,8 @@ typedef struct tern_route {
     uint64_t peer;          /* the network's name for the way, if held */
     uint32_t under_way;     /* number of postings */
     tern_status failed;
-    uint64_t known; /* a bit for each piece whose key is known */
-    tern_network_key key[TERN_PIECES_MAX];
+    uint64_t known; /* a bit for each piece whose rkey is known */
+    tern_network_rkey rkey[TERN_PIECES_MAX];
     tern_question question; /* the open question to the rank, for piece asked */
     uint64_t asked;
     bool offered; /* the question carried an offer: its answer completes the way */
@@ -44,7 +44,7 @@ struct tern_posting {
     uint32_t pieces; /* postings under way, plus 1 while more may be started */
     bool kept;       /* the caller will ask for its end */
     tern_status status;
-    tern_rkey *key;
+    tern_rkey *rkey;
     /* Valid in every posting. */
     struct tern_copy_buffer *copy; /* holds the data for the network; NULL: post.here does */
     void *back;                    /* where the result of a read is copied; or NULL */
@@ -131,8 +131,8 @@ tern_route *tern_route_find(tern_port *port, uint32_t rank);
 /* Connects to the rank. TERN_ERR_AGAIN: the rank was asked where its end is, and for the piece that
  * the greeting reads. */
 tern_status tern_route_reach(tern_worker *worker, tern_route *to);
-/* Makes contact as far as a piece needs it. TERN_ERR_AGAIN: the rank was asked for the piece's key,
- * or the greeting is under way. */
+/* Makes contact as far as a piece needs it. TERN_ERR_AGAIN: the rank was asked for the piece's
+ * rkey, or the greeting is under way. */
 tern_status tern_route_meet(tern_worker *worker, tern_route *to, uint64_t piece);
 
 /* port.c: starts the next part of a move to a rank that was met, or the greeting itself. */

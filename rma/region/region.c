@@ -145,8 +145,8 @@ void tern_region_release(tern_hold *hold) {
     hold->state = NULL;
 }
 
-void tern_region_give_key(tern_context *context, uint32_t holder, uint64_t place,
-                          tern_region_key *key) {
+void tern_region_give_rkey(tern_context *context, uint32_t holder, uint64_t place,
+                           tern_region_rkey *rkey) {
     tern_regions *regions = tern_regions_of(context);
     tern_status status = TERN_OK;
     pthread_mutex_lock(&regions->lock);
@@ -159,9 +159,9 @@ void tern_region_give_key(tern_context *context, uint32_t holder, uint64_t place
         status = TERN_ERR_MEMORY;
     if (status == TERN_OK) {
         r->holders[holder] = 1;
-        *key = (tern_region_key){TERN_OK, (uintptr_t)r->base, r->bytes, r->network};
+        *rkey = (tern_region_rkey){TERN_OK, (uintptr_t)r->base, r->bytes, r->network};
     } else {
-        *key = (tern_region_key){.status = status};
+        *rkey = (tern_region_rkey){.status = status};
     }
     pthread_mutex_unlock(&regions->lock);
 }
@@ -176,7 +176,7 @@ bool tern_region_is_given(tern_context *context, uint32_t holder, uint64_t place
 }
 
 /* Checks a pointer into a region. For a rank of another node only the form is checked; whether the
- * memory is registered is checked later, with the region's key. */
+ * memory is registered is checked later, with the region's rkey. */
 static tern_status check_region(const tern_context *context, tern_ptr p, size_t bytes,
                                 uint64_t *offset) {
     tern_status status = tern_region_place(p, offset);
@@ -265,15 +265,15 @@ static tern_status make_region(tern_context *context, char *base, size_t bytes, 
         return status;
     tern_registration *r = &regions->entry[*slot];
     tern_network_memory *memory = NULL;
-    tern_network_key key = {0, 0};
+    tern_network_rkey rkey = {0, 0};
     if (rma->window != NULL)
         status = tern_window_attach(rma->window, base, bytes);
     else if (rma->native != NULL)
-        status = tern_native_add(rma->native, base, bytes, &memory, &key);
+        status = tern_native_add(rma->native, base, bytes, &memory, &rkey);
     if (status != TERN_OK)
         return status;
     tern_region *region = region_at(context, context->rank, *slot);
-    *r = (tern_registration){base, bytes, r->generation, 1, NULL, false, memory, key};
+    *r = (tern_registration){base, bytes, r->generation, 1, NULL, false, memory, rkey};
     regions->live++;
     /* R2: tern_region_look; a rank that sees the new base sees that the old generation has ended */
     atomic_thread_fence(memory_order_release);
@@ -319,9 +319,9 @@ tern_status tern_register(tern_worker *worker, void *base, size_t bytes, tern_pt
     return status;
 }
 
-/* Asks rank to give back the key, and waits for the puts that rank has sent by messages. */
-static tern_status take_key_back(tern_worker *worker, uint32_t rank, uint64_t place) {
-    uint64_t answer[2] = {1, 0}; /* whether the key is in use; messages sent to this rank */
+/* Asks rank to give back the rkey, and waits for the puts that rank has sent by messages. */
+static tern_status take_rkey_back(tern_worker *worker, uint32_t rank, uint64_t place) {
+    uint64_t answer[2] = {1, 0}; /* whether the rkey is in use; messages sent to this rank */
     tern_message message = {
         .kind = TERN_MESSAGE_REVOKE, .origin = worker->id, .offset = tern_place_region(place)};
     tern_status status = tern_message_question(worker, rank, &message, answer, sizeof answer);
@@ -333,14 +333,14 @@ static tern_status take_key_back(tern_worker *worker, uint32_t rank, uint64_t pl
     return status == TERN_OK ? tern_messages_await(worker, rank, answer[1]) : status;
 }
 
-/* Takes the key back from every rank of another node that has it, and clears the rank's mark. */
-static tern_status take_keys_back(tern_worker *worker, uint64_t place, uint8_t *holders) {
+/* Takes the rkey back from every rank of another node that has it, and clears the rank's mark. */
+static tern_status take_rkeys_back(tern_worker *worker, uint64_t place, uint8_t *holders) {
     tern_context *context = worker->context;
     tern_status status = tern_worker_may_wait(worker, "tern_deregister");
     for (uint32_t r = 0; r < context->size && status == TERN_OK; r++) {
         if (holders[r] == 0)
             continue;
-        status = take_key_back(worker, r, place);
+        status = take_rkey_back(worker, r, place);
         pthread_mutex_lock(&tern_regions_of(context)->lock);
         holders[r] = status != TERN_OK;
         pthread_mutex_unlock(&tern_regions_of(context)->lock);
@@ -399,7 +399,7 @@ tern_status tern_deregister(tern_worker *worker, tern_ptr p) {
                          "tern_deregister: region %u is not registered (any more)", slot);
     if (!last)
         return TERN_OK;
-    tern_status status = holders != NULL ? take_keys_back(worker, place, holders) : TERN_OK;
+    tern_status status = holders != NULL ? take_rkeys_back(worker, place, holders) : TERN_OK;
     tern_mpi_lock();
     pthread_mutex_lock(&regions->lock);
     r = &regions->entry[slot];

@@ -29,10 +29,10 @@ typedef struct tern_registration {
     uint64_t bytes;
     uint32_t generation;
     uint32_t count;              /* registrations of it; 0: the slot is free */
-    uint8_t *holders;            /* by rank: not 0 if it has the key; NULL: no rank has */
-    bool closing;                /* keys are being taken back, and no more are given */
+    uint8_t *holders;            /* by rank: not 0 if it has the rkey; NULL: no rank has */
+    bool closing;                /* rkeys are being taken back, and no more are given */
     tern_network_memory *memory; /* over a network */
-    tern_network_key network;
+    tern_network_rkey network;
 } tern_registration;
 
 #define TERN_PLACE_REGION ((uint64_t)1 << 63)
@@ -74,17 +74,17 @@ void tern_region_release(tern_hold *hold);
 /* The same without a hold: returns the present address of the place, or NULL. */
 char *tern_region_look(const tern_context *context, uint32_t rank, uint64_t place, uint64_t bytes);
 
-/* The key of a region: what its owner tells a rank of another node. */
-typedef struct tern_region_key {
+/* The rkey of a region: what its owner tells a rank of another node. */
+typedef struct tern_region_rkey {
     int64_t status;
     uint64_t base, bytes;
-    tern_network_key network;
-} tern_region_key;
+    tern_network_rkey network;
+} tern_region_rkey;
 
-/* Gives the key of a region of this rank to holder. [out] key; its status may be TERN_ERR_AGAIN:
- * not now, since keys are being taken back. */
-void tern_region_give_key(tern_context *context, uint32_t holder, uint64_t place,
-                          tern_region_key *key);
+/* Gives the rkey of a region of this rank to holder. [out] rkey; its status may be TERN_ERR_AGAIN:
+ * not now, since rkeys are being taken back. */
+void tern_region_give_rkey(tern_context *context, uint32_t holder, uint64_t place,
+                           tern_region_rkey *rkey);
 
 bool tern_region_is_given(tern_context *context, uint32_t holder, uint64_t place);
 

@@ -9,15 +9,15 @@
 #include "src/progress/wait.h"
 
 /*
- * Operations find and hold a key without a lock. Keys lie in lists by their hash. A key stays in
- * its list until the context ends, and is used for another region once its own has ended; so the
- * keys of a list may be read at any time. The state is one word:
+ * Operations find and hold an rkey without a lock. Rkeys lie in lists by their hash. An rkey stays
+ * in its list until the context ends, and is used for another region once its own has ended; so the
+ * rkeys of a list may be read at any time. The state is one word:
  *
  *     63..32: turn | 31..2: holds | 1: unflushed | 0: known
  *
- * The name of a key changes only while the key is not known, and turn grows each time a key is
+ * The name of an rkey changes only while the rkey is not known, and turn grows each time an rkey is
  * forgotten. An operation reads a state with the bit known, then the name, and then adds its hold
- * by a compare-and-swap against that state. If that succeeds, the key still has the name that the
+ * by a compare-and-swap against that state. If that succeeds, the rkey still has the name that the
  * operation has read. Everything else is done under the lock.
  */
 static const uint64_t KNOWN = 1, UNFLUSHED = 2, HOLD = 4, TURN = UINT64_C(1) << 32;
@@ -34,15 +34,15 @@ static uint64_t named(const tern_rkey *k) {
 static uint32_t rank_of(const tern_rkey *k) { return (uint32_t)named(k); }
 
 static struct tern_rkey *_Atomic *list_of(tern_regions *regions, uint64_t name) {
-    return &regions->keys[(name * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - TERN_RKEY_LIST_BITS)];
+    return &regions->rkeys[(name * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - TERN_RKEY_LIST_BITS)];
 }
 
 static tern_rkey *first_of(struct tern_rkey *_Atomic *list) {
-    /* R1: spare_key */
+    /* R1: spare_rkey */
     return atomic_load_explicit(list, memory_order_acquire);
 }
 
-/* Finds the known key of that name and holds it. NULL: not known. */
+/* Finds the known rkey of that name and holds it. NULL: not known. */
 static tern_rkey *hold_known(tern_regions *regions, uint64_t name) {
     for (tern_rkey *k = first_of(list_of(regions, name)); k != NULL; k = k->next) {
         /* R1: rkey_look */
@@ -56,7 +56,8 @@ static tern_rkey *hold_known(tern_regions *regions, uint64_t name) {
     return NULL;
 }
 
-/* The key of that name, known or not, or NULL. The lock is held here and in the functions below. */
+/* The rkey of that name, known or not, or NULL. The lock is held here and in the functions below.
+ */
 static tern_rkey *rkey_find(tern_regions *regions, uint64_t name) {
     tern_rkey *k = first_of(list_of(regions, name));
     while (k != NULL && named(k) != name)
@@ -69,8 +70,8 @@ static bool is_known(tern_rkey *k) {
     return (atomic_load_explicit(&k->state, memory_order_relaxed) & KNOWN) != 0;
 }
 
-/* A key whose region has ended, or a new one. NULL: no memory. */
-static tern_rkey *spare_key(struct tern_rkey *_Atomic *list) {
+/* An rkey whose region has ended, or a new one. NULL: no memory. */
+static tern_rkey *spare_rkey(struct tern_rkey *_Atomic *list) {
     tern_rkey *k = first_of(list);
     while (k != NULL && (k->asked || is_known(k)))
         k = k->next;
@@ -90,7 +91,7 @@ static tern_rkey *find_or_make(tern_regions *regions, uint64_t name) {
     tern_rkey *k = rkey_find(regions, name);
     if (k != NULL)
         return k;
-    k = spare_key(list_of(regions, name));
+    k = spare_rkey(list_of(regions, name));
     if (k != NULL)
         /* R9: rkey_look; before its release */
         atomic_store_explicit(&k->name, name, memory_order_relaxed);
@@ -127,7 +128,7 @@ static tern_status rkey_look(tern_rkey *k) {
 static tern_status rkey_ask(tern_worker *worker, tern_rkey *k, uint64_t place) {
     tern_regions *regions = tern_regions_of(worker->context);
     tern_message message = {
-        .kind = TERN_MESSAGE_KEY, .origin = worker->id, .offset = tern_place_region(place)};
+        .kind = TERN_MESSAGE_RKEY, .origin = worker->id, .offset = tern_place_region(place)};
     MPI_Request request = MPI_REQUEST_NULL;
     k->answer.status = TERN_ERR_RANGE; /* stays if the owner refuses without an answer */
     tern_status status =
@@ -139,8 +140,8 @@ static tern_status rkey_ask(tern_worker *worker, tern_rkey *k, uint64_t place) {
     return status == TERN_OK ? TERN_ERR_AGAIN : status;
 }
 
-/* For a key that is not known: looks for the answer, or asks the owner. TERN_OK: the key is known
- * now. */
+/* For an rkey that is not known: looks for the answer, or asks the owner. TERN_OK: the rkey is
+ * known now. */
 static tern_status rkey_obtain(tern_worker *worker, uint32_t rank, uint64_t place) {
     tern_regions *regions = tern_regions_of(worker->context);
     tern_status status = TERN_ERR_AGAIN;
@@ -149,7 +150,7 @@ static tern_status rkey_obtain(tern_worker *worker, uint32_t rank, uint64_t plac
     pthread_mutex_lock(&regions->lock);
     tern_rkey *k = find_or_make(regions, name_of(rank, place));
     if (k == NULL)
-        status = tern_fail(TERN_ERR_MEMORY, "no memory for the key of a region");
+        status = tern_fail(TERN_ERR_MEMORY, "no memory for the rkey of a region");
     else if (is_known(k))
         status = TERN_OK;
     else if (k->asked)
@@ -161,7 +162,7 @@ static tern_status rkey_obtain(tern_worker *worker, uint32_t rank, uint64_t plac
     return ours_to_ask ? rkey_ask(worker, k, place) : status;
 }
 
-/* Whether [place, place + bytes) is inside the region of the held key. */
+/* Whether [place, place + bytes) is inside the region of the held rkey. */
 static tern_status check_bytes(const tern_rkey *k, uint32_t rank, uint64_t place, uint64_t bytes) {
     uint64_t at = place & TERN_PLACE_BYTE;
     if (bytes <= k->bytes && at <= k->bytes - bytes)
@@ -173,10 +174,10 @@ static tern_status check_bytes(const tern_rkey *k, uint32_t rank, uint64_t place
 }
 
 tern_status tern_rkey_hold(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes,
-                           tern_rkey **key) {
+                           tern_rkey **rkey) {
     tern_regions *regions = tern_regions_of(worker->context);
     tern_status status = TERN_OK;
-    *key = NULL;
+    *rkey = NULL;
     const uint64_t name = name_of(rank, place);
     tern_rkey *k = hold_known(regions, name);
     while (k == NULL && (status = rkey_obtain(worker, rank, place)) == TERN_OK)
@@ -184,7 +185,7 @@ tern_status tern_rkey_hold(tern_worker *worker, uint32_t rank, uint64_t place, u
     if (k != NULL) {
         status = check_bytes(k, rank, place, bytes);
         if (status == TERN_OK)
-            *key = k;
+            *rkey = k;
         else
             tern_rkey_release(worker, k, false);
     }
@@ -207,21 +208,21 @@ tern_status tern_rkey_check(tern_worker *worker, uint32_t rank, uint64_t place, 
     return status;
 }
 
-/* The caller holds the key, so no other key has its name and the search needs no lock. */
+/* The caller holds the rkey, so no other rkey has its name and the search needs no lock. */
 uint64_t tern_rkey_address(const tern_worker *worker, uint32_t rank, uint64_t place) {
     return rkey_find(tern_regions_of(worker->context), name_of(rank, place))->base +
            (place & TERN_PLACE_BYTE);
 }
 
-void tern_rkey_release(tern_worker *worker, tern_rkey *key, bool unflushed) {
+void tern_rkey_release(tern_worker *worker, tern_rkey *rkey, bool unflushed) {
     tern_regions *regions = tern_regions_of(worker->context);
     if (unflushed &&
         /* R9: tern_rkey_release; before its release */
-        (atomic_fetch_or_explicit(&key->state, UNFLUSHED, memory_order_relaxed) & UNFLUSHED) == 0)
+        (atomic_fetch_or_explicit(&rkey->state, UNFLUSHED, memory_order_relaxed) & UNFLUSHED) == 0)
         /* R4 */
         atomic_fetch_add_explicit(&regions->unflushed, 1, memory_order_relaxed);
     /* R6: tern_rkey_revoke */
-    atomic_fetch_sub_explicit(&key->state, HOLD, memory_order_release);
+    atomic_fetch_sub_explicit(&rkey->state, HOLD, memory_order_release);
 }
 
 static bool is_unflushed(const tern_rkey *k, uint32_t rank) {
@@ -236,7 +237,7 @@ bool tern_rkeys_unflushed(tern_context *context, uint32_t rank) {
     if (atomic_load_explicit(&regions->unflushed, memory_order_relaxed) == 0)
         return false;
     for (uint32_t i = 0; i < TERN_RKEY_LISTS; i++)
-        for (const tern_rkey *k = first_of(&regions->keys[i]); k != NULL; k = k->next)
+        for (const tern_rkey *k = first_of(&regions->rkeys[i]); k != NULL; k = k->next)
             if (is_unflushed(k, rank))
                 return true;
     return false;
@@ -245,7 +246,7 @@ bool tern_rkeys_unflushed(tern_context *context, uint32_t rank) {
 void tern_rkeys_flushed(tern_context *context, uint32_t rank) {
     tern_regions *regions = tern_regions_of(context);
     for (uint32_t i = 0; i < TERN_RKEY_LISTS; i++)
-        for (tern_rkey *k = first_of(&regions->keys[i]); k != NULL; k = k->next)
+        for (tern_rkey *k = first_of(&regions->rkeys[i]); k != NULL; k = k->next)
             if (is_unflushed(k, rank)) {
                 /* R6: tern_rkey_revoke */
                 atomic_fetch_and_explicit(&k->state, ~UNFLUSHED, memory_order_release);
@@ -278,7 +279,7 @@ static bool any_asked(tern_regions *regions) {
     tern_mpi_lock();
     pthread_mutex_lock(&regions->lock);
     for (uint32_t i = 0; i < TERN_RKEY_LISTS; i++)
-        for (tern_rkey *k = first_of(&regions->keys[i]); k != NULL; k = k->next)
+        for (tern_rkey *k = first_of(&regions->rkeys[i]); k != NULL; k = k->next)
             if (k->asked && rkey_look(k) == TERN_ERR_AGAIN)
                 any = true; /* or a stale answer has come; then the next call finds none */
     pthread_mutex_unlock(&regions->lock);
@@ -298,7 +299,7 @@ tern_status tern_rkeys_settle(tern_worker *worker) {
 
 void tern_rkeys_close(tern_regions *regions) {
     for (uint32_t i = 0; i < TERN_RKEY_LISTS; i++)
-        for (tern_rkey *k = first_of(&regions->keys[i]), *next; k != NULL; k = next) {
+        for (tern_rkey *k = first_of(&regions->rkeys[i]), *next; k != NULL; k = next) {
             next = k->next;
             if (!k->asked)
                 free(k);

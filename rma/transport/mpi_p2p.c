@@ -39,25 +39,25 @@ static tern_status put_piece(tern_worker *worker, uint32_t rank, uint64_t offset
 static tern_status p2p_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                            size_t bytes, tern_transfer *transfer) {
     (void)transfer;
-    tern_rkey *key = NULL;
-    tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
+    tern_rkey *rkey = NULL;
+    tern_status status = tern_far_hold(worker, rank, offset, bytes, &rkey);
     const char *source = from;
     for (uint64_t moved = 0, piece; status == TERN_OK && moved < bytes; moved += piece) {
         piece = 0;
         status =
             put_piece(worker, rank, offset + moved, source + moved, bytes - moved, &piece, true);
     }
-    tern_far_release(worker, key, false);
+    tern_far_release(worker, rkey, false);
     return status;
 }
 
 static tern_status p2p_post(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                             uint64_t bytes, uint64_t *posted) {
-    tern_rkey *key = NULL;
-    tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
+    tern_rkey *rkey = NULL;
+    tern_status status = tern_far_hold(worker, rank, offset, bytes, &rkey);
     if (status == TERN_OK)
         status = put_piece(worker, rank, offset, from, bytes, posted, false);
-    tern_far_release(worker, key, false);
+    tern_far_release(worker, rkey, false);
     return status;
 }
 
@@ -67,9 +67,9 @@ static tern_status p2p_get(tern_worker *worker, uint32_t rank, uint64_t offset, 
     tern_message message = {
         .kind = TERN_MESSAGE_GET, .origin = worker->id, .offset = offset, .bytes = PIECE};
     MPI_Request receive;
-    tern_rkey *key = NULL;
+    tern_rkey *rkey = NULL;
     char *memory = to;
-    tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
+    tern_status status = tern_far_hold(worker, rank, offset, bytes, &rkey);
     for (; status == TERN_OK && bytes > PIECE; bytes -= PIECE, memory += PIECE) {
         status = tern_message_question(worker, rank, &message, memory, PIECE);
         message.offset += PIECE;
@@ -79,9 +79,9 @@ static tern_status p2p_get(tern_worker *worker, uint32_t rank, uint64_t offset, 
         status = tern_message_ask(worker, rank, &message, memory, bytes, &receive);
     if (status == TERN_OK)
         *transfer = (tern_transfer){
-            .rank = rank, .under_way = true, .asked = key == NULL, .mpi = receive, .key = key};
+            .rank = rank, .under_way = true, .asked = rkey == NULL, .mpi = receive, .rkey = rkey};
     else
-        tern_far_release(worker, key, false);
+        tern_far_release(worker, rkey, false);
     return status;
 }
 
@@ -137,8 +137,8 @@ static tern_status p2p_reply(tern_worker *worker, uint32_t target,
 tern_status tern_far_test(tern_worker *worker, tern_transfer *transfer, int *done) {
     tern_status status = TERN_MPI(PMPI_Test(&transfer->mpi, done, MPI_STATUS_IGNORE));
     if (status == TERN_OK && *done) {
-        tern_far_release(worker, transfer->key, false);
-        transfer->key = NULL;
+        tern_far_release(worker, transfer->rkey, false);
+        transfer->rkey = NULL;
     }
     return status;
 }

@@ -174,15 +174,15 @@ static tern_status rma_put(tern_worker *worker, uint32_t rank, uint64_t offset, 
                            size_t bytes, tern_transfer *transfer) {
     if (tern_window_by_messages(worker, offset))
         return put_by_messages(worker, rank, offset, from, bytes);
-    tern_rkey *key = NULL;
-    tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
+    tern_rkey *rkey = NULL;
+    tern_status status = tern_far_hold(worker, rank, offset, bytes, &rkey);
     if (status != TERN_OK)
         return status;
     tern_dirty_mark(tern_rma_worker_of(worker), rank, TERN_DIRTY_PUTS);
     if (is_held(worker, rank, offset, from, bytes, transfer))
         return TERN_OK;
     status = window_transfer(worker, true, rank, offset, (char *)(uintptr_t)from, bytes, transfer);
-    tern_far_release(worker, key, true);
+    tern_far_release(worker, rkey, true);
     return status;
 }
 
@@ -190,14 +190,14 @@ static tern_status rma_get(tern_worker *worker, uint32_t rank, uint64_t offset, 
                            size_t bytes, tern_transfer *transfer) {
     if (tern_window_by_messages(worker, offset))
         return tern_transport_p2p.get(worker, rank, offset, to, bytes, transfer);
-    tern_rkey *key = NULL;
-    tern_status status = tern_far_hold(worker, rank, offset, bytes, &key);
+    tern_rkey *rkey = NULL;
+    tern_status status = tern_far_hold(worker, rank, offset, bytes, &rkey);
     if (status == TERN_OK)
         status = window_transfer(worker, false, rank, offset, to, bytes, transfer);
     if (status == TERN_OK && transfer != NULL)
-        transfer->key = key;
+        transfer->rkey = rkey;
     else
-        tern_far_release(worker, key, false);
+        tern_far_release(worker, rkey, false);
     return status;
 }
 
@@ -348,14 +348,14 @@ static tern_status rma_post(tern_worker *worker, uint32_t rank, uint64_t offset,
     if (tern_window_by_messages(worker, offset))
         return tern_transport_p2p.post(worker, rank, offset, from, bytes, posted);
     uint64_t piece = bytes < PIECE ? bytes : PIECE;
-    tern_rkey *key = NULL;
+    tern_rkey *rkey = NULL;
     tern_status status = may_reach(worker, rank);
     if (status == TERN_OK)
-        status = tern_far_hold(worker, rank, offset, bytes, &key);
+        status = tern_far_hold(worker, rank, offset, bytes, &rkey);
     if (status != TERN_OK)
         return status;
     status = TERN_MPI_TOWARDS(worker, rank, put_bytes(worker, rank, offset, from, piece));
-    tern_far_release(worker, key, true);
+    tern_far_release(worker, rkey, true);
     if (status != TERN_OK)
         return status;
     tern_rma_worker *mine = tern_rma_worker_of(worker);

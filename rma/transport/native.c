@@ -41,7 +41,7 @@ static tern_status start_all(tern_worker *worker, const tern_move *move, uint64_
     if (status != TERN_OK && *whole != NULL)
         tern_posting_abandon(worker, *whole, true);
     else if (status != TERN_OK)
-        tern_far_release(worker, move->key, false);
+        tern_far_release(worker, move->rkey, false);
     return status;
 }
 
@@ -50,7 +50,7 @@ static tern_status start_all(tern_worker *worker, const tern_move *move, uint64_
 static tern_status start(tern_worker *worker, tern_move *move, tern_posting **whole) {
     uint64_t moved = 0;
     *whole = NULL;
-    tern_status status = tern_far_hold(worker, move->rank, move->place, move->bytes, &move->key);
+    tern_status status = tern_far_hold(worker, move->rank, move->place, move->bytes, &move->rkey);
     return status == TERN_OK ? start_all(worker, move, &moved, whole) : status;
 }
 
@@ -199,12 +199,12 @@ static tern_status native_post(tern_worker *worker, uint32_t rank, uint64_t offs
     uint64_t moved = 0;
     tern_status status = may_reach(worker, rank);
     if (status == TERN_OK)
-        status = tern_far_hold(worker, rank, offset, bytes, &move.key);
+        status = tern_far_hold(worker, rank, offset, bytes, &move.rkey);
     if (status != TERN_OK)
         return status;
     status = tern_port_start(worker, &move, &moved, &whole);
     if (status != TERN_OK) {
-        tern_far_release(worker, move.key, false);
+        tern_far_release(worker, move.rkey, false);
         return status == TERN_ERR_AGAIN
                    ? tern_fail(status, "the network has no room for an operation on rank %u", rank)
                    : status;

@@ -7,17 +7,17 @@
 #include "rma/ring/ring.h"
 #include "rma/memory/state.h"
 
-/* Gets and holds the key of a place in a region. *key stays as it is (NULL) for a place in the
+/* Gets and holds the rkey of a place in a region. *rkey stays as it is (NULL) for a place in the
  * segment. */
 static inline tern_status tern_far_hold(tern_worker *worker, uint32_t rank, uint64_t offset,
-                                        uint64_t bytes, tern_rkey **key) {
-    return tern_place_is_region(offset) ? tern_rkey_hold(worker, rank, offset, bytes, key)
+                                        uint64_t bytes, tern_rkey **rkey) {
+    return tern_place_is_region(offset) ? tern_rkey_hold(worker, rank, offset, bytes, rkey)
                                         : TERN_OK;
 }
 
-static inline void tern_far_release(tern_worker *worker, tern_rkey *key, bool put) {
-    if (key != NULL)
-        tern_rkey_release(worker, key, put);
+static inline void tern_far_release(tern_worker *worker, tern_rkey *rkey, bool put) {
+    if (rkey != NULL)
+        tern_rkey_release(worker, rkey, put);
 }
 
 tern_status tern_far_test(tern_worker *worker, tern_transfer *transfer, int *done);

@@ -80,9 +80,9 @@ static tern_status refuse_memory(void) {
 }
 
 static tern_status flaky_add_memory(tern_network *network, void *base, size_t bytes,
-                                    tern_network_memory **memory, tern_network_key *key) {
+                                    tern_network_memory **memory, tern_network_rkey *rkey) {
     return atomic_load(&refuses_memory) ? refuse_memory()
-                                        : real->add_memory(network, base, bytes, memory, key);
+                                        : real->add_memory(network, base, bytes, memory, rkey);
 }
 
 static tern_status flaky_add_local(tern_network_end *end, void *base, size_t bytes,

@@ -513,18 +513,18 @@ static void atomics_of_the_network(void) {
     EXPECT_DETAIL("TERN_RMA_ATOMICS=network");
 }
 
-/* Over TCP a key is all that a process needs which reaches the endpoint, so no key may be guessed:
- * a number that is drawn has more than 32 bits, but for one draw in 2^31. */
-static void keys_are_drawn(void) {
+/* Over TCP an rkey is all that a process needs which reaches the endpoint, so no rkey may be
+ * guessed: a number that is drawn has more than 32 bits, but for one draw in 2^31. */
+static void rkeys_are_drawn(void) {
     static char bytes[4096];
     tern_network_memory *registered = NULL;
-    tern_network_key key = {0, 0};
+    tern_network_rkey rkey = {0, 0};
     if (!open_ofi(1, 4096))
         return;
     tern_network *network = tern_rma_of(f.context)->native->network;
-    EXPECT_OK(network->ops->add_memory(network, bytes, sizeof bytes, &registered, &key));
+    EXPECT_OK(network->ops->add_memory(network, bytes, sizeof bytes, &registered, &rkey));
     if (strncmp(network->name, "tcp", 3) == 0)
-        CU_ASSERT(key.key > UINT32_MAX);
+        CU_ASSERT(rkey.rkey > UINT32_MAX);
     network->ops->remove_memory(network, registered);
     close_ofi();
 }
@@ -533,7 +533,7 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"what_was_found", what_was_found},
         {"no_such_card", no_such_card},
-        {"keys_are_drawn", keys_are_drawn},
+        {"rkeys_are_drawn", rkeys_are_drawn},
         {"no_lock", no_lock},
         {"across_pieces", across_pieces},
         {"many_at_once", many_at_once},

@@ -37,7 +37,7 @@ static void register_all(void *base, size_t bytes, tern_ptr *all) {
     fixture_share(&f, &mine, sizeof mine, all);
 }
 
-/* Everybody is done and has flushed; keys come back while all make progress. */
+/* Everybody is done and has flushed; rkeys come back while all make progress. */
 static void deregister_all(const tern_ptr *all) {
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_deregister(f.worker, all[f.rank]));
@@ -417,8 +417,8 @@ static void in_use(void) {
     free(all);
 }
 
-/* The owner ends its region after it has given the key and before that has been looked at. */
-static void key_taken_back(void) {
+/* The owner ends its region after it has given the rkey and before that has been looked at. */
+static void rkey_taken_back(void) {
     if (!open_with(TERN_CMA_AUTO))
         return;
     static unsigned char memory[64], nine = 9;
@@ -482,7 +482,7 @@ int main(int argc, char **argv) {
         {"as many as may be", as_many_as_may_be},
         {"no reply cell", no_reply_cell},
         {"in use", in_use},
-        {"key taken back", key_taken_back},
+        {"rkey taken back", rkey_taken_back},
         {"late notice", late_notice},
     };
     return tern_test_main(argc, argv, "registration", tests, sizeof tests / sizeof tests[0]);

@@ -127,7 +127,7 @@ static void ended_under_puts(void) {
     CU_ASSERT_EQUAL(malformed, 0);
     const tern_regions *regions = &tern_rma_of(f.context)->regions;
     for (uint32_t i = 0; i < TERN_RKEY_LISTS; i++)
-        for (const tern_rkey *k = atomic_load(&regions->keys[i]); k != NULL; k = k->next)
+        for (const tern_rkey *k = atomic_load(&regions->rkeys[i]); k != NULL; k = k->next)
             CU_ASSERT((uint32_t)atomic_load(&k->state) <= 1); /* known at most, neither held
                                                                  nor unflushed */
     for (uint32_t i = 0; i < THREADS; i++)

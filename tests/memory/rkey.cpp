@@ -1,6 +1,6 @@
 /*
- * Keys of far regions (rma/region/rkey.c): two operations hold the key of a region, read where it
- * is and release the key, while the region's owner takes it back and the key becomes that of a
+ * Rkeys of far regions (rma/region/rkey.c): two operations hold the rkey of a region, read where it
+ * is and release the rkey, while the region's owner takes it back and the rkey becomes that of a
  * second region, and of the first again. The lock under which that happens is one thread's here.
  */
 
@@ -8,7 +8,7 @@
 
 enum { KNOWN = 1, HOLD = 4, TURN = 256, FIRST = 1, SECOND = 2, CHANGES = 2 };
 
-struct keys : rl::test_suite<keys, 3> {
+struct rkeys : rl::test_suite<rkeys, 3> {
     word state, name;
     plain base; /* that of a region has its name */
 
@@ -62,7 +62,7 @@ struct keys : rl::test_suite<keys, 3> {
 
 int main(int argc, char **argv) {
     read_options(argc, argv);
-    return !check<keys>({"keys",
+    return !check<rkeys>({"rkeys",
                          FEW_SWITCHES,
                          {"known's release", "hold's acquire", "hold of any", "no turn",
                           "revoke of what is held", "revoke's acquire", "release's release"}});
