@@ -86,7 +86,7 @@ static void serve_rkey(tern_worker *worker, uint32_t source, const tern_message 
     tern_message_answer(worker, source, message->tag, &answer, sizeof answer, false);
 }
 
-/* Gives back an rkey, and tells the owner how many messages went to it, among which are this
+/* Gives an rkey back, and tells the owner how many messages went to it, among which are this
  * process's puts. */
 static void serve_revoke(tern_worker *worker, uint32_t source, const tern_message *message) {
     uint64_t answer[2] = {!tern_rkey_revoke(worker->context, source, message->offset),

@@ -123,8 +123,9 @@ TERN_NODISCARD TERN_INLINE tern_status tern_get(tern_worker *worker, void *to, t
 
 /* Start a put or a get and return (tern/request.h). Until the request is complete the program must
  * not change (put) or touch (get) the local memory. A put's request is complete when tern_put would
- * return. Like the blocking functions, they may wait for the key of registered memory. They return
- * the same errors; TERN_ERR_ARGUMENT: the request is under way. */
+ * return. For registered memory of another node, they and the blocking functions may wait until its
+ * owner has told the address. They return the same errors; TERN_ERR_ARGUMENT: the request is under
+ * way. */
 TERN_NODISCARD TERN_API tern_status tern_put_start(tern_worker *worker, tern_ptr to,
                                                    const void *from, size_t bytes,
                                                    tern_request *request);

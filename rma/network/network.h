@@ -23,7 +23,7 @@ typedef struct tern_network_name {
     char text[TERN_NETWORK_NAME_MAX];
 } tern_network_name;
 
-/* The rkey by which other ranks name memory of a rank. */
+/* Names registered memory of a rank in the operations of other ranks. */
 typedef struct tern_network_rkey {
     uint64_t rkey;
     uint64_t base; /* the number of its first byte */

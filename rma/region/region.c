@@ -333,7 +333,7 @@ static tern_status take_rkey_back(tern_worker *worker, uint32_t rank, uint64_t p
     return status == TERN_OK ? tern_messages_await(worker, rank, answer[1]) : status;
 }
 
-/* Takes the rkey back from every rank of another node that has it, and clears the rank's mark. */
+/* Takes the rkey back from every rank of another node that has it, and clears that rank's mark. */
 static tern_status take_rkeys_back(tern_worker *worker, uint64_t place, uint8_t *holders) {
     tern_context *context = worker->context;
     tern_status status = tern_worker_may_wait(worker, "tern_deregister");

@@ -30,7 +30,7 @@ typedef struct tern_registration {
     uint32_t generation;
     uint32_t count;              /* registrations of it; 0: the slot is free */
     uint8_t *holders;            /* by rank: not 0 if it has the rkey; NULL: no rank has */
-    bool closing;                /* rkeys are being taken back, and no more are given */
+    bool closing;                /* its rkeys are being taken back, and no more are given */
     tern_network_memory *memory; /* over a network */
     tern_network_rkey network;
 } tern_registration;
@@ -74,15 +74,15 @@ void tern_region_release(tern_hold *hold);
 /* The same without a hold: returns the present address of the place, or NULL. */
 char *tern_region_look(const tern_context *context, uint32_t rank, uint64_t place, uint64_t bytes);
 
-/* The rkey of a region: what its owner tells a rank of another node. */
+/* What the owner of a region tells a rank of another node: whether and where the region lies. */
 typedef struct tern_region_rkey {
     int64_t status;
     uint64_t base, bytes;
     tern_network_rkey network;
 } tern_region_rkey;
 
-/* Gives the rkey of a region of this rank to holder. [out] rkey; its status may be TERN_ERR_AGAIN:
- * not now, since rkeys are being taken back. */
+/* Gives the rkey of a region of this rank to rank holder. [out] rkey; its status may be
+ * TERN_ERR_AGAIN: not now, since the region's rkeys are being taken back. */
 void tern_region_give_rkey(tern_context *context, uint32_t holder, uint64_t place,
                            tern_region_rkey *rkey);
 

@@ -2,12 +2,12 @@
 #define TERN_RMA_REGION_RKEY_H
 
 /*
- * Rkeys: address and length of regions on other nodes, as this process knows them (the memory
- * descriptors of paper 001, III A). The process asks for an rkey once. The owner takes the rkey
- * back before it ends the region. This process refuses that as long as the rkey is in use: held by
- * an operation, or by puts through MPI's window that no flush has covered. Puts that were sent by
- * messages do not count as a use: the owner is told how many messages were sent, and waits for
- * them.
+ * An rkey is what this process knows of a region on another node: its address, its length, and the
+ * network's number for it (the memory descriptors of paper 001, III A). The process asks the
+ * region's owner for the rkey once. The owner takes the rkey back before it ends the region. This
+ * process refuses to give back an rkey that is in use: held by an operation, or needed by puts
+ * through MPI's window that no flush has covered. Puts that were sent by messages do not count as a
+ * use, because the owner is told how many messages were sent and waits for them.
  */
 
 #include <mpi.h>
@@ -50,7 +50,7 @@ bool tern_rkey_revoke(tern_context *context, uint32_t rank, uint64_t place);
 
 /* Waits for the answers to all requests for rkeys. */
 tern_status tern_rkeys_settle(tern_worker *worker);
-/* Frees the rkeys. Rkeys into which MPI may still write an answer are leaked. */
+/* Frees the rkeys. Leaks those into which MPI may still write an answer. */
 void tern_rkeys_close(tern_regions *regions);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * Rkeys of far regions (rma/region/rkey.c): two operations hold the rkey of a region, read where it
- * is and release the rkey, while the region's owner takes it back and the rkey becomes that of a
- * second region, and of the first again. The lock under which that happens is one thread's here.
+ * Rkeys of far regions (rma/region/rkey.c): two operations hold the rkey of a region, read the
+ * region's address and release the rkey. Meanwhile the region's owner takes the rkey back, and it
+ * is used for a second region and then for the first again. In the library that happens under a
+ * lock; here one thread does it.
  */
 
 #include "model.h"

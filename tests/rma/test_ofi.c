@@ -513,8 +513,8 @@ static void atomics_of_the_network(void) {
     EXPECT_DETAIL("TERN_RMA_ATOMICS=network");
 }
 
-/* Over TCP an rkey is all that a process needs which reaches the endpoint, so no rkey may be
- * guessed: a number that is drawn has more than 32 bits, but for one draw in 2^31. */
+/* Over TCP a process that reaches the endpoint needs nothing but an rkey to use the memory. So
+ * nobody must be able to guess one. A random number has more than 32 bits, but for one in 2^31. */
 static void rkeys_are_drawn(void) {
     static char bytes[4096];
     tern_network_memory *registered = NULL;

@@ -417,7 +417,8 @@ static void in_use(void) {
     free(all);
 }
 
-/* The owner ends its region after it has given the rkey and before that has been looked at. */
+/* The owner ends its region after it has given the rkey and before the other rank has looked at
+ * it. */
 static void rkey_taken_back(void) {
     if (!open_with(TERN_CMA_AUTO))
         return;
