@@ -44,7 +44,7 @@ load_shared(void *to, const char *block, size_t bytes) {
     }
 }
 
-tern_ptr tern_block_place(const uint64_t *d) {
+tern_ptr tern_block_gaddr(const uint64_t *d) {
     return (tern_ptr){(uint32_t)d[1], 0, TERN_DOMAIN_GLOBAL, d[2]};
 }
 
@@ -53,8 +53,8 @@ static size_t map_block_round_up(size_t bytes) { return (bytes + 7) & ~(size_t)7
 tern_status tern_block_make(tern_worker *worker, const tern_map *map, const tern_map_key *key,
                             const void *value, size_t value_bytes, tern_map_descriptor *d) {
     const size_t bytes = map_block_round_up(tern_block_bytes(d->words));
-    tern_ptr place = TERN_NULL;
-    tern_status status = tern_alloc(worker, bytes, 0, TERN_DOMAIN_GLOBAL, &place);
+    tern_ptr gaddr = TERN_NULL;
+    tern_status status = tern_alloc(worker, bytes, 0, TERN_DOMAIN_GLOBAL, &gaddr);
     if (status == TERN_ERR_MEMORY)
         return tern_fail(status,
                          "the segment of rank %u has no room for a key and a value of %zu bytes "
@@ -62,13 +62,13 @@ tern_status tern_block_make(tern_worker *worker, const tern_map *map, const tern
                          map->context->rank, bytes, map->context->config.segment_size);
     if (status != TERN_OK)
         return status;
-    char *block = tern_local(map->context, place);
+    char *block = tern_local(map->context, gaddr);
     /* R2: tern_block_read; a reader of the new words sees the old descriptor replaced */
     atomic_thread_fence(memory_order_release);
     store_shared(block, key->bytes, key->size);
     store_shared(block + tern_block_value_at(d->words), value, value_bytes);
-    d->words[1] = d->words[1] >> 32 << 32 | place.rank;
-    d->words[2] = place.offset;
+    d->words[1] = d->words[1] >> 32 << 32 | gaddr.rank;
+    d->words[2] = gaddr.offset;
     const uint64_t seed =
         map->key_digest == NULL ? key->seed : tern_map_seed(map, key->bytes, key->size);
     d->words[3] = XXH3_64bits_withSeed(value, value_bytes, seed);
@@ -114,7 +114,7 @@ void tern_block_free(tern_worker *worker, const tern_map *map, tern_ptr block) {
 }
 
 bool tern_block_is_near(const tern_worker *worker, const uint64_t *d) {
-    return tern_internal_reach_address(worker, tern_block_place(d),
+    return tern_internal_reach_address(worker, tern_block_gaddr(d),
                                        map_block_round_up(tern_block_bytes(d))) != NULL;
 }
 
@@ -132,8 +132,8 @@ tern_status tern_block_read(tern_worker *worker, const tern_map *map, const uint
                             const tern_map_key *key, void *value, tern_block_verdict *verdict) {
     const size_t key_bytes = tern_map_descriptor_key_bytes(d), at = tern_block_value_at(d);
     const size_t value_bytes = tern_map_descriptor_value_bytes(d), bytes = tern_block_bytes(d);
-    const tern_ptr place = tern_block_place(d);
-    const char *block = tern_internal_reach_address(worker, place, map_block_round_up(bytes));
+    const tern_ptr gaddr = tern_block_gaddr(d);
+    const char *block = tern_internal_reach_address(worker, gaddr, map_block_round_up(bytes));
     tern_scratch room;
     char *copy = (char *)tern_scratch_take(&room, block != NULL ? at : bytes);
     tern_status status = copy != NULL ? TERN_OK : TERN_ERR_MEMORY;
@@ -141,7 +141,7 @@ tern_status tern_block_read(tern_worker *worker, const tern_map *map, const uint
         load_shared(copy, block, key_bytes);
         load_shared(value, block + at, value_bytes);
     } else if (status == TERN_OK) {
-        status = tern_get(worker, copy, place, bytes);
+        status = tern_get(worker, copy, gaddr, bytes);
         if (status == TERN_OK && value_bytes > 0)
             memcpy(value, copy + at, value_bytes);
     }

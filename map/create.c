@@ -109,7 +109,7 @@ static int free_block(const void *fingerprint, const void *value, void *argument
     (void)fingerprint;
     if (tern_map_descriptor_is_small(f->map, d))
         return 0;
-    tern_ptr block = tern_block_place(d);
+    tern_ptr block = tern_block_gaddr(d);
     if (!f->own_only || block.rank == f->map->context->rank)
         tern_block_free(f->worker, f->map, block);
     return 0;

@@ -44,20 +44,20 @@ static const char *small_block(map_walk *w, const uint64_t *d) {
 /* Nobody changes the map meanwhile, so a block that load/store reaches is read in place. */
 static const char *large_block(map_walk *w, const uint64_t *d) {
     const size_t bytes = tern_block_bytes(d);
-    const tern_ptr place = tern_block_place(d);
-    const char *block = tern_internal_reach_address(w->worker, place, bytes);
+    const tern_ptr gaddr = tern_block_gaddr(d);
+    const char *block = tern_internal_reach_address(w->worker, gaddr, bytes);
     if (block == NULL) {
         char *copy = map_visit_make_room(w, bytes);
         if (copy == NULL)
             return NULL;
-        w->status = tern_get(w->worker, copy, place, bytes);
+        w->status = tern_get(w->worker, copy, gaddr, bytes);
         block = copy;
     }
     if (w->status == TERN_OK && !tern_block_is_whole(w->map, d, block))
         w->status = tern_fail(TERN_ERR_STATE,
                               "the map was changed while it was walked over, or the memory of a "
                               "value in rank %u's segment has been written over",
-                              place.rank);
+                              gaddr.rank);
     return w->status == TERN_OK ? block : NULL;
 }
 

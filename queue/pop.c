@@ -33,7 +33,7 @@ static void leave_to_phase(tern_queue *q, uint64_t next) {
 static void pop_free(tern_queue_op *op) {
     tern_queue *q = op->queue;
     const uint64_t generation = tern_slot_generation(q, op->ticket) + 1;
-    const tern_ptr turns = tern_turn_place(q, op->ticket);
+    const tern_ptr turns = tern_turn_gaddr(q, op->ticket);
     tern_status status = TERN_OK;
     if (op->promise == TERN_READ_WRITE ||
         tern_internal_reach_address(op->worker, turns, 1) != NULL) {
@@ -140,7 +140,7 @@ static void pop_look(tern_queue_op *op) {
     const size_t fits = tern_queue_slots(op), most = op->count < fits ? op->count : fits;
     op->asked = most < row ? most : (size_t)row;
     if (tern_queue_goes_on(op, TERN_QUEUE_SLOTS,
-                           tern_slot_get(op->worker, op->slots, tern_slot_place(q, op->ticket),
+                           tern_slot_get(op->worker, op->slots, tern_slot_gaddr(q, op->ticket),
                                          tern_slots_words(q, op->asked), &op->transfer)))
         pop_see_slots(op);
 }
@@ -182,7 +182,7 @@ static void pop_alone(tern_queue_op *op) {
     op->drawn = true;
     op->ready = most < op->count ? (size_t)most : op->count;
     op->ticket = head;
-    status = tern_slot_get(op->worker, op->slots, tern_slot_place(q, head),
+    status = tern_slot_get(op->worker, op->slots, tern_slot_gaddr(q, head),
                            tern_slots_words(q, op->ready), NULL);
     if (status == TERN_OK)
         status = tern_queue_set_alone(op->worker, q->head, head + op->ready);

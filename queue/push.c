@@ -48,7 +48,7 @@ static void push_write(tern_queue_op *op) {
         }
         op->written += some;
         if (!tern_queue_goes_on(op, TERN_QUEUE_MOVE,
-                                tern_queue_put(op, tern_slot_place(q, ticket), op->slots,
+                                tern_queue_put(op, tern_slot_gaddr(q, ticket), op->slots,
                                                tern_slots_words(q, some))))
             return;
     }
@@ -105,7 +105,7 @@ static void push_ask(tern_queue_op *op) {
     }
     op->asked = row < TURNS ? (size_t)row : TURNS;
     (void)tern_queue_goes_on(op, TERN_QUEUE_TURNS,
-                             tern_slot_get(op->worker, op->slots, tern_turn_place(q, ticket),
+                             tern_slot_get(op->worker, op->slots, tern_turn_gaddr(q, ticket),
                                            2 * op->asked, &op->transfer));
 }
 

@@ -24,11 +24,11 @@ static inline uint64_t tern_slot_generation(const tern_queue *q, uint64_t ticket
     return q->mask != 0 ? ticket >> q->shift : ticket / q->capacity;
 }
 
-static inline tern_ptr tern_slot_place(const tern_queue *q, uint64_t ticket) {
+static inline tern_ptr tern_slot_gaddr(const tern_queue *q, uint64_t ticket) {
     return tern_ptr_add(q->slots, (int64_t)(tern_slot_number(q, ticket) * q->stride));
 }
 
-static inline tern_ptr tern_turn_place(const tern_queue *q, uint64_t ticket) {
+static inline tern_ptr tern_turn_gaddr(const tern_queue *q, uint64_t ticket) {
     return tern_ptr_add(q->turns, (int64_t)(tern_slot_number(q, ticket) * TERN_TURN_BYTES));
 }
 

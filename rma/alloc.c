@@ -6,9 +6,9 @@
 #include "rma/reply/owner_service.h"
 
 static char *own_region(const tern_context *context, tern_ptr p) {
-    uint64_t place = 0;
-    return tern_region_place(p, &place) == TERN_OK ? tern_region_look(context, p.rank, place, 1)
-                                                   : NULL;
+    uint64_t offset = 0;
+    return tern_region_offset(p, &offset) == TERN_OK ? tern_region_look(context, p.rank, offset, 1)
+                                                     : NULL;
 }
 
 void *tern_local(const tern_context *context, tern_ptr p) {

@@ -24,7 +24,7 @@
 
 /* The address of [offset, offset + bytes) in this rank's segment. NULL: not inside it. The check
  * cannot overflow. */
-static char *serve_place(tern_context *context, uint64_t offset, uint64_t bytes) {
+static char *serve_address(tern_context *context, uint64_t offset, uint64_t bytes) {
     const tern_rma *rma = tern_rma_of(context);
     if (bytes > rma->layout.bytes || offset > rma->layout.bytes - bytes)
         return NULL;
@@ -42,8 +42,8 @@ typedef struct target {
 static bool serve_find_target(tern_context *context, uint32_t source, uint64_t offset,
                               uint64_t bytes, target *t) {
     *t = (target){0};
-    if (!tern_place_is_region(offset))
-        t->address = serve_place(context, offset, bytes);
+    if (!tern_offset_in_region(offset))
+        t->address = serve_address(context, offset, bytes);
     else if (tern_region_is_given(context, source, offset) &&
              tern_region_hold(context, context->rank, offset, bytes, &t->hold) == TERN_OK)
         t->address = t->hold.address;
@@ -96,7 +96,7 @@ static void serve_revoke(tern_worker *worker, uint32_t source, const tern_messag
 
 static bool serve_atomic(tern_worker *worker, uint32_t source, const tern_message *message) {
     unsigned op = (unsigned)(message->bytes & 0xff), width = (unsigned)(message->bytes >> 8);
-    char *word = serve_place(worker->context, message->offset, 8);
+    char *word = serve_address(worker->context, message->offset, 8);
     if (word == NULL || op > TERN_ATOMIC_STORE || (width != 4 && width != 8) ||
         message->offset % width != 0)
         return false;
@@ -173,14 +173,14 @@ static bool serve_question(tern_worker *worker, uint32_t source, const tern_mess
 
 /* Finds the ring that a frame names. False: the frame's origin does not own it. */
 static bool find_ring(tern_context *context, const tern_message *message, uint32_t endpoint,
-                      tern_ring_place *place) {
+                      tern_ring_memory *memory) {
     const uint32_t ring = (uint32_t)message->operand[0];
     const uint64_t bytes = tern_arena_ring_bytes(context, ring);
     if (bytes == 0)
         return false;
     tern_ring_header *header = tern_ring_header_at(context, context->rank, ring);
-    *place = (tern_ring_place){header, tern_ring_data_at(context, context->rank, ring), bytes,
-                               endpoint, message->target % context->workers};
+    *memory = (tern_ring_memory){header, tern_ring_data_at(context, context->rank, ring), bytes,
+                                 endpoint, message->target % context->workers};
     /* R9: tern_mpi_lock */
     return atomic_load_explicit(&header->owner, memory_order_relaxed) == (uint64_t)endpoint + 1;
 }
@@ -193,18 +193,18 @@ static bool serve_frame(tern_context *context, uint32_t source, const tern_messa
         bytes % 8 != 0)
         return false;
     const uint32_t endpoint = tern_endpoint_of(context, (uint32_t)channel, message->origin);
-    tern_ring_place place;
+    tern_ring_memory memory;
     const bool by_message = (uint32_t)message->operand[0] == TERN_RING_NONE;
     if (by_message)
-        *served = tern_message_channel_place(context, message->target % context->workers, endpoint,
-                                             &place);
-    else if (!find_ring(context, message, endpoint, &place))
+        *served = tern_message_channel_memory(context, message->target % context->workers, endpoint,
+                                              &memory);
+    else if (!find_ring(context, message, endpoint, &memory))
         return false;
     if (!*served)
         return true;
-    if (bytes > place.bytes - message->offset % place.bytes)
+    if (bytes > memory.bytes - message->offset % memory.bytes)
         return false;
-    tern_ring_append(context, &place, message->offset, payload, bytes, message->operand[1] != 0);
+    tern_ring_append(context, &memory, message->offset, payload, bytes, message->operand[1] != 0);
     /* R4 */
     atomic_fetch_add_explicit(&tern_rma_of(context)->message_frames, by_message,
                               memory_order_relaxed);

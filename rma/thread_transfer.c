@@ -5,28 +5,28 @@
 #include "rma/message/message.h"
 #include "rma/region/region.h"
 
-tern_status tern_thread_put(tern_context *context, tern_ptr place, const void *from, size_t bytes) {
+tern_status tern_thread_put(tern_context *context, tern_ptr gaddr, const void *from, size_t bytes) {
     tern_worker *nobody = tern_context_nobody(context);
     uint64_t offset = 0;
-    tern_status status = tern_segment_check(context, place, bytes, &offset);
+    tern_status status = tern_segment_check(context, gaddr, bytes, &offset);
     if (status != TERN_OK || bytes == 0)
         return status;
-    char *near = tern_internal_reach_address(nobody, place, bytes);
+    char *near = tern_internal_reach_address(nobody, gaddr, bytes);
     if (near != NULL) {
         memcpy(near, from, bytes);
         return TERN_OK;
     }
-    if (tern_place_is_region(offset))
+    if (tern_offset_in_region(offset))
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "a thread without a worker cannot put into registered memory of rank %u; "
                          "use memory of the segment, or call by a worker",
-                         place.rank);
+                         gaddr.rank);
     for (size_t at = 0; at < bytes && status == TERN_OK; at += TERN_MESSAGE_MAX) {
         const size_t piece = bytes - at < TERN_MESSAGE_MAX ? bytes - at : TERN_MESSAGE_MAX;
         const tern_message message = {
             .kind = TERN_MESSAGE_PUT, .origin = nobody->id, .offset = offset + at, .bytes = piece};
         status =
-            tern_message_send_all(nobody, place.rank, &message, (const char *)from + at, piece);
+            tern_message_send_all(nobody, gaddr.rank, &message, (const char *)from + at, piece);
     }
     return status;
 }

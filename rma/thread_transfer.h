@@ -12,7 +12,7 @@
 
 /* Puts; the source may be reused at once. Waits for send buffers. TERN_ERR_RANGE;
  * TERN_ERR_UNSUPPORTED: registered memory of another node; TERN_ERR_PEER; TERN_ERR_MEMORY. */
-tern_status tern_thread_put(tern_context *context, tern_ptr place, const void *from, size_t bytes);
+tern_status tern_thread_put(tern_context *context, tern_ptr gaddr, const void *from, size_t bytes);
 
 /* Gets from memory of a segment. TERN_ERR_RANGE, TERN_ERR_PEER, TERN_ERR_MEMORY. After an error,
  * too, nothing writes to `to` any more. */

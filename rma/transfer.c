@@ -11,8 +11,8 @@
 #include "src/progress/wait.h"
 
 /* Finds the place of a put or a get; waits for the rkey of a region if need be. */
-static tern_status transfer_find_place(tern_worker *worker, tern_ptr p, size_t bytes,
-                                       uint64_t *offset) {
+static tern_status transfer_find_offset(tern_worker *worker, tern_ptr p, size_t bytes,
+                                        uint64_t *offset) {
     tern_status status = tern_segment_check(worker->context, p, bytes, offset);
     if (status != TERN_OK || p.segment == 0 || tern_is_near(worker->context, p.rank))
         return status;
@@ -45,7 +45,7 @@ static tern_status transfer_put(tern_worker *worker, tern_ptr to, const void *fr
     if (status != TERN_OK)
         return status;
     do {
-        status = transfer_find_place(worker, to, bytes, &offset);
+        status = transfer_find_offset(worker, to, bytes, &offset);
         if (status != TERN_OK || bytes == 0)
             return status;
         status = tern_way_to(worker->context, to.rank)
@@ -75,7 +75,7 @@ static tern_status transfer_get(tern_worker *worker, void *to, tern_ptr from, si
                                 tern_transfer *transfer) {
     tern_context *context = worker->context;
     uint64_t offset = 0;
-    tern_status status = transfer_find_place(worker, from, bytes, &offset);
+    tern_status status = transfer_find_offset(worker, from, bytes, &offset);
     if (status == TERN_OK)
         status = check_local(to, bytes, "tern_get");
     if (status != TERN_OK || bytes == 0)

@@ -38,21 +38,21 @@ static uint32_t ranks_below(const tern_worker *worker, const tern_extension *e) 
 
 /* Puts the rest of the buffer, as far as it can now. Over rma, where puts and frames arrive in any
  * order, a flush separates them from the call. TERN_ERR_AGAIN: try again later. */
-static tern_status broadcast_put_far(tern_worker *worker, tern_ptr place, const char *from,
+static tern_status broadcast_put_far(tern_worker *worker, tern_ptr gaddr, const char *from,
                                      uint64_t bytes, uint64_t *put) {
-    const tern_transport_ops *via = tern_way_to(worker->context, place.rank);
+    const tern_transport_ops *via = tern_way_to(worker->context, gaddr.rank);
     uint64_t offset = 0;
-    tern_status status = tern_segment_check(worker->context, place, bytes, &offset);
+    tern_status status = tern_segment_check(worker->context, gaddr, bytes, &offset);
     tern_ring_warm(worker);
     while (status == TERN_OK && *put < bytes) {
         uint64_t piece = 0;
-        status = via->post(worker, place.rank, offset + *put, from + *put, bytes - *put, &piece);
+        status = via->post(worker, gaddr.rank, offset + *put, from + *put, bytes - *put, &piece);
         worker->stats.puts += *put == 0 && piece > 0;
         *put += piece;
     }
     if (status == TERN_OK && !via->posts_in_order)
-        status = via->flush(worker, place.rank);
-    if (status == TERN_ERR_AGAIN && tern_glance(worker, place.rank) != TERN_OK)
+        status = via->flush(worker, gaddr.rank);
+    if (status == TERN_ERR_AGAIN && tern_glance(worker, gaddr.rank) != TERN_OK)
         status = TERN_ERR_PEER;
     return status;
 }
@@ -60,7 +60,7 @@ static tern_status broadcast_put_far(tern_worker *worker, tern_ptr place, const 
 /* If this rank has no such place the child has none either, and reports the error. */
 static tern_status put_to(tern_worker *worker, const tern_extension *e, uint32_t rank,
                           uint64_t *put) {
-    tern_ptr here = e->place, there = e->place;
+    tern_ptr here = e->gaddr, there = e->gaddr;
     here.rank = worker->context->rank;
     there.rank = rank;
     const char *from = tern_internal_reach_address(worker, here, e->buffer_bytes);

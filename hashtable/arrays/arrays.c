@@ -94,11 +94,11 @@ tern_status tern_growth_publish(tern_worker *worker, tern_growth *growth,
     growth->descriptor = sealed;
     tern_status status = growth_apply(worker, growth, table->rank, descriptor);
     pthread_mutex_unlock(&growth->lock);
-    tern_ptr place = tern_anchor_place(table, table->rank, offsetof(tern_anchor, descriptor));
+    tern_ptr gaddr = tern_anchor_gaddr(table, table->rank, offsetof(tern_anchor, descriptor));
     /* R2: tern_growth_learn; a reader may use the new array at once, so that is clear before */
     atomic_thread_fence(memory_order_release);
     if (status == TERN_OK)
-        status = tern_put(worker, place, &sealed, sizeof sealed);
+        status = tern_put(worker, gaddr, &sealed, sizeof sealed);
     /* After the flush, a rank that meets a bucket of the move finds the move in the descriptor. */
     return status == TERN_OK ? tern_puts_flush(worker, table->rank) : status;
 }
@@ -124,8 +124,8 @@ tern_status tern_growth_learn(tern_worker *worker, const tern_hashtable *table, 
         pthread_mutex_unlock(&growth->lock);
         return TERN_OK;
     }
-    tern_ptr place = tern_anchor_place(table, rank, offsetof(tern_anchor, descriptor));
-    tern_status status = tern_get(worker, descriptor, place, sizeof *descriptor);
+    tern_ptr gaddr = tern_anchor_gaddr(table, rank, offsetof(tern_anchor, descriptor));
+    tern_status status = tern_get(worker, descriptor, gaddr, sizeof *descriptor);
     return status == TERN_OK ? tern_growth_learn_from(worker, table, rank, descriptor, known)
                              : status;
 }

@@ -156,7 +156,7 @@ static tern_status move_announce(tern_worker *worker, tern_growth *growth) {
     descriptor.next_count = growth->to->count;
     descriptor.refused = 0;
     tern_status status = tern_atomic_store(
-        worker, tern_anchor_place(table, table->rank, offsetof(tern_anchor, room)),
+        worker, tern_anchor_gaddr(table, table->rank, offsetof(tern_anchor, room)),
         most > kept ? most - kept : 0);
     return status == TERN_OK ? tern_growth_publish(worker, growth, &descriptor) : status;
 }
@@ -431,9 +431,9 @@ static size_t growth_run(tern_worker *worker, tern_growth *growth) {
         tern_ignore(tern_growth_publish(worker, growth, &descriptor));
     }
     if (growth->to == NULL) {
-        tern_ptr place =
-            tern_anchor_place(table, table->rank, offsetof(tern_anchor, growth_request));
-        unsigned char *request = tern_local(table->context, place);
+        tern_ptr gaddr =
+            tern_anchor_gaddr(table, table->rank, offsetof(tern_anchor, growth_request));
+        unsigned char *request = tern_local(table->context, gaddr);
         /* R4 */
         const unsigned char urgency = __atomic_load_n(request, __ATOMIC_RELAXED);
         tern_grace_advance(worker, growth);

@@ -56,9 +56,9 @@ static void follow_wait(tern_op *op) {
 
 static void follow_request_growth(tern_op *op, unsigned char urgency) {
     tern_worker *worker = op->probe.worker;
-    const tern_ptr place =
-        tern_anchor_place(op->probe.table, follow_owner(op), offsetof(tern_anchor, growth_request));
-    unsigned char *near = (unsigned char *)tern_internal_reach_address(worker, place, 1);
+    const tern_ptr gaddr =
+        tern_anchor_gaddr(op->probe.table, follow_owner(op), offsetof(tern_anchor, growth_request));
+    unsigned char *near = (unsigned char *)tern_internal_reach_address(worker, gaddr, 1);
     op->growth_request = urgency;
     if (near != NULL) {
         /* R4 */
@@ -67,7 +67,7 @@ static void follow_request_growth(tern_op *op, unsigned char urgency) {
         return;
     }
     tern_op_started(op, TERN_OP_REQUEST_GROWTH,
-                    tern_transfer_put(worker, place, &op->growth_request, 1, &op->transfer));
+                    tern_transfer_put(worker, gaddr, &op->growth_request, 1, &op->transfer));
 }
 
 void tern_op_report(tern_op *op) {
@@ -141,7 +141,7 @@ static void act_for_room(tern_op *op, const tern_array_descriptor *descriptor, b
         op->stage = TERN_OP_LOOK;
     } else {
         const tern_ptr room =
-            tern_anchor_place(op->probe.table, follow_owner(op), offsetof(tern_anchor, room));
+            tern_anchor_gaddr(op->probe.table, follow_owner(op), offsetof(tern_anchor, room));
         op->asked = true;
         tern_op_started(op, TERN_OP_RESERVE,
                         tern_transfer_atomic(op->probe.worker, room, TERN_ATOMIC_ADD, UINT64_MAX, 0,
@@ -213,9 +213,9 @@ static void step_get_descriptor(tern_op *op) {
     tern_worker *worker = op->probe.worker;
     const uint32_t owner = follow_owner(op);
     if (op->remote && owner != table->rank) {
-        const tern_ptr place = tern_anchor_place(table, owner, offsetof(tern_anchor, descriptor));
+        const tern_ptr gaddr = tern_anchor_gaddr(table, owner, offsetof(tern_anchor, descriptor));
         tern_op_started(op, TERN_OP_GOT_DESCRIPTOR,
-                        tern_transfer_get(worker, op->room, place, sizeof(tern_array_descriptor),
+                        tern_transfer_get(worker, op->room, gaddr, sizeof(tern_array_descriptor),
                                           &op->transfer));
         return;
     }

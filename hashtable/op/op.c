@@ -191,9 +191,9 @@ void tern_op_started(tern_op *op, tern_op_stage stage, tern_status status) {
 
 void tern_op_atomic(tern_op *op, tern_op_stage stage, tern_atomic_op what, uint32_t at,
                     uint64_t operand, uint64_t expected) {
-    const tern_ptr place = tern_bucket_far(&op->probe, op->probe.table->shape, at);
+    const tern_ptr gaddr = tern_bucket_far(&op->probe, op->probe.table->shape, at);
     tern_op_started(op, stage,
-                    tern_transfer_atomic(op->probe.worker, place, what, operand, expected,
+                    tern_transfer_atomic(op->probe.worker, gaddr, what, operand, expected,
                                          &op->word, &op->transfer));
 }
 

@@ -91,7 +91,7 @@ static tern_status map_find_value(tern_map_op *m, bool first, tern_block_verdict
 static tern_status wait_for_block(const tern_map_op *m, tern_wait_state *wait, uint32_t looks,
                                   uint64_t since) {
     tern_worker *worker = tern_map_op_worker(m);
-    tern_ptr block = tern_block_place(m->d.words);
+    tern_ptr block = tern_block_gaddr(m->d.words);
     const bool is_near = tern_block_is_near(worker, m->d.words);
     if (is_near ? looks > LOOKS : tern_now() - since > PATIENCE_NS)
         return tern_fail(TERN_ERR_CORRUPT,

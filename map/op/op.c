@@ -33,7 +33,7 @@ static tern_status map_op_see(tern_op_hook *hook, const uint64_t *d, uint64_t *n
         return TERN_ERR_EXISTS;
     if (tern_map_descriptor_is_small(m->map, d))
         return TERN_OK;
-    m->old = tern_block_place(d);
+    m->old = tern_block_gaddr(d);
     if (m->at_hand && m->old.rank != m->map->context->rank)
         return tern_fail(TERN_ERR_STATE,
                          "the value lies in rank %u's segment, and a handler gives back values of "
@@ -145,7 +145,7 @@ TERN_ALWAYS_INLINE tern_status map_op_change(tern_map_op *m, tern_status status)
     const bool stored =
         status == TERN_OK ? tern_map_op_is_stored(m) : map_op_is_uncertain(m, status);
     if (m->made && !stored)
-        tern_block_free(tern_map_op_worker(m), m->map, tern_block_place(m->d.words));
+        tern_block_free(tern_map_op_worker(m), m->map, tern_block_gaddr(m->d.words));
     if (status == TERN_OK && !m->by_call && !stored && m->op.kind == TERN_OP_INSERT_NEW) {
         status = map_op_check_met(m);
         if (status == TERN_ERR_EXISTS)
@@ -190,7 +190,7 @@ static tern_status map_op_get_block(tern_map_op *m) {
     if (m->copy == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a value of %zu bytes", bytes);
     tern_status status =
-        tern_transfer_get(worker, m->copy, tern_block_place(d), bytes, &m->transfer);
+        tern_transfer_get(worker, m->copy, tern_block_gaddr(d), bytes, &m->transfer);
     if (status != TERN_OK) {
         free(m->copy);
         m->copy = NULL;

@@ -25,7 +25,7 @@ enum {
 typedef struct notice {
     const char *cid, *data;
     size_t cid_bytes;
-    uint64_t bytes, place;
+    uint64_t bytes, offset;
     unsigned type;
 } notice;
 
@@ -47,10 +47,10 @@ static inline bool event_parse(const tern_notify *n, const tern_in *in, uint64_t
     r->data = payload + head;
     if (r->type == TERN_NOTICE_PACKED) {
         r->bytes = room - head - padding;
-        r->place = word;
+        r->offset = word;
         return room - head > padding &&
-               ((r->bytes <= n->heap_bytes && r->place <= n->heap_bytes - r->bytes) ||
-                tern_place_may_be_region(r->place));
+               ((r->bytes <= n->heap_bytes && r->offset <= n->heap_bytes - r->bytes) ||
+                tern_offset_may_be_in_region(r->offset));
     }
     r->bytes = word;
     return r->type <= TERN_NOTICE_GET && room == head && padding == 0;
@@ -69,7 +69,7 @@ static inline void copy_small(void *to, const void *from, size_t bytes) {
 static tern_status fill_region(const tern_worker *worker, const notice *r) {
     tern_hold hold;
     const tern_context *context = worker->context;
-    tern_status status = tern_region_hold(context, context->rank, r->place, r->bytes, &hold);
+    tern_status status = tern_region_hold(context, context->rank, r->offset, r->bytes, &hold);
     if (status != TERN_OK)
         return status;
     copy_small(hold.address, r->data, r->bytes);
@@ -89,10 +89,10 @@ static inline const char *event_meet(tern_worker *worker, const tern_notify *n, 
     }
     event->kind = TERN_EVENT_REMOTE;
     event->status = TERN_OK;
-    if (r.type == TERN_NOTICE_PACKED && __builtin_expect(tern_place_is_region(r.place), 0))
+    if (r.type == TERN_NOTICE_PACKED && __builtin_expect(tern_offset_in_region(r.offset), 0))
         event->status = fill_region(worker, &r);
     else if (r.type == TERN_NOTICE_PACKED)
-        copy_small(n->heap + r.place, r.data, r.bytes);
+        copy_small(n->heap + r.offset, r.data, r.bytes);
     event->peer = in->origin_id;
     event->local_cid = 0;
     event->bytes = r.bytes;

@@ -38,10 +38,10 @@ tern_rendezvous *tern_rendezvous_of(tern_worker *worker) {
 }
 
 tern_slot *tern_slot_find(const tern_rendezvous *v, uint64_t id) {
-    uint64_t place = (id & UINT32_MAX) - 1;
-    if (v == NULL || place >= v->slot_count)
+    uint64_t index = (id & UINT32_MAX) - 1;
+    if (v == NULL || index >= v->slot_count)
         return NULL;
-    tern_slot *s = &v->slots[place];
+    tern_slot *s = &v->slots[index];
     return s->generation == id >> 32 && s->next_free == 0 ? s : NULL;
 }
 
@@ -66,12 +66,12 @@ tern_status tern_slot_take(tern_rendezvous *v, uint32_t target, uint64_t bytes, 
     tern_status status = make_slots(v);
     if (status != TERN_OK)
         return status;
-    uint32_t place = v->free;
-    tern_slot *s = &v->slots[place - 1];
+    uint32_t index = v->free;
+    tern_slot *s = &v->slots[index - 1];
     v->free = s->next_free == UINT32_MAX ? 0 : s->next_free;
     *s = (tern_slot){s->generation, 0, target, TERN_ERR_AGAIN, bytes, 0, {NULL, NULL}};
     v->with[target].open++;
-    *id = (uint64_t)s->generation << 32 | place;
+    *id = (uint64_t)s->generation << 32 | index;
     return TERN_OK;
 }
 
@@ -196,8 +196,8 @@ static tern_status keep_offer(tern_worker *worker, const tern_in *in, uint32_t t
     tern_offer o;
     uint64_t offset;
     tern_read_once(&o, tern_ring_payload(in), sizeof o);
-    if (o.bytes > 0 && (o.place.rank != in->origin_id.rank ||
-                        tern_segment_check(worker->context, o.place, o.bytes, &offset) != TERN_OK))
+    if (o.bytes > 0 && (o.gaddr.rank != in->origin_id.rank ||
+                        tern_segment_check(worker->context, o.gaddr, o.bytes, &offset) != TERN_OK))
         return TERN_ERR_RANGE;
     tern_rendezvous *v = tern_rendezvous_of(worker);
     if (v != NULL && v->with[in->origin].arrived >= TERN_POSTS_MAX)
@@ -208,7 +208,7 @@ static tern_status keep_offer(tern_worker *worker, const tern_in *in, uint32_t t
     a->next = NULL;
     a->descriptor = (tern_descriptor){.peer = in->origin_id,
                                       .tag = o.tag,
-                                      .place = o.place,
+                                      .place = o.gaddr,
                                       .bytes = o.bytes,
                                       .which = type,
                                       .id = o.id};

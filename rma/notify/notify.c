@@ -141,7 +141,7 @@ static tern_status notify_post(tern_worker *worker, const tern_operation *o) {
 typedef struct notify_question {
     const char *function;
     tern_worker_id other;
-    tern_ptr place;
+    tern_ptr gaddr;
     const void *memory;
     size_t bytes;
     uint64_t local_cid;
@@ -174,14 +174,14 @@ static tern_status notify_check(tern_worker *worker, const notify_question *q) {
             q->function, q->flags);
     if (q->bytes == 0)
         return TERN_OK;
-    if (q->place.rank != q->other.rank)
+    if (q->gaddr.rank != q->other.rank)
         return tern_fail(TERN_ERR_ARGUMENT,
                          "%s: the address is memory of rank %u, but the worker is one of rank %u",
-                         q->function, q->place.rank, q->other.rank);
+                         q->function, q->gaddr.rank, q->other.rank);
     uint64_t offset = 0;
-    tern_status status = tern_segment_check(context, q->place, q->bytes, &offset);
-    if (status == TERN_OK && q->place.segment != 0 && !tern_is_near(context, q->place.rank))
-        status = tern_rkey_check(worker, q->place.rank, offset, q->bytes);
+    tern_status status = tern_segment_check(context, q->gaddr, q->bytes, &offset);
+    if (status == TERN_OK && q->gaddr.segment != 0 && !tern_is_near(context, q->gaddr.rank))
+        status = tern_rkey_check(worker, q->gaddr.rank, offset, q->bytes);
     return status;
 }
 
@@ -200,10 +200,10 @@ static tern_status notify_ask_plainly(tern_worker *worker, const notify_question
                         .cid = q->cid,
                         .cid_bytes = q->cid_bytes};
     uint64_t most = tern_is_near(worker->context, q->other.rank) ? n->packed_near : n->packed_far;
-    if (q->bytes > 0 && q->place.segment != 0)
-        (void)tern_region_place(q->place, &o.place); /* notify_check has checked it */
+    if (q->bytes > 0 && q->gaddr.segment != 0)
+        (void)tern_region_offset(q->gaddr, &o.offset); /* notify_check has checked it */
     else if (q->bytes > 0)
-        o.place = q->place.offset - TERN_PTR_ORIGIN;
+        o.offset = q->gaddr.offset - TERN_PTR_ORIGIN;
     else if (!q->is_get)
         o.type = TERN_NOTICE_PURE;
     if (o.type == TERN_NOTICE_PUT && o.remote && q->bytes <= most)
@@ -236,15 +236,15 @@ static bool move_and_tell(tern_worker *worker, const notify_question *q) {
     if (n == NULL || q->bytes == 0 || q->memory == NULL || q->cid_bytes > TERN_CID_MAX ||
         (q->cid == NULL && q->cid_bytes > 0) || (q->flags & ~TERN_NOTIFY_NO_LOCAL) != 0 ||
         q->other.rank >= n->short_ranks || q->other.index >= n->workers ||
-        q->place.rank != q->other.rank || q->place.segment != 0 ||
+        q->gaddr.rank != q->other.rank || q->gaddr.segment != 0 ||
         (!q->is_get && q->bytes <= n->packed_near))
         return false;
     const tern_reach *reach = &n->reach[q->other.rank];
-    uint64_t place = q->place.offset - TERN_PTR_ORIGIN;
+    uint64_t offset = q->gaddr.offset - TERN_PTR_ORIGIN;
     uint32_t number = q->other.rank * n->workers + q->other.index;
     tern_out *out = n->out[number];
     bool local = q->flags == 0;
-    if (q->bytes > reach->bytes || place > reach->bytes - q->bytes || out == NULL ||
+    if (q->bytes > reach->bytes || offset > reach->bytes - q->bytes || out == NULL ||
         (local && !tern_done_has_room(n)))
         return false;
     uint64_t size = 16 + tern_words(q->cid_bytes);
@@ -252,9 +252,9 @@ static bool move_and_tell(tern_worker *worker, const notify_question *q) {
     if (record == NULL)
         return false;
     if (q->is_get)
-        tern_internal_copy((char *)(uintptr_t)q->memory, reach->base + place, q->bytes);
+        tern_internal_copy((char *)(uintptr_t)q->memory, reach->base + offset, q->bytes);
     else
-        tern_internal_copy(reach->base + place, q->memory, q->bytes);
+        tern_internal_copy(reach->base + offset, q->memory, q->bytes);
     memcpy(record + 8, &q->bytes, 8);
     copy_words(record + 16, q->cid, q->cid_bytes);
     uint64_t header = tern_notice_header(q->is_get ? TERN_NOTICE_GET : TERN_NOTICE_PUT,
@@ -290,11 +290,11 @@ tern_status tern_put_notify(tern_worker *worker, tern_worker_id target, tern_ptr
                              (cid == NULL && cid_bytes > 0),
                          0))
         goto slowly;
-    uint64_t place = to.offset - TERN_PTR_ORIGIN, reach = n->reach[to.rank].bytes;
+    uint64_t offset = to.offset - TERN_PTR_ORIGIN, reach = n->reach[to.rank].bytes;
     uint32_t number = target.rank * n->workers + target.index;
     tern_out *out = n->out[number];
     bool local = flags == 0;
-    if (__builtin_expect(bytes > reach || place > reach - bytes || out == NULL ||
+    if (__builtin_expect(bytes > reach || offset > reach - bytes || out == NULL ||
                              (local && !tern_done_has_room(n)),
                          0))
         goto slowly;
@@ -303,7 +303,7 @@ tern_status tern_put_notify(tern_worker *worker, tern_worker_id target, tern_ptr
     char *record = tern_lane_reserve(&out->lane, size);
     if (__builtin_expect(record == NULL, 0))
         goto slowly;
-    memcpy(record + 8, &place, 8);
+    memcpy(record + 8, &offset, 8);
     copy_words(record + 16, cid, cid_bytes);
     copy_words(record + 16 + cid_room, from, bytes);
     uint64_t header =

@@ -9,7 +9,7 @@
  * A record, in words of 8 bytes; its header's id is {cid bytes:9, padding of the data:3, type:12}:
  *
  *     header | cid ...                    pure
- *     header | place | cid ... | data ... packed; place counts from the start of the heap
+ *     header | offset | cid ... | data ... packed; offset counts from the start of the heap
  *     header | bytes | cid ...            ledger put and get: the data has moved already
  *
  * With 8 bytes of data and a cid of 8 that is half a cache line.

@@ -71,11 +71,11 @@ static tern_status post_buffer(tern_worker *worker, tern_worker_id peer, uint32_
     tern_status status = tern_request_check(request, function);
     uint64_t offset = 0;
     tern_hold hold = {NULL, NULL};
-    if (status == TERN_OK && offered->bytes > 0 && offered->place.rank != context->rank)
+    if (status == TERN_OK && offered->bytes > 0 && offered->gaddr.rank != context->rank)
         status = tern_fail(TERN_ERR_ARGUMENT, "%s: the buffer is memory of rank %u; offer your own",
-                           function, offered->place.rank);
+                           function, offered->gaddr.rank);
     else if (status == TERN_OK && offered->bytes > 0)
-        status = tern_segment_check(context, offered->place, offered->bytes, &offset);
+        status = tern_segment_check(context, offered->gaddr, offered->bytes, &offset);
     if (status == TERN_OK)
         status = tern_glance(worker, peer.rank);
     tern_rendezvous *v = status == TERN_OK ? tern_rendezvous_of(worker) : NULL;
@@ -90,7 +90,7 @@ static tern_status post_buffer(tern_worker *worker, tern_worker_id peer, uint32_
     uint64_t id = 0;
     if (status == TERN_OK)
         status = tern_slot_take(v, target, offered->bytes, &id);
-    if (status == TERN_OK && tern_place_is_region(offset)) {
+    if (status == TERN_OK && tern_offset_in_region(offset)) {
         status = tern_region_hold(context, context->rank, offset, offered->bytes, &hold);
         if (status != TERN_OK)
             tern_slot_give(v, tern_slot_find(v, id));
@@ -101,7 +101,7 @@ static tern_status post_buffer(tern_worker *worker, tern_worker_id peer, uint32_
     tern_parcel p = {.target = target, .type = type, .payload.offer = *offered};
     p.payload.offer.id = id;
     if (offered->bytes == 0) /* a post of no bytes, which only takes transfers of no bytes */
-        p.payload.offer.place = (tern_ptr){context->rank, 0, 0, TERN_PTR_ORIGIN};
+        p.payload.offer.gaddr = (tern_ptr){context->rank, 0, 0, TERN_PTR_ORIGIN};
     status = tern_parcel_send(worker, v, &p);
     if (status != TERN_OK) {
         tern_slot_give(v, tern_slot_find(v, id));

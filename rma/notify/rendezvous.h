@@ -22,7 +22,7 @@ enum { TERN_TAG_BUCKETS = 32 };
 typedef struct tern_offer {
     uint64_t id; /* names the post */
     uint64_t tag;
-    tern_ptr place;
+    tern_ptr gaddr;
     uint64_t bytes;
 } tern_offer;
 
@@ -47,10 +47,10 @@ typedef struct tern_arrival {
     tern_descriptor descriptor;
 } tern_arrival;
 
-/* A post. Its id is {generation:32, place in the table + 1:32}. */
+/* A post. Its id is {generation:32, index in the table + 1:32}. */
 typedef struct tern_slot {
     uint32_t generation;
-    uint32_t next_free; /* place + 1 */
+    uint32_t next_free; /* index + 1 */
     uint32_t target;
     tern_status status; /* TERN_ERR_AGAIN: open */
     uint64_t posted, moved;
@@ -69,7 +69,7 @@ typedef struct tern_party {
 typedef struct tern_rendezvous {
     tern_party *with; /* by worker number */
     tern_slot *slots;
-    uint32_t slot_count, free; /* free: place + 1, or 0 */
+    uint32_t slot_count, free; /* free: index + 1, or 0 */
     uint32_t pass;
     tern_parcel *first, **last;
     struct {

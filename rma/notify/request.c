@@ -25,7 +25,7 @@ uint64_t tern_operation_compose(const tern_operation *operation, void *payload) 
     size_t padding = 0;
     if (operation->type != TERN_NOTICE_PURE) {
         bool packed = operation->type == TERN_NOTICE_PACKED;
-        memcpy(at, packed ? &operation->place : &operation->bytes, 8);
+        memcpy(at, packed ? &operation->offset : &operation->bytes, 8);
         at += 8;
     }
     if (operation->cid_bytes > 0)
@@ -51,18 +51,18 @@ tern_status tern_operation_move_near(tern_worker *worker, const tern_operation *
         return TERN_OK;
     uint32_t rank = tern_rank_of(worker->context, o->target);
     bool get = o->type == TERN_NOTICE_GET;
-    if (tern_place_is_region(o->place))
-        return tern_cma_copy_now(worker, rank, o->place, o->memory, o->bytes,
+    if (tern_offset_in_region(o->offset))
+        return tern_cma_copy_now(worker, rank, o->offset, o->memory, o->bytes,
                                  get ? TERN_GET_FROM : TERN_PUT_INTO);
-    char *there = tern_rma_of(worker->context)->reach[rank].base + o->place;
+    char *there = tern_rma_of(worker->context)->reach[rank].base + o->offset;
     tern_internal_copy(get ? o->memory : there, get ? there : o->memory, o->bytes);
     return TERN_OK;
 }
 
 static uint64_t offset_of(const tern_worker *worker, const tern_operation *operation) {
-    if (tern_place_is_region(operation->place))
-        return operation->place;
-    return tern_rma_of(worker->context)->layout.heap + operation->place;
+    if (tern_offset_in_region(operation->offset))
+        return operation->offset;
+    return tern_rma_of(worker->context)->layout.heap + operation->offset;
 }
 
 /* Whether the transfer of w can be tested by itself; otherwise only a flush tells that it is
@@ -78,7 +78,7 @@ static const tern_transport_ops *way_of(const tern_worker *worker, const tern_ou
 static tern_status ask_after_put(tern_worker *worker, tern_waiting *w) {
     const tern_operation *o = &w->operation;
     tern_status status = tern_transport_p2p.get(worker, tern_rank_of(worker->context, o->target),
-                                                o->place, o->memory, 0, &w->transfer);
+                                                o->offset, o->memory, 0, &w->transfer);
     w->state = status == TERN_OK ? TERN_MOVING : TERN_WAITING;
     return status;
 }
@@ -97,7 +97,7 @@ static tern_status start_put(tern_worker *worker, const tern_out *out, tern_wait
             return status;
     }
     w->state = way_of(worker, out)->posts_in_order ? TERN_LANDED : TERN_MOVING;
-    bool by_messages = w->state == TERN_MOVING && tern_window_by_messages(worker, o->place);
+    bool by_messages = w->state == TERN_MOVING && tern_window_by_messages(worker, o->offset);
     return by_messages ? ask_after_put(worker, w) : TERN_OK;
 }
 
@@ -179,8 +179,8 @@ tern_status tern_request_queue(tern_worker *worker, tern_out *out,
     /* The transfer starts now, unless the request before it found no room in the transport. */
     tern_status status = TERN_OK;
     if (!tern_target_is_near(worker, out) && tern_operation_moves(operation) &&
-        tern_place_is_region(operation->place))
-        status = tern_rkey_hold(worker, rank, operation->place, operation->bytes, &w->rkey);
+        tern_offset_in_region(operation->offset))
+        status = tern_rkey_hold(worker, rank, operation->offset, operation->bytes, &w->rkey);
     if (status != TERN_OK) {
         free(w);
         return status;

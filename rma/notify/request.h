@@ -23,8 +23,8 @@ typedef struct tern_operation {
     uint32_t target; /* worker number */
     unsigned type;   /* type of its record */
     bool remote, local;
-    uint64_t place; /* offset in the target's heap, or a place in a region */
-    char *memory;   /* local memory */
+    uint64_t offset; /* in the target's heap, or in a region */
+    char *memory;    /* local memory */
     uint64_t bytes;
     uint64_t local_cid;
     const void *cid;

@@ -159,7 +159,7 @@ static uint64_t cut(const tern_port *port, const tern_move *move, uint64_t moved
     const tern_native *native = port->native;
     uint64_t bytes = move->bytes - moved;
     if (move->rkey == NULL) {
-        const uint64_t at = (move->place + moved) % native->piece_bytes;
+        const uint64_t at = (move->offset + moved) % native->piece_bytes;
         if (bytes > native->piece_bytes - at)
             bytes = native->piece_bytes - at;
     }
@@ -173,7 +173,7 @@ static bool goes_by_copy(const tern_port *port, const tern_move *move) {
 
 static tern_status post_piece(tern_port *port, const tern_route *to, const tern_move *move,
                               uint64_t moved, uint64_t bytes, tern_posting *posting) {
-    const uint64_t place = move->place + moved, size = port->native->piece_bytes;
+    const uint64_t offset = move->offset + moved, size = port->native->piece_bytes;
     tern_network_post *post = &posting->post;
     *post = (tern_network_post){.act = move->act,
                                 .peer = to->peer,
@@ -182,10 +182,10 @@ static tern_status post_piece(tern_port *port, const tern_route *to, const tern_
                                 .context = posting};
     if (move->rkey != NULL) {
         post->there = move->rkey->network;
-        post->offset = place & TERN_PLACE_BYTE;
+        post->offset = offset & TERN_OFFSET_BYTE;
     } else {
-        post->there = to->rkey[place / size];
-        post->offset = place % size;
+        post->there = to->rkey[offset / size];
+        post->offset = offset % size;
     }
     posting->back = NULL;
     if (posting->copy != NULL) {
@@ -313,11 +313,11 @@ static tern_status find_way(tern_worker *worker, uint32_t rank, tern_route **to)
     return *to != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory to talk to rank %u", rank);
 }
 
-tern_status tern_port_meet(tern_worker *worker, uint32_t rank, uint64_t place) {
+tern_status tern_port_meet(tern_worker *worker, uint32_t rank, uint64_t offset) {
     const tern_native *native = tern_rma_of(worker->context)->native;
     tern_route *to = NULL;
     tern_status status = find_way(worker, rank, &to);
-    return status == TERN_OK ? tern_route_meet(worker, to, place / native->piece_bytes) : status;
+    return status == TERN_OK ? tern_route_meet(worker, to, offset / native->piece_bytes) : status;
 }
 
 tern_status tern_port_start(tern_worker *worker, const tern_move *move, uint64_t *moved,
@@ -328,7 +328,7 @@ tern_status tern_port_start(tern_worker *worker, const tern_move *move, uint64_t
     /* For a region no piece of the segment is needed: its rkey has come with its address. */
     if (status == TERN_OK)
         status = tern_route_meet(
-            worker, to, move->rkey != NULL ? 0 : (move->place + *moved) / native->piece_bytes);
+            worker, to, move->rkey != NULL ? 0 : (move->offset + *moved) / native->piece_bytes);
     return status == TERN_OK ? tern_posting_start(worker, to, move, moved, whole) : status;
 }
 

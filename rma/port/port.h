@@ -24,7 +24,7 @@ void tern_port_close(tern_port *port);
 
 /* Makes first contact with rank. Returns TERN_ERR_AGAIN until rank has told how the place in its
  * segment is reached. */
-tern_status tern_port_meet(tern_worker *worker, uint32_t rank, uint64_t place);
+tern_status tern_port_meet(tern_worker *worker, uint32_t rank, uint64_t offset);
 
 /* Whether first contact with rank needs only its listener and the network. */
 bool tern_port_meets_alone(const tern_worker *worker, uint32_t rank);
@@ -39,7 +39,7 @@ typedef struct tern_move {
     bool kept;            /* the caller will ask for its end (tern_posting_end) */
     bool again;           /* may be posted again, however late, if the network loses it */
     uint32_t rank;
-    uint64_t place;         /* an offset in the segment of rank, or a place in a region of it */
+    uint64_t offset;        /* in the segment of rank, or in a region of it */
     struct tern_rkey *rkey; /* of the region, held; released when the operation ends */
     void *here;
     uint64_t bytes;

@@ -103,10 +103,10 @@ static void plain_copy(char *region, char *local, uint64_t bytes, tern_direction
         tern_internal_copy(local, region, bytes);
 }
 
-tern_status tern_cma_copy_now(tern_worker *worker, uint32_t rank, uint64_t place, char *local,
-                              uint64_t bytes, tern_direction direction) {
+tern_status tern_cma_copy_now(tern_worker *worker, uint32_t rank, uint64_t region_offset,
+                              char *local, uint64_t bytes, tern_direction direction) {
     tern_hold hold;
-    tern_status status = tern_region_hold(worker->context, rank, place, bytes, &hold);
+    tern_status status = tern_region_hold(worker->context, rank, region_offset, bytes, &hold);
     if (status != TERN_OK)
         return status;
     if (rank == worker->context->rank)
@@ -117,15 +117,16 @@ tern_status tern_cma_copy_now(tern_worker *worker, uint32_t rank, uint64_t place
     return status;
 }
 
-tern_status tern_cma_serve(tern_worker *worker, uint32_t origin, uint64_t place, uint64_t bytes,
-                           uint64_t heap_offset, tern_direction direction) {
+tern_status tern_cma_serve(tern_worker *worker, uint32_t origin, uint64_t region_offset,
+                           uint64_t bytes, uint64_t heap_offset, tern_direction direction) {
     tern_context *context = worker->context;
     const tern_reach *reach = &tern_rma_of(context)->reach[origin];
-    if (!tern_place_is_region(place) || bytes > reach->bytes || heap_offset > reach->bytes - bytes)
+    if (!tern_offset_in_region(region_offset) || bytes > reach->bytes ||
+        heap_offset > reach->bytes - bytes)
         return tern_fail(TERN_ERR_RANGE,
                          "a rank of this node asks for a copy that lies outside of its segment");
     tern_hold hold;
-    tern_status status = tern_region_hold(context, context->rank, place, bytes, &hold);
+    tern_status status = tern_region_hold(context, context->rank, region_offset, bytes, &hold);
     if (status != TERN_OK)
         return status;
     plain_copy(hold.address, reach->base + heap_offset, bytes, direction);

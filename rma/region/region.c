@@ -29,8 +29,8 @@ static uint64_t state_of(uint32_t generation, bool live) {
     return (uint64_t)generation << 33 | (live ? LIVE : 0);
 }
 
-static uint32_t generation_of(uint64_t place) {
-    return (uint32_t)(place >> GENERATION_SHIFT) % GENERATIONS;
+static uint32_t generation_of(uint64_t offset) {
+    return (uint32_t)(offset >> GENERATION_SHIFT) % GENERATIONS;
 }
 
 static tern_region *region_at(const tern_context *context, uint32_t rank, uint32_t slot) {
@@ -38,30 +38,30 @@ static tern_region *region_at(const tern_context *context, uint32_t rank, uint32
     return (tern_region *)(void *)(rma->segment[rank].base + rma->layout.regions) + slot;
 }
 
-static tern_status not_registered(uint32_t rank, uint64_t place, uint64_t bytes) {
+static tern_status not_registered(uint32_t rank, uint64_t offset, uint64_t bytes) {
     return tern_fail(
         TERN_ERR_RANGE,
         "%llu bytes at byte %llu of region %u of rank %u are not registered (any more)",
-        (unsigned long long)bytes, (unsigned long long)(place & TERN_PLACE_BYTE),
-        tern_place_slot(place), rank);
+        (unsigned long long)bytes, (unsigned long long)(offset & TERN_OFFSET_BYTE),
+        tern_offset_slot(offset), rank);
 }
 
-tern_status tern_region_place(tern_ptr p, uint64_t *place) {
+tern_status tern_region_offset(tern_ptr p, uint64_t *offset) {
     uint64_t at = p.offset - TERN_PTR_ORIGIN;
     if (p.segment == 0 || p.segment > TERN_REGIONS_MAX || at >> SLOT_SHIFT != 0)
         return tern_fail(TERN_ERR_RANGE, "offset %llu of segment %u is in no region",
                          (unsigned long long)p.offset, p.segment);
-    *place = TERN_PLACE_REGION | (uint64_t)(p.segment - 1u) << SLOT_SHIFT | at;
+    *offset = TERN_OFFSET_IN_REGION | (uint64_t)(p.segment - 1u) << SLOT_SHIFT | at;
     return TERN_OK;
 }
 
-/* The owner's record that contains all of [place, place + bytes), or NULL. The lock is held. */
-static tern_registration *region_find(tern_regions *regions, uint64_t place, uint64_t bytes) {
-    if (tern_place_slot(place) >= regions->slots)
+/* The owner's record that contains all of [offset, offset + bytes), or NULL. The lock is held. */
+static tern_registration *region_find(tern_regions *regions, uint64_t offset, uint64_t bytes) {
+    if (tern_offset_slot(offset) >= regions->slots)
         return NULL;
-    tern_registration *r = &regions->entry[tern_place_slot(place)];
-    uint64_t at = place & TERN_PLACE_BYTE;
-    bool good = r->count > 0 && r->generation == generation_of(place) && bytes <= r->bytes &&
+    tern_registration *r = &regions->entry[tern_offset_slot(offset)];
+    uint64_t at = offset & TERN_OFFSET_BYTE;
+    bool good = r->count > 0 && r->generation == generation_of(offset) && bytes <= r->bytes &&
                 at <= r->bytes - bytes;
     return good ? r : NULL;
 }
@@ -82,10 +82,10 @@ static bool region_enter(tern_region *region, uint32_t generation) {
 
 /* The bounds of a region of rank. For its own regions this process uses its private record, for
  * those of others the shared memory. */
-static void bounds_of(const tern_context *context, uint32_t rank, uint64_t place, uint64_t *base,
+static void bounds_of(const tern_context *context, uint32_t rank, uint64_t offset, uint64_t *base,
                       uint64_t *bytes) {
     tern_regions *regions = tern_regions_of(context);
-    const tern_region *region = region_at(context, rank, tern_place_slot(place));
+    const tern_region *region = region_at(context, rank, tern_offset_slot(offset));
     if (rank != context->rank) {
         /* R2: make_region */
         *base = atomic_load_explicit(&region->base, memory_order_relaxed);
@@ -93,46 +93,47 @@ static void bounds_of(const tern_context *context, uint32_t rank, uint64_t place
         return;
     }
     pthread_mutex_lock(&regions->lock);
-    const tern_registration *r = region_find(regions, place, 0);
+    const tern_registration *r = region_find(regions, offset, 0);
     *base = r != NULL ? (uintptr_t)r->base : 0;
     *bytes = r != NULL ? r->bytes : 0;
     pthread_mutex_unlock(&regions->lock);
 }
 
-/* The address of the place. NULL: [place, place + bytes) is not inside the region. */
-static char *region_locate(const tern_context *context, uint32_t rank, uint64_t place,
+/* The address of the place. NULL: [offset, offset + bytes) is not inside the region. */
+static char *region_locate(const tern_context *context, uint32_t rank, uint64_t offset,
                            uint64_t bytes) {
-    uint64_t at = place & TERN_PLACE_BYTE, base, size;
-    bounds_of(context, rank, place, &base, &size);
+    uint64_t at = offset & TERN_OFFSET_BYTE, base, size;
+    bounds_of(context, rank, offset, &base, &size);
     return bytes <= size && at <= size - bytes ? (char *)(uintptr_t)(base + at) : NULL;
 }
 
-tern_status tern_region_hold(const tern_context *context, uint32_t rank, uint64_t place,
+tern_status tern_region_hold(const tern_context *context, uint32_t rank, uint64_t offset,
                              uint64_t bytes, tern_hold *hold) {
     *hold = (tern_hold){NULL, NULL};
-    if (tern_place_slot(place) >= TERN_REGIONS_MAX)
-        return not_registered(rank, place, bytes);
-    tern_region *region = region_at(context, rank, tern_place_slot(place));
-    if (!region_enter(region, generation_of(place)))
-        return not_registered(rank, place, bytes);
-    *hold = (tern_hold){&region->state, region_locate(context, rank, place, bytes)};
+    if (tern_offset_slot(offset) >= TERN_REGIONS_MAX)
+        return not_registered(rank, offset, bytes);
+    tern_region *region = region_at(context, rank, tern_offset_slot(offset));
+    if (!region_enter(region, generation_of(offset)))
+        return not_registered(rank, offset, bytes);
+    *hold = (tern_hold){&region->state, region_locate(context, rank, offset, bytes)};
     if (hold->address != NULL)
         return TERN_OK;
     tern_region_release(hold);
-    return not_registered(rank, place, bytes);
+    return not_registered(rank, offset, bytes);
 }
 
 /* Reads the state before and after the bounds. If it is live and the same both times, the bounds
  * belong to it. The acquire pairs with the release in make_region, the fence with the one there. */
-char *tern_region_look(const tern_context *context, uint32_t rank, uint64_t place, uint64_t bytes) {
-    if (tern_place_slot(place) >= TERN_REGIONS_MAX)
+char *tern_region_look(const tern_context *context, uint32_t rank, uint64_t offset,
+                       uint64_t bytes) {
+    if (tern_offset_slot(offset) >= TERN_REGIONS_MAX)
         return NULL;
-    const tern_region *region = region_at(context, rank, tern_place_slot(place));
-    uint64_t live = state_of(generation_of(place), true);
+    const tern_region *region = region_at(context, rank, tern_offset_slot(offset));
+    uint64_t live = state_of(generation_of(offset), true);
     /* R2: make_region, end_region; between two looks that are alike lies one generation */
     if ((atomic_load_explicit(&region->state, memory_order_acquire) & ~USERS) != live)
         return NULL;
-    char *address = region_locate(context, rank, place, bytes);
+    char *address = region_locate(context, rank, offset, bytes);
     atomic_thread_fence(memory_order_acquire);
     bool still = (atomic_load_explicit(&region->state, memory_order_relaxed) & ~USERS) == live;
     return still ? address : NULL;
@@ -145,12 +146,12 @@ void tern_region_release(tern_hold *hold) {
     hold->state = NULL;
 }
 
-void tern_region_give_rkey(tern_context *context, uint32_t holder, uint64_t place,
+void tern_region_give_rkey(tern_context *context, uint32_t holder, uint64_t offset,
                            tern_region_rkey *rkey) {
     tern_regions *regions = tern_regions_of(context);
     tern_status status = TERN_OK;
     pthread_mutex_lock(&regions->lock);
-    tern_registration *r = region_find(regions, place, 0);
+    tern_registration *r = region_find(regions, offset, 0);
     if (r == NULL)
         status = TERN_ERR_RANGE;
     else if (r->closing)
@@ -166,10 +167,10 @@ void tern_region_give_rkey(tern_context *context, uint32_t holder, uint64_t plac
     pthread_mutex_unlock(&regions->lock);
 }
 
-bool tern_region_is_given(tern_context *context, uint32_t holder, uint64_t place) {
+bool tern_region_is_given(tern_context *context, uint32_t holder, uint64_t offset) {
     tern_regions *regions = tern_regions_of(context);
     pthread_mutex_lock(&regions->lock);
-    const tern_registration *r = region_find(regions, place, 0);
+    const tern_registration *r = region_find(regions, offset, 0);
     bool given = r != NULL && r->holders != NULL && r->holders[holder] != 0;
     pthread_mutex_unlock(&regions->lock);
     return given;
@@ -179,7 +180,7 @@ bool tern_region_is_given(tern_context *context, uint32_t holder, uint64_t place
  * memory is registered is checked later, with the region's rkey. */
 static tern_status check_region(const tern_context *context, tern_ptr p, size_t bytes,
                                 uint64_t *offset) {
-    tern_status status = tern_region_place(p, offset);
+    tern_status status = tern_region_offset(p, offset);
     if (status == TERN_OK && tern_is_near(context, p.rank) &&
         tern_region_look(context, p.rank, *offset, bytes) == NULL)
         status = tern_fail(TERN_ERR_RANGE,
@@ -320,10 +321,10 @@ tern_status tern_register(tern_worker *worker, void *base, size_t bytes, tern_pt
 }
 
 /* Asks rank to give back the rkey, and waits for the puts that rank has sent by messages. */
-static tern_status take_rkey_back(tern_worker *worker, uint32_t rank, uint64_t place) {
+static tern_status take_rkey_back(tern_worker *worker, uint32_t rank, uint64_t offset) {
     uint64_t answer[2] = {1, 0}; /* whether the rkey is in use; messages sent to this rank */
     tern_message message = {
-        .kind = TERN_MESSAGE_REVOKE, .origin = worker->id, .offset = tern_place_region(place)};
+        .kind = TERN_MESSAGE_REVOKE, .origin = worker->id, .offset = tern_region_of_offset(offset)};
     tern_status status = tern_message_question(worker, rank, &message, answer, sizeof answer);
     if (status == TERN_OK && answer[0] != 0)
         return tern_fail(TERN_ERR_STATE,
@@ -334,13 +335,13 @@ static tern_status take_rkey_back(tern_worker *worker, uint32_t rank, uint64_t p
 }
 
 /* Takes the rkey back from every rank of another node that has it, and clears that rank's mark. */
-static tern_status take_rkeys_back(tern_worker *worker, uint64_t place, uint8_t *holders) {
+static tern_status take_rkeys_back(tern_worker *worker, uint64_t offset, uint8_t *holders) {
     tern_context *context = worker->context;
     tern_status status = tern_worker_may_wait(worker, "tern_deregister");
     for (uint32_t r = 0; r < context->size && status == TERN_OK; r++) {
         if (holders[r] == 0)
             continue;
-        status = take_rkey_back(worker, r, place);
+        status = take_rkey_back(worker, r, offset);
         pthread_mutex_lock(&tern_regions_of(context)->lock);
         holders[r] = status != TERN_OK;
         pthread_mutex_unlock(&tern_regions_of(context)->lock);
@@ -375,17 +376,17 @@ tern_status tern_deregister(tern_worker *worker, tern_ptr p) {
         return tern_fail(TERN_ERR_ARGUMENT, "tern_deregister: worker is NULL");
     tern_context *context = worker->context;
     tern_regions *regions = tern_regions_of(context);
-    uint64_t place = 0;
-    if (p.rank != context->rank || tern_region_place(p, &place) != TERN_OK)
+    uint64_t offset = 0;
+    if (p.rank != context->rank || tern_region_offset(p, &offset) != TERN_OK)
         return tern_fail(
             TERN_ERR_ARGUMENT,
             "tern_deregister: the pointer, to rank %u and segment %u, does not point into "
             "a region of this rank",
             p.rank, p.segment);
-    uint32_t slot = tern_place_slot(place);
+    uint32_t slot = tern_offset_slot(offset);
     uint8_t *holders = NULL;
     pthread_mutex_lock(&regions->lock);
-    tern_registration *r = region_find(regions, place, 0);
+    tern_registration *r = region_find(regions, offset, 0);
     bool known = r != NULL && (!r->closing || r->count > 1), last = known && r->count == 1;
     if (known && !last)
         r->count--;
@@ -399,7 +400,7 @@ tern_status tern_deregister(tern_worker *worker, tern_ptr p) {
                          "tern_deregister: region %u is not registered (any more)", slot);
     if (!last)
         return TERN_OK;
-    tern_status status = holders != NULL ? take_rkeys_back(worker, place, holders) : TERN_OK;
+    tern_status status = holders != NULL ? take_rkeys_back(worker, offset, holders) : TERN_OK;
     tern_mpi_lock();
     pthread_mutex_lock(&regions->lock);
     r = &regions->entry[slot];

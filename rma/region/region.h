@@ -35,25 +35,28 @@ typedef struct tern_registration {
     tern_network_rkey network;
 } tern_registration;
 
-#define TERN_PLACE_REGION ((uint64_t)1 << 63)
-#define TERN_PLACE_BYTE (TERN_REGION_BYTES_MAX - 1)
+#define TERN_OFFSET_IN_REGION ((uint64_t)1 << 63)
+#define TERN_OFFSET_BYTE (TERN_REGION_BYTES_MAX - 1)
 
-static inline bool tern_place_is_region(uint64_t place) { return (place & TERN_PLACE_REGION) != 0; }
+static inline bool tern_offset_in_region(uint64_t offset) {
+    return (offset & TERN_OFFSET_IN_REGION) != 0;
+}
 
-static inline uint32_t tern_place_slot(uint64_t place) {
-    return (uint32_t)(place >> 51) & TERN_REGIONS_MAX;
+static inline uint32_t tern_offset_slot(uint64_t offset) {
+    return (uint32_t)(offset >> 51) & TERN_REGIONS_MAX;
 }
 
 /* Whether a number that came from elsewhere could name a region. */
-static inline bool tern_place_may_be_region(uint64_t place) {
-    return tern_place_is_region(place) && tern_place_slot(place) < TERN_REGIONS_MAX;
+static inline bool tern_offset_may_be_in_region(uint64_t offset) {
+    return tern_offset_in_region(offset) && tern_offset_slot(offset) < TERN_REGIONS_MAX;
 }
 
 /* The name of a region: its place without the byte. */
-static inline uint64_t tern_place_region(uint64_t place) { return place & ~TERN_PLACE_BYTE; }
+static inline uint64_t tern_region_of_offset(uint64_t offset) { return offset & ~TERN_OFFSET_BYTE; }
 
-/* Converts a pointer into a region. [out] place. TERN_ERR_RANGE: p does not point into a region. */
-tern_status tern_region_place(tern_ptr p, uint64_t *place);
+/* Converts a pointer into a region. [out] offset. TERN_ERR_RANGE: p does not point into a region.
+ */
+tern_status tern_region_offset(tern_ptr p, uint64_t *offset);
 
 /* [out] offset in the segment of p.rank. TERN_ERR_ARGUMENT: no such rank; TERN_ERR_RANGE: [p, p +
  * bytes) is not inside its heap. */
@@ -66,13 +69,13 @@ typedef struct tern_hold {
     char *address;           /* address of the place in the owner's process */
 } tern_hold;
 
-/* [out] hold, of [place, place + bytes) of a rank whose segment is mapped. TERN_ERR_RANGE: it is
+/* [out] hold, of [offset, offset + bytes) of a rank whose segment is mapped. TERN_ERR_RANGE: it is
  * not registered. Any thread. */
-tern_status tern_region_hold(const tern_context *context, uint32_t rank, uint64_t place,
+tern_status tern_region_hold(const tern_context *context, uint32_t rank, uint64_t offset,
                              uint64_t bytes, tern_hold *hold);
 void tern_region_release(tern_hold *hold);
 /* The same without a hold: returns the present address of the place, or NULL. */
-char *tern_region_look(const tern_context *context, uint32_t rank, uint64_t place, uint64_t bytes);
+char *tern_region_look(const tern_context *context, uint32_t rank, uint64_t offset, uint64_t bytes);
 
 /* What the owner of a region tells a rank of another node: whether and where the region lies. */
 typedef struct tern_region_rkey {
@@ -83,10 +86,10 @@ typedef struct tern_region_rkey {
 
 /* Gives the rkey of a region of this rank to rank holder. [out] rkey; its status may be
  * TERN_ERR_AGAIN: not now, since the region's rkeys are being taken back. */
-void tern_region_give_rkey(tern_context *context, uint32_t holder, uint64_t place,
+void tern_region_give_rkey(tern_context *context, uint32_t holder, uint64_t offset,
                            tern_region_rkey *rkey);
 
-bool tern_region_is_given(tern_context *context, uint32_t holder, uint64_t place);
+bool tern_region_is_given(tern_context *context, uint32_t holder, uint64_t offset);
 
 void tern_regions_open(tern_regions *regions);
 void tern_regions_close(tern_context *context);

@@ -22,8 +22,8 @@
  */
 static const uint64_t KNOWN = 1, UNFLUSHED = 2, HOLD = 4, TURN = UINT64_C(1) << 32;
 
-static uint64_t name_of(uint32_t rank, uint64_t place) {
-    return tern_place_region(place) >> 40 << 32 | rank;
+static uint64_t name_of(uint32_t rank, uint64_t offset) {
+    return tern_region_of_offset(offset) >> 40 << 32 | rank;
 }
 
 static uint64_t named(const tern_rkey *k) {
@@ -125,10 +125,10 @@ static tern_status rkey_look(tern_rkey *k) {
     return status;
 }
 
-static tern_status rkey_ask(tern_worker *worker, tern_rkey *k, uint64_t place) {
+static tern_status rkey_ask(tern_worker *worker, tern_rkey *k, uint64_t offset) {
     tern_regions *regions = tern_regions_of(worker->context);
     tern_message message = {
-        .kind = TERN_MESSAGE_RKEY, .origin = worker->id, .offset = tern_place_region(place)};
+        .kind = TERN_MESSAGE_RKEY, .origin = worker->id, .offset = tern_region_of_offset(offset)};
     MPI_Request request = MPI_REQUEST_NULL;
     k->answer.status = TERN_ERR_RANGE; /* stays if the owner refuses without an answer */
     tern_status status =
@@ -142,13 +142,13 @@ static tern_status rkey_ask(tern_worker *worker, tern_rkey *k, uint64_t place) {
 
 /* For an rkey that is not known: looks for the answer, or asks the owner. TERN_OK: the rkey is
  * known now. */
-static tern_status rkey_obtain(tern_worker *worker, uint32_t rank, uint64_t place) {
+static tern_status rkey_obtain(tern_worker *worker, uint32_t rank, uint64_t offset) {
     tern_regions *regions = tern_regions_of(worker->context);
     tern_status status = TERN_ERR_AGAIN;
     bool ours_to_ask = false;
     tern_mpi_lock();
     pthread_mutex_lock(&regions->lock);
-    tern_rkey *k = find_or_make(regions, name_of(rank, place));
+    tern_rkey *k = find_or_make(regions, name_of(rank, offset));
     if (k == NULL)
         status = tern_fail(TERN_ERR_MEMORY, "no memory for the rkey of a region");
     else if (is_known(k))
@@ -159,12 +159,12 @@ static tern_status rkey_obtain(tern_worker *worker, uint32_t rank, uint64_t plac
         ours_to_ask = k->asked = true;
     pthread_mutex_unlock(&regions->lock);
     tern_mpi_unlock();
-    return ours_to_ask ? rkey_ask(worker, k, place) : status;
+    return ours_to_ask ? rkey_ask(worker, k, offset) : status;
 }
 
-/* Whether [place, place + bytes) is inside the region of the held rkey. */
-static tern_status check_bytes(const tern_rkey *k, uint32_t rank, uint64_t place, uint64_t bytes) {
-    uint64_t at = place & TERN_PLACE_BYTE;
+/* Whether [offset, offset + bytes) is inside the region of the held rkey. */
+static tern_status check_bytes(const tern_rkey *k, uint32_t rank, uint64_t offset, uint64_t bytes) {
+    uint64_t at = offset & TERN_OFFSET_BYTE;
     if (bytes <= k->bytes && at <= k->bytes - bytes)
         return TERN_OK;
     return tern_fail(TERN_ERR_RANGE,
@@ -173,17 +173,17 @@ static tern_status check_bytes(const tern_rkey *k, uint32_t rank, uint64_t place
                      (unsigned long long)k->bytes);
 }
 
-tern_status tern_rkey_hold(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes,
+tern_status tern_rkey_hold(tern_worker *worker, uint32_t rank, uint64_t offset, uint64_t bytes,
                            tern_rkey **rkey) {
     tern_regions *regions = tern_regions_of(worker->context);
     tern_status status = TERN_OK;
     *rkey = NULL;
-    const uint64_t name = name_of(rank, place);
+    const uint64_t name = name_of(rank, offset);
     tern_rkey *k = hold_known(regions, name);
-    while (k == NULL && (status = rkey_obtain(worker, rank, place)) == TERN_OK)
+    while (k == NULL && (status = rkey_obtain(worker, rank, offset)) == TERN_OK)
         k = hold_known(regions, name);
     if (k != NULL) {
-        status = check_bytes(k, rank, place, bytes);
+        status = check_bytes(k, rank, offset, bytes);
         if (status == TERN_OK)
             *rkey = k;
         else
@@ -200,18 +200,18 @@ tern_status tern_rkey_hold(tern_worker *worker, uint32_t rank, uint64_t place, u
                      rank);
 }
 
-tern_status tern_rkey_check(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes) {
+tern_status tern_rkey_check(tern_worker *worker, uint32_t rank, uint64_t offset, uint64_t bytes) {
     tern_rkey *k = NULL;
-    tern_status status = tern_rkey_hold(worker, rank, place, bytes, &k);
+    tern_status status = tern_rkey_hold(worker, rank, offset, bytes, &k);
     if (status == TERN_OK)
         tern_rkey_release(worker, k, false);
     return status;
 }
 
 /* The caller holds the rkey, so no other rkey has its name and the search needs no lock. */
-uint64_t tern_rkey_address(const tern_worker *worker, uint32_t rank, uint64_t place) {
-    return rkey_find(tern_regions_of(worker->context), name_of(rank, place))->base +
-           (place & TERN_PLACE_BYTE);
+uint64_t tern_rkey_address(const tern_worker *worker, uint32_t rank, uint64_t offset) {
+    return rkey_find(tern_regions_of(worker->context), name_of(rank, offset))->base +
+           (offset & TERN_OFFSET_BYTE);
 }
 
 void tern_rkey_release(tern_worker *worker, tern_rkey *rkey, bool unflushed) {
@@ -255,11 +255,11 @@ void tern_rkeys_flushed(tern_context *context, uint32_t rank) {
             }
 }
 
-bool tern_rkey_revoke(tern_context *context, uint32_t rank, uint64_t place) {
+bool tern_rkey_revoke(tern_context *context, uint32_t rank, uint64_t offset) {
     tern_regions *regions = tern_regions_of(context);
     bool gone = true;
     pthread_mutex_lock(&regions->lock);
-    tern_rkey *k = rkey_find(regions, name_of(rank, place));
+    tern_rkey *k = rkey_find(regions, name_of(rank, offset));
     if (k != NULL && k->asked) {
         k->stale = true;
     } else if (k != NULL && is_known(k)) {

@@ -28,15 +28,15 @@ typedef struct tern_rkey {
     struct tern_rkey *next; /* set once */
 } tern_rkey;
 
-/* Gets the rkey of [place, place + bytes) and holds it. [out] rkey: NULL on an error. Never waits.
- * TERN_ERR_AGAIN: the owner was asked and has not answered yet; try again after progress.
+/* Gets the rkey of [offset, offset + bytes) and holds it. [out] rkey: NULL on an error. Never
+ * waits. TERN_ERR_AGAIN: the owner was asked and has not answered yet; try again after progress.
  * TERN_ERR_RANGE: not registered, or beyond the end of the region. TERN_ERR_PEER. Any thread. */
-tern_status tern_rkey_hold(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes,
+tern_status tern_rkey_hold(tern_worker *worker, uint32_t rank, uint64_t offset, uint64_t bytes,
                            tern_rkey **rkey);
 /* The same check without a hold after the call. */
-tern_status tern_rkey_check(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes);
+tern_status tern_rkey_check(tern_worker *worker, uint32_t rank, uint64_t offset, uint64_t bytes);
 /* The address of a place in its owner's process. The caller holds its rkey. */
-uint64_t tern_rkey_address(const tern_worker *worker, uint32_t rank, uint64_t place);
+uint64_t tern_rkey_address(const tern_worker *worker, uint32_t rank, uint64_t offset);
 /* unflushed: the operation has put something through the window. */
 void tern_rkey_release(tern_worker *worker, tern_rkey *rkey, bool unflushed);
 
@@ -46,7 +46,7 @@ bool tern_rkeys_unflushed(tern_context *context, uint32_t rank);
 void tern_rkeys_flushed(tern_context *context, uint32_t rank);
 
 /* Serves the owner, rank, which takes an rkey back. False: the rkey is in use and stays. */
-bool tern_rkey_revoke(tern_context *context, uint32_t rank, uint64_t place);
+bool tern_rkey_revoke(tern_context *context, uint32_t rank, uint64_t offset);
 
 /* Waits for the answers to all requests for rkeys. */
 tern_status tern_rkeys_settle(tern_worker *worker);

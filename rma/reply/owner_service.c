@@ -13,9 +13,9 @@ enum { SERVICE_ALLOCATE, SERVICE_FREE, SERVICE_PUT, SERVICE_GET };
 /* The payload of a service record. The record's id says which service it asks for. */
 typedef struct service {
     tern_return_address back;
-    tern_memory_request memory; /* SERVICE_ALLOCATE */
-    uint64_t offset;            /* SERVICE_FREE; of _PUT and _GET: in the asker's heap */
-    uint64_t place, bytes;      /* SERVICE_PUT, SERVICE_GET: in a region */
+    tern_memory_request memory;    /* SERVICE_ALLOCATE */
+    uint64_t offset;               /* SERVICE_FREE; of _PUT and _GET: in the asker's heap */
+    uint64_t region_offset, bytes; /* SERVICE_PUT, SERVICE_GET: in a region */
 } service;
 
 static tern_status owner_send(tern_worker *worker, uint32_t target, uint32_t id,
@@ -96,17 +96,17 @@ tern_status tern_service_free(tern_worker *worker, uint32_t rank, uint64_t offse
     return owner_ask(worker, rank, SERVICE_FREE, &s, &nothing);
 }
 
-tern_status tern_service_copy(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes,
-                              uint64_t heap_offset, tern_direction direction) {
-    service s = {.offset = heap_offset, .place = place, .bytes = bytes};
+tern_status tern_service_copy(tern_worker *worker, uint32_t rank, uint64_t region_offset,
+                              uint64_t bytes, uint64_t heap_offset, tern_direction direction) {
+    service s = {.offset = heap_offset, .region_offset = region_offset, .bytes = bytes};
     uint64_t nothing;
     return owner_ask(worker, rank, direction == TERN_PUT_INTO ? SERVICE_PUT : SERVICE_GET, &s,
                      &nothing);
 }
 
 /* Copies piece by piece through this rank's own heap, which the owner maps. */
-static tern_status copy_by_owner(tern_worker *worker, uint32_t rank, uint64_t place, char *local,
-                                 uint64_t bytes, tern_direction direction) {
+static tern_status copy_by_owner(tern_worker *worker, uint32_t rank, uint64_t region_offset,
+                                 char *local, uint64_t bytes, tern_direction direction) {
     tern_context *context = worker->context;
     tern_status status = tern_worker_may_wait(worker, "a transfer that its target has to copy");
     uint64_t piece = bytes < PIECE ? bytes : PIECE, offset = 0;
@@ -119,11 +119,11 @@ static tern_status copy_by_owner(tern_worker *worker, uint32_t rank, uint64_t pl
     if (status != TERN_OK)
         return status;
     char *staged = tern_rma_of(context)->reach[context->rank].base + offset;
-    for (; bytes > 0 && status == TERN_OK; bytes -= piece, place += piece, local += piece) {
+    for (; bytes > 0 && status == TERN_OK; bytes -= piece, region_offset += piece, local += piece) {
         piece = bytes < PIECE ? bytes : PIECE;
         if (direction == TERN_PUT_INTO)
             memcpy(staged, local, piece);
-        status = tern_service_copy(worker, rank, place, piece, offset, direction);
+        status = tern_service_copy(worker, rank, region_offset, piece, offset, direction);
         if (status == TERN_OK && direction == TERN_GET_FROM)
             memcpy(local, staged, piece);
         worker->stats.bytes_staged += piece;
@@ -132,13 +132,13 @@ static tern_status copy_by_owner(tern_worker *worker, uint32_t rank, uint64_t pl
     return status;
 }
 
-tern_status tern_cma_copy(tern_worker *worker, uint32_t rank, uint64_t place, char *local,
+tern_status tern_cma_copy(tern_worker *worker, uint32_t rank, uint64_t region_offset, char *local,
                           uint64_t bytes, tern_direction direction) {
-    tern_status status = tern_cma_copy_now(worker, rank, place, local, bytes, direction);
+    tern_status status = tern_cma_copy_now(worker, rank, region_offset, local, bytes, direction);
     if (status != TERN_ERR_UNSUPPORTED)
         return status;
     tern_error_clear();
-    return copy_by_owner(worker, rank, place, local, bytes, direction);
+    return copy_by_owner(worker, rank, region_offset, local, bytes, direction);
 }
 
 /* Allocates for another rank. The request comes from memory that other ranks can write, and the
@@ -164,7 +164,7 @@ static tern_status owner_serve(tern_worker *worker, uint32_t origin, uint32_t id
     case SERVICE_FREE:
         return tern_memory_give(worker->context, s->offset);
     default:
-        return tern_cma_serve(worker, origin, s->place, s->bytes, s->offset,
+        return tern_cma_serve(worker, origin, s->region_offset, s->bytes, s->offset,
                               id == SERVICE_PUT ? TERN_PUT_INTO : TERN_GET_FROM);
     }
 }

@@ -16,12 +16,12 @@ tern_status tern_service_allocate(tern_worker *worker, uint32_t rank,
 tern_status tern_service_free(tern_worker *worker, uint32_t rank, uint64_t offset);
 
 /* Asks the owner of a region to copy between the region and this rank's own heap. */
-tern_status tern_service_copy(tern_worker *worker, uint32_t rank, uint64_t place, uint64_t bytes,
-                              uint64_t heap_offset, tern_direction direction);
+tern_status tern_service_copy(tern_worker *worker, uint32_t rank, uint64_t region_offset,
+                              uint64_t bytes, uint64_t heap_offset, tern_direction direction);
 
 /* Copies like tern_cma_copy_now; if the system refuses that, copies with the owner's help.
  * TERN_ERR_STATE: called in a handler. */
-tern_status tern_cma_copy(tern_worker *worker, uint32_t rank, uint64_t place, char *local,
+tern_status tern_cma_copy(tern_worker *worker, uint32_t rank, uint64_t region_offset, char *local,
                           uint64_t bytes, tern_direction direction);
 
 /* Consumes a record that asks this rank for a service. */

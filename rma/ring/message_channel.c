@@ -83,8 +83,8 @@ bool tern_message_channel_begin(tern_context *context, uint32_t target_index, ui
     return true;
 }
 
-bool tern_message_channel_place(tern_context *context, uint32_t target_index, uint32_t endpoint,
-                                tern_ring_place *place) {
+bool tern_message_channel_memory(tern_context *context, uint32_t target_index, uint32_t endpoint,
+                                 tern_ring_memory *memory) {
     const uint64_t bytes = context->config.ring_size;
     _Atomic(tern_message_channel *) *at =
         &tern_rma_worker_of(context->worker[target_index])->message_channels[endpoint];
@@ -101,7 +101,7 @@ bool tern_message_channel_place(tern_context *context, uint32_t target_index, ui
         /* R1: tern_message_channel_look */
         atomic_store_explicit(&channel->data, data, memory_order_release);
     }
-    *place = (tern_ring_place){&channel->header, data, bytes, endpoint, target_index};
+    *memory = (tern_ring_memory){&channel->header, data, bytes, endpoint, target_index};
     return true;
 }
 
@@ -119,7 +119,7 @@ bool tern_message_channel_has_begun(const tern_worker *worker, uint32_t endpoint
 
 void tern_message_channel_look(const tern_worker *worker, uint32_t endpoint, tern_in *in) {
     tern_message_channel *channel = message_channel_of(worker, endpoint);
-    /* R1: tern_message_channel_place */
+    /* R1: tern_message_channel_memory */
     char *data = atomic_load_explicit(&channel->data, memory_order_acquire);
     if (data == NULL) {
         /* The first message must ring the doorbell, so the idle mark is set again, which an earlier
@@ -128,7 +128,7 @@ void tern_message_channel_look(const tern_worker *worker, uint32_t endpoint, ter
         /* R3: tern_ring_append */
         atomic_store_explicit(&channel->header.idle, 1, memory_order_seq_cst);
         atomic_thread_fence(memory_order_seq_cst);
-        /* R1: tern_message_channel_place */
+        /* R1: tern_message_channel_memory */
         data = atomic_load_explicit(&channel->data, memory_order_acquire);
     }
     in->data = data != NULL ? data : (char *)&channel->nothing;

@@ -30,8 +30,8 @@ bool tern_message_channel_wants_ring(const tern_out *out);
 /* Finds where the records of a message go: into the message channel from endpoint to a worker of
  * this process. The first records create it. The caller holds the MPI lock. False: there is no
  * memory now. */
-bool tern_message_channel_place(tern_context *context, uint32_t target_index, uint32_t endpoint,
-                                tern_ring_place *place);
+bool tern_message_channel_memory(tern_context *context, uint32_t target_index, uint32_t endpoint,
+                                 tern_ring_memory *memory);
 /* Notes that the records from endpoint come by messages from position on. The caller holds the MPI
  * lock. False: there is no memory now. */
 bool tern_message_channel_begin(tern_context *context, uint32_t target_index, uint32_t endpoint,

@@ -411,11 +411,11 @@ void tern_ring_ring_doorbell(tern_worker *worker, tern_out *out) {
                        tern_endpoint_of(worker->context, out->channel, out->origin));
 }
 
-void tern_ring_append(tern_context *context, const tern_ring_place *place, uint64_t position,
+void tern_ring_append(tern_context *context, const tern_ring_memory *memory, uint64_t position,
                       const char *records, size_t bytes, bool last) {
-    tern_ring_header *header = place->header;
-    char *data = place->data;
-    const uint64_t mask = place->bytes - 1;
+    tern_ring_header *header = memory->header;
+    char *data = memory->data;
+    const uint64_t mask = memory->bytes - 1;
     /* published[0] holds the position where the frame under way begins, published[1] its withheld
      * first header. This thread may use the two words, since only rma uses them otherwise. If
      * another rank has overwritten published[0], it still leads to some word inside the ring. */
@@ -441,9 +441,9 @@ void tern_ring_append(tern_context *context, const tern_ring_place *place, uint6
         /* R3: may_sleep */
         atomic_thread_fence(memory_order_seq_cst);
         if (atomic_load_explicit(&header->idle, memory_order_relaxed) != 0) {
-            uint32_t target = context->rank * context->workers + place->target_index;
+            uint32_t target = context->rank * context->workers + memory->target_index;
             tern_doorbell_ring(tern_worker_page(context, target),
-                               tern_rma_of(context)->layout.doorbells, place->endpoint);
+                               tern_rma_of(context)->layout.doorbells, memory->endpoint);
         }
     }
     /* R9: tern_mpi_lock */

@@ -312,18 +312,18 @@ tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t or
 
 /* A ring of this rank to which the records of messages are appended. The fields were read from its
  * header once and checked. */
-typedef struct tern_ring_place {
+typedef struct tern_ring_memory {
     tern_ring_header *header;
     char *data;
     uint64_t bytes;        /* size of the ring */
     uint32_t endpoint;     /* of the origin */
     uint32_t target_index; /* index of the worker that consumes it */
-} tern_ring_place;
+} tern_ring_memory;
 
 /* Appends a frame that a message brought to the ring of a remote origin, at [position,
  * position + bytes). A large frame comes in fragments, in order; last: this is the last one. Any
  * thread with the MPI lock may call it. */
-void tern_ring_append(tern_context *context, const tern_ring_place *place, uint64_t position,
+void tern_ring_append(tern_context *context, const tern_ring_memory *memory, uint64_t position,
                       const char *records, size_t bytes, bool last);
 
 /*

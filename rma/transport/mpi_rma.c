@@ -52,22 +52,22 @@ typedef struct spot {
     MPI_Aint at;
 } spot;
 
-static spot spot_of(const tern_worker *worker, uint32_t rank, uint64_t place) {
-    if (!tern_place_is_region(place))
-        return (spot){win_of(worker), (MPI_Aint)place};
+static spot spot_of(const tern_worker *worker, uint32_t rank, uint64_t offset) {
+    if (!tern_offset_in_region(offset))
+        return (spot){win_of(worker), (MPI_Aint)offset};
     return (spot){tern_rma_of(worker->context)->window->regions,
-                  (MPI_Aint)tern_rkey_address(worker, rank, place)};
+                  (MPI_Aint)tern_rkey_address(worker, rank, offset)};
 }
 
-bool tern_window_by_messages(const tern_worker *worker, uint64_t place) {
+bool tern_window_by_messages(const tern_worker *worker, uint64_t offset) {
     const tern_window *window = tern_rma_of(worker->context)->window;
-    return tern_place_is_region(place) && window != NULL && !tern_window_has_regions(window);
+    return tern_offset_in_region(offset) && window != NULL && !tern_window_has_regions(window);
 }
 
 /* A flush of the window does not cover messages, so this put waits until its data has arrived. */
-static tern_status put_by_messages(tern_worker *worker, uint32_t rank, uint64_t place,
+static tern_status put_by_messages(tern_worker *worker, uint32_t rank, uint64_t offset,
                                    const void *from, size_t bytes) {
-    tern_status status = tern_transport_p2p.put(worker, rank, place, from, bytes, NULL);
+    tern_status status = tern_transport_p2p.put(worker, rank, offset, from, bytes, NULL);
     tern_message message = {.kind = TERN_MESSAGE_FLUSH, .origin = worker->id};
     char nothing = 0;
     return status == TERN_OK ? tern_message_question(worker, rank, &message, &nothing, 0) : status;
@@ -160,7 +160,7 @@ static tern_status window_transfer(tern_worker *worker, bool put, uint32_t rank,
 static bool is_held(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                     size_t bytes, tern_transfer *transfer) {
     const tern_put_hook *hook = tern_rma_of(worker->context)->window->hook;
-    if (hook == NULL || hook->hold == NULL || tern_place_is_region(offset))
+    if (hook == NULL || hook->hold == NULL || tern_offset_in_region(offset))
         return false;
     tern_mpi_lock();
     bool held = hook->hold(worker, rank, offset, from, bytes);

@@ -26,6 +26,6 @@ int tern_window_put(tern_worker *worker, uint32_t rank, uint64_t offset, const v
 
 /* Whether a context over rma reaches this place by messages: a region, where MPI has no window for
  * regions. */
-bool tern_window_by_messages(const tern_worker *worker, uint64_t place);
+bool tern_window_by_messages(const tern_worker *worker, uint64_t offset);
 
 #endif

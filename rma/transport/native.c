@@ -50,7 +50,7 @@ static tern_status start_all(tern_worker *worker, const tern_move *move, uint64_
 static tern_status start(tern_worker *worker, tern_move *move, tern_posting **whole) {
     uint64_t moved = 0;
     *whole = NULL;
-    tern_status status = tern_far_hold(worker, move->rank, move->place, move->bytes, &move->rkey);
+    tern_status status = tern_far_hold(worker, move->rank, move->offset, move->bytes, &move->rkey);
     return status == TERN_OK ? start_all(worker, move, &moved, whole) : status;
 }
 
@@ -89,7 +89,7 @@ static tern_status native_put(tern_worker *worker, uint32_t rank, uint64_t offse
                       .copied = copied,
                       .kept = !copied,
                       .rank = rank,
-                      .place = offset,
+                      .offset = offset,
                       .here = (void *)(uintptr_t)from,
                       .bytes = bytes};
     tern_posting *whole;
@@ -108,7 +108,7 @@ static tern_status native_put(tern_worker *worker, uint32_t rank, uint64_t offse
 static tern_status native_get(tern_worker *worker, uint32_t rank, uint64_t offset, void *to,
                               size_t bytes, tern_transfer *transfer) {
     tern_move move = {
-        .kept = true, .again = true, .rank = rank, .place = offset, .here = to, .bytes = bytes};
+        .kept = true, .again = true, .rank = rank, .offset = offset, .here = to, .bytes = bytes};
     tern_posting *whole;
     tern_status status = start(worker, &move, &whole);
     if (status == TERN_OK)
@@ -134,7 +134,7 @@ static tern_status native_act(tern_worker *worker, uint32_t rank, uint64_t offse
                       .copied = true,
                       .kept = true,
                       .rank = rank,
-                      .place = offset,
+                      .offset = offset,
                       .here = words,
                       .bytes = width};
     tern_posting *whole;
@@ -192,7 +192,7 @@ static tern_status native_post(tern_worker *worker, uint32_t rank, uint64_t offs
                                const void *from, uint64_t bytes, uint64_t *posted) {
     tern_move move = {.act = TERN_NETWORK_WRITE,
                       .rank = rank,
-                      .place = offset,
+                      .offset = offset,
                       .here = (void *)(uintptr_t)from,
                       .bytes = bytes};
     tern_posting *whole = NULL;
@@ -271,7 +271,7 @@ static tern_status native_publish(tern_worker *worker, tern_out *out) {
     const tern_move move = {.act = TERN_NETWORK_WRITE,
                             .again = true, /* may be repeated, since a frame carries its position */
                             .rank = tern_rank_of(worker->context, out->target),
-                            .place = layout->arena + out->ring * layout->ring_bytes + at,
+                            .offset = layout->arena + out->ring * layout->ring_bytes + at,
                             .here = out->lane.data + at,
                             .bytes = tern_frame_seal(worker, out)};
     tern_posting *whole;
@@ -296,10 +296,10 @@ static tern_status native_report(tern_worker *worker, tern_in *in) {
                             .kept = true,
                             .again = true,
                             .rank = in->origin_id.rank,
-                            .place = tern_worker_page_offset(context, in->origin) +
-                                     tern_rma_of(context)->layout.credits +
-                                     tern_endpoint_of(context, in->channel, worker->id) *
-                                         sizeof(tern_credit),
+                            .offset = tern_worker_page_offset(context, in->origin) +
+                                      tern_rma_of(context)->layout.credits +
+                                      tern_endpoint_of(context, in->channel, worker->id) *
+                                          sizeof(tern_credit),
                             .here = words,
                             .bytes = sizeof words};
     tern_posting *whole;
@@ -334,7 +334,7 @@ static tern_status native_reply(tern_worker *worker, uint32_t target,
     const tern_move move = {.act = TERN_NETWORK_WRITE,
                             .copied = true,
                             .rank = tern_rank_of(context, target),
-                            .place = tern_reply_offset(context, target, address),
+                            .offset = tern_reply_offset(context, target, address),
                             .here = &checked,
                             .bytes = bytes,
                             .answer = &answer};

@@ -11,8 +11,8 @@
  * segment. */
 static inline tern_status tern_far_hold(tern_worker *worker, uint32_t rank, uint64_t offset,
                                         uint64_t bytes, tern_rkey **rkey) {
-    return tern_place_is_region(offset) ? tern_rkey_hold(worker, rank, offset, bytes, rkey)
-                                        : TERN_OK;
+    return tern_offset_in_region(offset) ? tern_rkey_hold(worker, rank, offset, bytes, rkey)
+                                         : TERN_OK;
 }
 
 static inline void tern_far_release(tern_worker *worker, tern_rkey *rkey, bool put) {

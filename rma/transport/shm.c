@@ -19,7 +19,7 @@ static char *shm_at(const tern_worker *worker, uint32_t rank, uint64_t offset) {
 static tern_status shm_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                            size_t bytes, tern_transfer *transfer) {
     (void)transfer;
-    if (tern_place_is_region(offset))
+    if (tern_offset_in_region(offset))
         return tern_cma_copy(worker, rank, offset, (char *)(uintptr_t)from, bytes, TERN_PUT_INTO);
     tern_internal_copy(shm_at(worker, rank, offset), from, bytes);
     return TERN_OK;
@@ -28,7 +28,7 @@ static tern_status shm_put(tern_worker *worker, uint32_t rank, uint64_t offset, 
 static tern_status shm_get(tern_worker *worker, uint32_t rank, uint64_t offset, void *to,
                            size_t bytes, tern_transfer *transfer) {
     (void)transfer;
-    if (tern_place_is_region(offset))
+    if (tern_offset_in_region(offset))
         return tern_cma_copy(worker, rank, offset, to, bytes, TERN_GET_FROM);
     tern_internal_copy(to, shm_at(worker, rank, offset), bytes);
     return TERN_OK;

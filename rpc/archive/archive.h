@@ -59,9 +59,9 @@ void tern_chunks_clear(tern_chunks *chunks);
 void tern_chunks_free(tern_chunks *chunks);
 
 /* The global pointer to [memory, memory + bytes); TERN_NULL: other ranks cannot reach it. */
-tern_ptr tern_place_of(const struct tern_worker *worker, const void *memory, size_t bytes);
+tern_ptr tern_gaddr_of(const struct tern_worker *worker, const void *memory, size_t bytes);
 /* The worker's TERN_ZERO_COPY_MIN. */
-size_t tern_place_threshold(const struct tern_worker *worker);
+size_t tern_zero_copy_min(const struct tern_worker *worker);
 
 /* Makes room for size more bytes of the archive, or makes the writer fail. */
 tern_status tern_writer_reserve(tern_writer *writer, size_t size);

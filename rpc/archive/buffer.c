@@ -29,7 +29,7 @@ tern_status tern_buffer_create(struct tern_worker *worker, size_t bytes, tern_bu
     if (buffer == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_buffer_create: buffer is NULL");
     if (worker != NULL)
-        return tern_buffer_create_placed(worker, bytes, buffer);
+        return tern_buffer_create_in_segment(worker, bytes, buffer);
     void *data = NULL;
     if (bytes <= PTRDIFF_MAX - ALIGNMENT)
         data = aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1));
@@ -67,7 +67,7 @@ void *tern_buffer_data(const tern_buffer *buffer) { return buffer != NULL ? buff
 size_t tern_buffer_bytes(const tern_buffer *buffer) { return buffer != NULL ? buffer->bytes : 0; }
 
 tern_ptr tern_buffer_place(const tern_buffer *buffer) {
-    return buffer != NULL ? buffer->place : TERN_NULL;
+    return buffer != NULL ? buffer->gaddr : TERN_NULL;
 }
 
 tern_status tern_buffer_write(tern_writer *writer, tern_item_type type, size_t element,

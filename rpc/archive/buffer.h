@@ -18,7 +18,7 @@ struct tern_buffer {
     _Atomic size_t references;
     void *data;
     size_t bytes;
-    tern_ptr place;
+    tern_ptr gaddr;
     tern_buffer_release release;
     void *user;
 };
@@ -30,8 +30,8 @@ static inline bool tern_buffer_is_mine(const tern_buffer *buffer) {
 }
 
 /* A buffer of bytes in the segment of the worker's rank. */
-tern_status tern_buffer_create_placed(struct tern_worker *worker, size_t bytes,
-                                      tern_buffer **buffer);
+tern_status tern_buffer_create_in_segment(struct tern_worker *worker, size_t bytes,
+                                          tern_buffer **buffer);
 
 /* Writes the content of a buffer as an item of count elements; holds a reference to the buffer or
  * copies the content. */

@@ -20,7 +20,7 @@ tern_status tern_writer_share(tern_writer *writer, struct tern_worker *worker, s
     if (writer->chunks == NULL)
         return tern_writer_fail(writer, tern_fail(TERN_ERR_MEMORY, "no memory for chunks"));
     writer->chunks->worker = worker;
-    writer->share_min = min > 0 ? min : tern_place_threshold(worker);
+    writer->share_min = min > 0 ? min : tern_zero_copy_min(worker);
     return TERN_OK;
 }
 
@@ -46,9 +46,9 @@ tern_status tern_chunk_write(tern_writer *writer, uint64_t word, const void *ite
         return tern_writer_fail(writer, status);
     /* With a worker, look the memory up: the buffer's own pointer may name another context's
      * segment. */
-    tern_ptr place = chunks->worker != NULL ? tern_place_of(chunks->worker, items, bytes)
+    tern_ptr gaddr = chunks->worker != NULL ? tern_gaddr_of(chunks->worker, items, bytes)
                                             : tern_buffer_place(buffer);
-    chunks->list[chunks->count++] = (tern_chunk){items, bytes, place, tern_buffer_keep(buffer)};
+    chunks->list[chunks->count++] = (tern_chunk){items, bytes, gaddr, tern_buffer_keep(buffer)};
     word |= TERN_ITEM_IN_CHUNK;
     memcpy(writer->data + writer->bytes, &word, sizeof word);
     writer->bytes += 8;

@@ -89,7 +89,7 @@ tern_status tern_fetch_begin(tern_worker *worker, uint32_t origin, const char *l
 static void keep_spare(tern_rpc_worker *mine, tern_buffer *buffer) {
     mine->spare_used = true;
     if (buffer != NULL && tern_buffer_is_mine(buffer) && buffer->bytes <= SPARE_BYTES &&
-        !tern_ptr_is_null(buffer->place)) {
+        !tern_ptr_is_null(buffer->gaddr)) {
         tern_buffer *before = mine->spare;
         mine->spare = buffer;
         buffer = before;
@@ -123,29 +123,29 @@ static tern_status fetch_make_room(tern_worker *worker, tern_chunk *c, uint64_t 
     }
     c->memory = c->buffer->data;
     c->bytes = bytes;
-    c->place = c->buffer->place;
+    c->place = c->buffer->gaddr;
     return TERN_OK;
 }
 
 /* Copies the chunk if this process reaches it; otherwise starts a get. */
 static tern_status fetch_start(tern_worker *worker, const tern_fetch *f, part *p, char *to) {
-    tern_ptr place = p->source.place;
+    tern_ptr gaddr = p->source.gaddr;
     uint64_t bytes = p->source.bytes, offset = 0;
-    if (tern_ptr_is_null(place))
+    if (tern_ptr_is_null(gaddr))
         return tern_cma_read(worker, tern_rank_of(worker->context, f->origin), p->source.address,
                              to, bytes);
-    const char *near = tern_internal_reach_address(worker, place, bytes);
+    const char *near = tern_internal_reach_address(worker, gaddr, bytes);
     if (near != NULL) {
         tern_internal_copy(to, near, bytes);
         return TERN_OK;
     }
-    tern_status status = tern_segment_check(worker->context, place, bytes, &offset);
+    tern_status status = tern_segment_check(worker->context, gaddr, bytes, &offset);
     if (status != TERN_OK)
         return status;
-    if (tern_is_near(worker->context, place.rank))
-        return tern_cma_copy_now(worker, place.rank, offset, to, bytes, TERN_GET_FROM);
-    status = tern_way_to(worker->context, place.rank)
-                 ->get(worker, place.rank, offset, to, bytes, &p->transfer);
+    if (tern_is_near(worker->context, gaddr.rank))
+        return tern_cma_copy_now(worker, gaddr.rank, offset, to, bytes, TERN_GET_FROM);
+    status = tern_way_to(worker->context, gaddr.rank)
+                 ->get(worker, gaddr.rank, offset, to, bytes, &p->transfer);
     if (status != TERN_OK)
         return status;
     worker->stats.gets++;
@@ -169,7 +169,7 @@ static tern_status begin_part(tern_worker *worker, tern_fetch *f, part *p, tern_
  * then leaked and not given to anybody. */
 static tern_status fetch_look(tern_worker *worker, part *p, tern_chunk *c) {
     int done = 0;
-    uint32_t rank = p->source.place.rank;
+    uint32_t rank = p->source.gaddr.rank;
     tern_status status = tern_way_to(worker->context, rank)->test(worker, &p->transfer, &done);
     if (status == TERN_OK && !done)
         status = tern_glance(worker, rank);

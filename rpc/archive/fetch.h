@@ -14,7 +14,7 @@
 
 /* Where the target of a call finds a chunk. */
 typedef struct tern_chunk_source {
-    tern_ptr place;   /* null: the chunk is in the origin's private memory, which only ranks of its
+    tern_ptr gaddr;   /* null: the chunk is in the origin's private memory, which only ranks of its
                          node can read */
     uint64_t address; /* there */
     uint64_t bytes;

@@ -71,24 +71,24 @@ static tern_status shipment_stage(tern_worker *worker, tern_shipment *s, const v
         return status;
     tern_internal_copy(tern_buffer_data(*copy), memory, bytes);
     worker->stats.bytes_staged += bytes;
-    const tern_ptr place = tern_buffer_place(*copy);
-    const uint64_t address = tern_ptr_is_null(place) ? (uintptr_t)tern_buffer_data(*copy) : 0;
-    s->list->chunk[s->count++] = (tern_chunk_source){place, address, bytes};
+    const tern_ptr gaddr = tern_buffer_place(*copy);
+    const uint64_t address = tern_ptr_is_null(gaddr) ? (uintptr_t)tern_buffer_data(*copy) : 0;
+    s->list->chunk[s->count++] = (tern_chunk_source){gaddr, address, bytes};
     return TERN_OK;
 }
 
 /* Decides by the address of the memory, since a buffer may be of another context. */
 static tern_status shipment_load(tern_worker *worker, tern_shipment *s, const tern_chunk *c) {
-    tern_ptr place = tern_place_of(worker, c->memory, c->bytes);
-    bool placed = !tern_ptr_is_null(place), far = !tern_is_near(worker->context, s->rank);
+    tern_ptr gaddr = tern_gaddr_of(worker, c->memory, c->bytes);
+    bool placed = !tern_ptr_is_null(gaddr), far = !tern_is_near(worker->context, s->rank);
     /* Ranks of the node read registered memory as private memory. */
     bool is_private =
-        !placed || (!far && tern_internal_reach_address(worker, place, c->bytes) == NULL);
+        !placed || (!far && tern_internal_reach_address(worker, gaddr, c->bytes) == NULL);
     if (is_private && !tern_cma_allowed(worker, s->rank))
         return shipment_stage(worker, s, c->memory, c->bytes);
     s->buffer[s->count] = tern_buffer_keep(c->buffer);
     s->list->chunk[s->count++] =
-        (tern_chunk_source){place, placed ? 0 : (uintptr_t)c->memory, c->bytes};
+        (tern_chunk_source){gaddr, placed ? 0 : (uintptr_t)c->memory, c->bytes};
     return TERN_OK;
 }
 
@@ -418,7 +418,7 @@ size_t tern_shipments_advance(tern_worker *worker) {
 static bool is_fetched_with_help(const tern_worker *worker, const tern_shipment *s) {
     bool registered = false;
     for (size_t i = 0; i < s->list->count; i++)
-        registered |= s->list->chunk[i].place.segment != 0;
+        registered |= s->list->chunk[i].gaddr.segment != 0;
     return tern_gets_need_owner(worker, s->rank, registered);
 }
 

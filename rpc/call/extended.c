@@ -141,14 +141,14 @@ static void find_rest(tern_worker *worker, tern_call_task *t) {
  * TERN_ERR_AGAIN: too much memory of tern is in use. */
 static tern_status extended_make_room(tern_worker *worker, tern_call_task *t, char **to) {
     const tern_extension *e = &t->e;
-    if (!tern_ptr_is_null(e->place)) {
-        tern_ptr place = e->place;
-        place.rank = worker->context->rank;
-        *to = tern_internal_reach_address(worker, place, e->buffer_bytes);
+    if (!tern_ptr_is_null(e->gaddr)) {
+        tern_ptr gaddr = e->gaddr;
+        gaddr.rank = worker->context->rank;
+        *to = tern_internal_reach_address(worker, gaddr, e->buffer_bytes);
         return *to != NULL ? TERN_OK
                            : tern_fail(TERN_ERR_RANGE, "no segment has %llu bytes at offset %llu",
                                        (unsigned long long)e->buffer_bytes,
-                                       (unsigned long long)place.offset);
+                                       (unsigned long long)gaddr.offset);
     }
     tern_status status = take_memory(worker, e->buffer_bytes, t->borrowed != NULL, &t->memory);
     *to = t->memory;
@@ -163,7 +163,7 @@ static tern_status extended_fetch(tern_worker *worker, tern_call_task *t) {
     uint64_t offset = 0;
     t->stage = LANDED;
     t->buffer = near;
-    if (e->buffer_bytes == 0 || (near != NULL && tern_ptr_is_null(e->place)))
+    if (e->buffer_bytes == 0 || (near != NULL && tern_ptr_is_null(e->gaddr)))
         return TERN_OK;
     tern_status status =
         e->buffer_bytes <= TERN_BUFFER_MAX
@@ -246,7 +246,7 @@ static void extended_lower(tern_worker *worker, const tern_extension *e, tern_no
 static bool pass_at_home(tern_worker *worker, tern_call_task *t, const char *arguments,
                          size_t rest) {
     tern_extension here = t->e;
-    if (t->status == TERN_OK && !tern_ptr_is_null(here.place))
+    if (t->status == TERN_OK && !tern_ptr_is_null(here.gaddr))
         here.way = TERN_BUFFER_PUT;
     return here.arity == 0 || tern_broadcast_pass(worker, &here, tern_record_id(t->header),
                                                   arguments, rest, true, &t->passing);
@@ -299,7 +299,7 @@ static tern_status extended_run(tern_worker *worker, const tern_call_task *t,
 /* Gives back everything that the call has used. */
 static void extended_let_go(tern_worker *worker, tern_call_task *t) {
     const tern_extension *e = &t->e;
-    if (t->memory == NULL && tern_ptr_is_null(e->place))
+    if (t->memory == NULL && tern_ptr_is_null(e->gaddr))
         extended_lower(worker, e, TERN_ON_SENT); /* the buffer was used where it lies */
     extended_lower(worker, e, TERN_ON_EXECUTED);
     give_memory(worker, e->buffer_bytes, &t->memory);
@@ -340,7 +340,7 @@ static bool extended_advance(tern_worker *worker, tern_call_task *t) {
     if (t->stage == LANDED) {
         if (!pass_at_home(worker, t, rest, bytes))
             return false;
-        if (t->memory != NULL || !tern_ptr_is_null(e->place))
+        if (t->memory != NULL || !tern_ptr_is_null(e->gaddr))
             extended_lower(worker, e, TERN_ON_SENT);
         t->stage = READY;
     }

@@ -22,7 +22,7 @@
 typedef struct tern_extension {
     tern_ptr counter; /* of the synchronizer to lower; null: none */
     tern_ptr from;    /* where the target gets the buffer */
-    tern_ptr place;   /* where the buffer is or goes; its offset counts at the target, whatever rank
+    tern_ptr gaddr;   /* where the buffer is or goes; its offset counts at the target, whatever rank
                          it names; or null */
     uint64_t buffer_bytes;
     uint32_t arguments; /* bytes */

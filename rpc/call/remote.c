@@ -93,7 +93,7 @@ tern_status tern_remote_finish(tern_writer *writer, const tern_function *functio
  * will be refused. */
 static bool remote_shares(tern_writer *writer, tern_worker *worker, size_t element, size_t count) {
     return worker != NULL && !tern_is_nobody(worker) && count <= TERN_ITEM_COUNT_MAX &&
-           element * count >= tern_place_threshold(worker) &&
+           element * count >= tern_zero_copy_min(worker) &&
            tern_writer_share(writer, worker, 0) == TERN_OK;
 }
 
@@ -193,10 +193,10 @@ void *tern_remote_part(const tern_call_info *call, const tern_function *function
 /* The address of memory that this rank has registered; NULL: p and bytes do not lie in a region. As
  * with tern_local, the memory may be deregistered while the handler runs. */
 static char *remote_registered(const tern_context *context, tern_ptr p, uint64_t bytes) {
-    uint64_t place = 0;
+    uint64_t offset = 0;
     tern_hold hold = {NULL, NULL};
-    if (p.segment != 0 && p.rank == context->rank && tern_region_place(p, &place) == TERN_OK &&
-        tern_region_hold(context, p.rank, place, bytes, &hold) == TERN_OK)
+    if (p.segment != 0 && p.rank == context->rank && tern_region_offset(p, &offset) == TERN_OK &&
+        tern_region_hold(context, p.rank, offset, bytes, &hold) == TERN_OK)
         tern_region_release(&hold);
     return hold.address;
 }

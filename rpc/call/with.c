@@ -12,10 +12,10 @@ static bool is_got(const tern_call_options *o) {
 }
 
 /* The address of a broadcast's place on this rank; NULL: this rank has no such place. */
-static char *place_at_home(const tern_worker *worker, const tern_call_options *o) {
-    tern_ptr place = o->place;
-    place.rank = worker->context->rank;
-    return tern_internal_reach_address(worker, place, o->buffer_bytes);
+static char *address_at_home(const tern_worker *worker, const tern_call_options *o) {
+    tern_ptr gaddr = o->place;
+    gaddr.rank = worker->context->rank;
+    return tern_internal_reach_address(worker, gaddr, o->buffer_bytes);
 }
 
 static tern_status call_with_check(const tern_worker *worker, const tern_call_options *o,
@@ -30,7 +30,7 @@ static tern_status call_with_check(const tern_worker *worker, const tern_call_op
     if ((o->way == TERN_BUFFER_INSIDE || o->way == TERN_BUFFER_PUT) && o->buffer == NULL &&
         o->buffer_bytes > 0)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_call_with: buffer is NULL");
-    if (broadcast && o->way == TERN_BUFFER_PUT && place_at_home(worker, o) == NULL)
+    if (broadcast && o->way == TERN_BUFFER_PUT && address_at_home(worker, o) == NULL)
         return tern_fail(TERN_ERR_RANGE,
                          "tern_broadcast: no segment has %zu bytes at offset %llu; a buffer is put "
                          "to the same place of every rank",
@@ -46,7 +46,7 @@ static tern_extension call_with_extend(const tern_worker *worker, const tern_cal
                                        size_t bytes, uint32_t arity, bool by_message) {
     tern_extension e = {.counter = o->synchronizer != NULL ? o->synchronizer->counter : TERN_NULL,
                         .from = o->from,
-                        .place = o->place,
+                        .gaddr = o->place,
                         .buffer_bytes = o->way != TERN_BUFFER_NONE ? o->buffer_bytes : 0,
                         .arguments = (uint32_t)bytes,
                         .origin = worker->id,
@@ -94,7 +94,7 @@ static tern_status send_extended(tern_worker *worker, tern_call_target to, uint6
     if (o->way == TERN_BUFFER_PUT && arity == 0)
         status = put_buffer(worker, to, o);
     else if (o->way == TERN_BUFFER_PUT && o->buffer_bytes > 0)
-        memmove(place_at_home(worker, o), o->buffer, o->buffer_bytes);
+        memmove(address_at_home(worker, o), o->buffer, o->buffer_bytes);
     tern_extension e = call_with_extend(worker, o, bytes, arity, to.by_message);
     tern_outgoing call = {to,
                           tern_record_header(TERN_RECORD_CALL_EXTENDED, tern_record_id(header), 0),

@@ -28,18 +28,18 @@ tern_status tern_fail(tern_status status, const char *format, ...) {
     va_end(arguments);
     return status;
 }
-tern_ptr tern_place_of(const struct tern_worker *worker, const void *memory, size_t bytes) {
+tern_ptr tern_gaddr_of(const struct tern_worker *worker, const void *memory, size_t bytes) {
     (void)worker;
     (void)memory;
     (void)bytes;
     return TERN_NULL;
 }
-size_t tern_place_threshold(const struct tern_worker *worker) {
+size_t tern_zero_copy_min(const struct tern_worker *worker) {
     (void)worker;
     return 1;
 }
-tern_status tern_buffer_create_placed(struct tern_worker *worker, size_t bytes,
-                                      tern_buffer **buffer) {
+tern_status tern_buffer_create_in_segment(struct tern_worker *worker, size_t bytes,
+                                          tern_buffer **buffer) {
     (void)worker;
     return tern_buffer_create(NULL, bytes, buffer);
 }

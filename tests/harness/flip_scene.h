@@ -192,7 +192,7 @@ static inline uint64_t *flip_block(flip_scene *s, int i) {
     if (bucket == NULL)
         return NULL;
     const tern_shape shape = s->map->table->shape;
-    const tern_ptr block = tern_block_place(bucket + shape.entry_at / 8 + 1 + shape.key_words);
+    const tern_ptr block = tern_block_gaddr(bucket + shape.entry_at / 8 + 1 + shape.key_words);
     return block.rank == 0 ? flip_local(s, block, i) : NULL;
 }
 static inline uint64_t *flip_queue_word(flip_scene *s, int i) {
@@ -200,11 +200,11 @@ static inline uint64_t *flip_queue_word(flip_scene *s, int i) {
     return flip_local(s, words[i], 0);
 }
 static inline uint64_t *flip_slot(flip_scene *s, int i) {
-    return flip_local(s, tern_slot_place(s->queue, *flip_queue_word(s, 1)), i);
+    return flip_local(s, tern_slot_gaddr(s->queue, *flip_queue_word(s, 1)), i);
 }
 /* Of the next item to be pushed, and of the next one to be popped. */
 static inline uint64_t *flip_turn(flip_scene *s, int i) {
-    return flip_local(s, tern_turn_place(s->queue, *flip_queue_word(s, i / 2)), i % 2);
+    return flip_local(s, tern_turn_gaddr(s->queue, *flip_queue_word(s, i / 2)), i % 2);
 }
 
 static inline tern_in *flip_in(const flip_scene *s, uint32_t channel) {

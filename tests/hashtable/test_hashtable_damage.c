@@ -311,7 +311,7 @@ static void the_descriptor_is_published_again(void) {
     tern_hashtable *table = make(&f, (tern_hashtable_options){.grow = 1});
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == 1) {
-        const tern_ptr place = tern_anchor_place(table, 0, offsetof(tern_anchor, descriptor));
+        const tern_ptr place = tern_anchor_gaddr(table, 0, offsetof(tern_anchor, descriptor));
         uint64_t *descriptor = (uint64_t *)(void *)tern_internal_reach_address(f.worker, place, 8);
         scribble(descriptor + 1, 12345);
         EXPECT_OK(tern_growth_rest(f.worker, table, 0));

@@ -60,7 +60,7 @@ static int64_t room(scene *s) {
     uint64_t left = 0;
     EXPECT_OK(tern_barrier(s->f.worker));
     EXPECT_OK(tern_atomic_load(
-        s->f.worker, tern_anchor_place(s->table, OWNER, offsetof(tern_anchor, room)), &left));
+        s->f.worker, tern_anchor_gaddr(s->table, OWNER, offsetof(tern_anchor, room)), &left));
     EXPECT_OK(tern_barrier(s->f.worker));
     return (int64_t)left;
 }
@@ -89,7 +89,7 @@ static void begin_move(scene *s) {
         put(s, key, TERN_BY_RMA);
     }
     EXPECT_OK(tern_put(s->f.worker,
-                       tern_anchor_place(s->table, OWNER, offsetof(tern_anchor, growth_request)),
+                       tern_anchor_gaddr(s->table, OWNER, offsetof(tern_anchor, growth_request)),
                        &growth_request, 1));
     const tern_growth *growth = s->table->growth;
     for (double limit = MPI_Wtime() + TERN_TEST_PATIENCE; MPI_Wtime() < limit;) {
@@ -347,7 +347,7 @@ static void a_batch_pays_for_growth(void) {
         make_of(&f, (tern_hashtable_options){.key_bytes = 8, .counter = 1, .capacity = CAPACITY});
     full_watch watch = {.task.run = look_at_request};
     watch.growth_request = tern_local(
-        f.context, tern_anchor_place(table, f.rank, offsetof(tern_anchor, growth_request)));
+        f.context, tern_anchor_gaddr(table, f.rank, offsetof(tern_anchor, growth_request)));
     for (size_t i = 0; i < KEYS; i++)
         keys[i] = number_owned_by(table, f.rank, i == 0 ? 0 : keys[i - 1] + 1);
     size_t added = 0;

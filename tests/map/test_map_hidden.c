@@ -125,8 +125,8 @@ static void memory_is_written_over(void) {
     fill_bytes(found, 1000, number);
     EXPECT_OK(tern_map_insert(f.worker, map, &number, 8, found, 1000, TERN_BY_RMA, NULL));
     tern_map_descriptor d = descriptor_of(&f, map, &number);
-    CU_ASSERT_EQUAL(tern_block_place(d.words).rank, f.rank);
-    uint64_t *word = tern_local(f.context, tern_ptr_add(tern_block_place(d.words), 16));
+    CU_ASSERT_EQUAL(tern_block_gaddr(d.words).rank, f.rank);
+    uint64_t *word = tern_local(f.context, tern_ptr_add(tern_block_gaddr(d.words), 16));
     right = *word;
     *word = spoilt;
     size_t bytes = 77;
@@ -162,7 +162,7 @@ static void a_block_goes_to_another_key(void) {
     EXPECT_OK(tern_map_erase(f.worker, map, &first, 8, TERN_BY_RMA));
     EXPECT_OK(tern_map_insert(f.worker, map, &second, 8, new, sizeof new, TERN_BY_RMA, NULL));
     tern_map_descriptor now = descriptor_of(&f, map, &second);
-    if (!tern_ptr_equal(tern_block_place(d.words), tern_block_place(now.words))) {
+    if (!tern_ptr_equal(tern_block_gaddr(d.words), tern_block_gaddr(now.words))) {
         tern_test_skip("the heap did not give the same block again");
         end(&f, map);
         return;

@@ -35,9 +35,9 @@ static void end_pop(scene *s) {
     const uint64_t turn[2] = {1, ~UINT64_C(1)};
     uint64_t slot[TERN_SLOT_SMALL];
     EXPECT_OK(
-        tern_slot_get(s->other, slot, tern_slot_place(s->queue, 0), s->queue->slot_words, NULL));
+        tern_slot_get(s->other, slot, tern_slot_gaddr(s->queue, 0), s->queue->slot_words, NULL));
     s->there = slot[TERN_SLOT_TICKET];
-    EXPECT_OK(tern_slot_put(s->other, tern_turn_place(s->queue, 0), turn, 2, NULL));
+    EXPECT_OK(tern_slot_put(s->other, tern_turn_gaddr(s->queue, 0), turn, 2, NULL));
     EXPECT_OK(tern_flush(s->other, s->queue->host));
 }
 

@@ -44,7 +44,7 @@ static uint64_t draw(fixture *f, tern_ptr word, uint64_t count) {
 static void write_item(fixture *f, const tern_queue *q, uint64_t ticket, uint64_t item) {
     uint64_t slot[TERN_SLOT_SMALL] = {0, ticket, item};
     slot[TERN_SLOT_CHECK] = tern_slot_check_of(q, slot);
-    EXPECT_OK(tern_slot_put(f->worker, tern_slot_place(q, ticket), slot, 3, NULL));
+    EXPECT_OK(tern_slot_put(f->worker, tern_slot_gaddr(q, ticket), slot, 3, NULL));
 }
 
 /* ---- What never comes ---- */

@@ -464,7 +464,7 @@ static void hostile_records(void) {
     inject(TERN_OFFER_SEND, &good, sizeof good - 8);
     inject(TERN_OFFER_SEND, &good, sizeof good); /* one more than the window */
     o.tag = 98;
-    o.place.offset = end - 7;
+    o.gaddr.offset = end - 7;
     inject(TERN_OFFER_RECEIVE, &o, sizeof o);
     o = (tern_offer){1, 98, {(rank + 1) % size, 0, 0, TERN_PTR_ORIGIN}, 8};
     if (size > 1)

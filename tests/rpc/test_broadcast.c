@@ -258,7 +258,7 @@ static void no_such_place(hall *h) {
     tern_log_level quiet = tern_context_config(h->f.context)->log_level;
     tern_log_set_level(TERN_LOG_NONE);
     EXPECT_OK(tern_barrier(h->f.worker));
-    tern_extension e = {.place = tern_ptr_add(h->places[0], (int64_t)1 << 40),
+    tern_extension e = {.gaddr = tern_ptr_add(h->places[0], (int64_t)1 << 40),
                         .buffer_bytes = 64,
                         .origin = h->f.rank,
                         .way = TERN_BUFFER_PUT,

@@ -233,13 +233,13 @@ static void spoil(hostile *h, int what, size_t *bytes) {
         h->source[1].bytes = UINT64_MAX;
         break;
     case 7:
-        h->source[1].place.offset = UINT64_MAX - 8;
+        h->source[1].gaddr.offset = UINT64_MAX - 8;
         break;
     case 8:
-        h->source[1].place.rank = 99;
+        h->source[1].gaddr.rank = 99;
         break;
     case 9:
-        h->source[1].place.segment = 700;
+        h->source[1].gaddr.segment = 700;
         break;
     case 10: /* no memory of this process */
         h->source[1] = (tern_chunk_source){TERN_NULL, 1, 1000};

@@ -4,7 +4,7 @@
 
 /* Finds out whether other ranks can get from an address of this process. */
 
-static tern_ptr place_in_segment(const tern_context *context, const char *memory, size_t bytes) {
+static tern_ptr gaddr_in_segment(const tern_context *context, const char *memory, size_t bytes) {
     const tern_rma *rma = tern_rma_of(context);
     const char *heap = rma->mine + rma->layout.heap;
     if (memory < heap || memory > heap + rma->layout.heap_bytes ||
@@ -15,9 +15,9 @@ static tern_ptr place_in_segment(const tern_context *context, const char *memory
 }
 
 /* The pointer into the region in which the memory lies, or TERN_NULL. */
-static tern_ptr place_in_region(const tern_context *context, const char *memory, size_t bytes) {
+static tern_ptr gaddr_in_region(const tern_context *context, const char *memory, size_t bytes) {
     tern_regions *regions = tern_regions_of(context);
-    tern_ptr place = TERN_NULL;
+    tern_ptr gaddr = TERN_NULL;
     pthread_mutex_lock(&regions->lock);
     for (uint32_t i = 0; i < regions->slots; i++) {
         const tern_registration *r = &regions->entry[i];
@@ -25,19 +25,19 @@ static tern_ptr place_in_region(const tern_context *context, const char *memory,
             bytes > (size_t)(r->base + r->bytes - memory))
             continue;
         uint64_t at = (uint64_t)(memory - r->base);
-        place = (tern_ptr){context->rank, (uint16_t)(i + 1), TERN_DOMAIN_GLOBAL,
+        gaddr = (tern_ptr){context->rank, (uint16_t)(i + 1), TERN_DOMAIN_GLOBAL,
                            TERN_PTR_ORIGIN + (r->generation * TERN_REGION_BYTES_MAX | at)};
         break;
     }
     pthread_mutex_unlock(&regions->lock);
-    return place;
+    return gaddr;
 }
 
-tern_ptr tern_place_of(const tern_worker *worker, const void *memory, size_t bytes) {
-    tern_ptr place = place_in_segment(worker->context, memory, bytes);
-    return tern_ptr_is_null(place) ? place_in_region(worker->context, memory, bytes) : place;
+tern_ptr tern_gaddr_of(const tern_worker *worker, const void *memory, size_t bytes) {
+    tern_ptr gaddr = gaddr_in_segment(worker->context, memory, bytes);
+    return tern_ptr_is_null(gaddr) ? gaddr_in_region(worker->context, memory, bytes) : gaddr;
 }
 
-size_t tern_place_threshold(const tern_worker *worker) {
+size_t tern_zero_copy_min(const tern_worker *worker) {
     return worker->context->config.zero_copy_min;
 }
