@@ -16,7 +16,7 @@
 
 #include "map/map.h"
 
-/* Returns the address of a large descriptor's block. */
+/* Returns the global address of a large descriptor's block. */
 tern_ptr tern_block_gaddr(const uint64_t *d);
 
 /* Allocates a block in this rank's segment, writes it, and completes its descriptor.

@@ -259,8 +259,8 @@ static tern_status circular_post(const tern_circular *circular, tern_entry *entr
     return TERN_OK;
 }
 
-/* Whether a put to this place is posted. Otherwise it is a tern_put, which copies or waits: for
- * registered memory it may first have to ask for the rkey. */
+/* Whether a put to this address is posted. Otherwise it is a tern_put, which copies or waits. A put
+ * to registered memory is not posted, because it may first have to ask for the rkey. */
 static bool is_posted(const tern_worker *worker, tern_ptr to, size_t bytes) {
     return to.rank < worker->context->size && to.segment == 0 && bytes > 0 &&
            tern_way_to(worker->context, to.rank)->settle != NULL;

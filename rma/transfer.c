@@ -10,7 +10,7 @@
 #include "src/progress/request.h"
 #include "src/progress/wait.h"
 
-/* Finds the place of a put or a get; waits for the rkey of a region if need be. */
+/* Finds the offset that a put or a get names. Waits for the rkey of a region if need be. */
 static tern_status transfer_find_offset(tern_worker *worker, tern_ptr p, size_t bytes,
                                         uint64_t *offset) {
     tern_status status = tern_segment_check(worker->context, p, bytes, offset);

@@ -100,7 +100,7 @@ tern_status tern_growth_apply(tern_worker *worker, tern_growth *growth, uint32_t
 tern_status tern_growth_publish(tern_worker *worker, tern_growth *growth,
                                 const tern_array_descriptor *descriptor);
 
-/* The place at bytes behind the start of a rank's anchor. */
+/* Returns the global address that lies `at` bytes behind the start of a rank's anchor. */
 static inline tern_ptr tern_anchor_gaddr(const tern_hashtable *table, uint32_t rank, size_t at) {
     return tern_ptr_add(table->part[rank].buckets, (int64_t)at - (int64_t)sizeof(tern_anchor));
 }

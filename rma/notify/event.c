@@ -77,8 +77,9 @@ static tern_status fill_region(const tern_worker *worker, const notice *r) {
     return TERN_OK;
 }
 
-/* Copies the record's data to its place and fills event, except for the cid, to which it returns a
- * pointer. NULL: the record is malformed and the ring closed. The record stays in the ring. */
+/* Copies the record's data to where the put goes, and fills event, except for the cid, to which it
+ * returns a pointer. NULL: the record is malformed and the ring closed. The record stays in the
+ * ring. */
 static inline const char *event_meet(tern_worker *worker, const tern_notify *n, tern_in *in,
                                      uint64_t header, tern_event *event) {
     notice r;

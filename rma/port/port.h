@@ -22,8 +22,8 @@ typedef struct tern_posting tern_posting;
 /* Closes a port; port may be NULL. */
 void tern_port_close(tern_port *port);
 
-/* Makes first contact with rank. Returns TERN_ERR_AGAIN until rank has told how the place in its
- * segment is reached. */
+/* Makes first contact with rank. Returns TERN_ERR_AGAIN until rank has told how to reach that
+ * offset in its segment. */
 tern_status tern_port_meet(tern_worker *worker, uint32_t rank, uint64_t offset);
 
 /* Whether first contact with rank needs only its listener and the network. */

@@ -99,7 +99,7 @@ static void bounds_of(const tern_context *context, uint32_t rank, uint64_t offse
     pthread_mutex_unlock(&regions->lock);
 }
 
-/* The address of the place. NULL: [offset, offset + bytes) is not inside the region. */
+/* Returns the address of the offset. NULL: [offset, offset + bytes) is not inside the region. */
 static char *region_locate(const tern_context *context, uint32_t rank, uint64_t offset,
                            uint64_t bytes) {
     uint64_t at = offset & TERN_OFFSET_BYTE, base, size;

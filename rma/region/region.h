@@ -5,8 +5,8 @@
  * Regions: the records of registered memory, those of its owner and those that ranks of its node
  * read.
  *
- * Inside tern a place in a region is a number like an offset in the segment, but with its top bit
- * set. So every path of transfers can carry both:
+ * Inside tern an offset names a byte of the segment of a rank, or a byte of one of its regions. The
+ * top bit tells the two apart, so every path of transfers can carry both. An offset in a region:
  *
  *     63: 1 | 62..51: slot | 50..40: generation | 39..0: byte
  *
@@ -51,11 +51,10 @@ static inline bool tern_offset_may_be_in_region(uint64_t offset) {
     return tern_offset_in_region(offset) && tern_offset_slot(offset) < TERN_REGIONS_MAX;
 }
 
-/* The name of a region: its place without the byte. */
+/* Returns what all offsets in one region have in common: the offset without the byte. */
 static inline uint64_t tern_region_of_offset(uint64_t offset) { return offset & ~TERN_OFFSET_BYTE; }
 
-/* Converts a pointer into a region. [out] offset. TERN_ERR_RANGE: p does not point into a region.
- */
+/* Converts a pointer into a region. [out] offset. TERN_ERR_RANGE: p is not in a region. */
 tern_status tern_region_offset(tern_ptr p, uint64_t *offset);
 
 /* [out] offset in the segment of p.rank. TERN_ERR_ARGUMENT: no such rank; TERN_ERR_RANGE: [p, p +
@@ -66,7 +65,7 @@ tern_status tern_segment_check(const tern_context *context, tern_ptr p, size_t b
 /* A use of a region by this process. As long as it lasts, the region stays registered. */
 typedef struct tern_hold {
     _Atomic uint64_t *state; /* NULL: none */
-    char *address;           /* address of the place in the owner's process */
+    char *address;           /* the address in the owner's process */
 } tern_hold;
 
 /* [out] hold, of [offset, offset + bytes) of a rank whose segment is mapped. TERN_ERR_RANGE: it is
@@ -74,7 +73,8 @@ typedef struct tern_hold {
 tern_status tern_region_hold(const tern_context *context, uint32_t rank, uint64_t offset,
                              uint64_t bytes, tern_hold *hold);
 void tern_region_release(tern_hold *hold);
-/* The same without a hold: returns the present address of the place, or NULL. */
+/* The same without a hold. Returns the present address of that memory in the owner's process, or
+ * NULL. */
 char *tern_region_look(const tern_context *context, uint32_t rank, uint64_t offset, uint64_t bytes);
 
 /* What the owner of a region tells a rank of another node: whether and where the region lies. */

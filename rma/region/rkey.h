@@ -35,7 +35,7 @@ tern_status tern_rkey_hold(tern_worker *worker, uint32_t rank, uint64_t offset, 
                            tern_rkey **rkey);
 /* The same check without a hold after the call. */
 tern_status tern_rkey_check(tern_worker *worker, uint32_t rank, uint64_t offset, uint64_t bytes);
-/* The address of a place in its owner's process. The caller holds its rkey. */
+/* Returns the address of the offset in its owner's process. The caller holds the region's rkey. */
 uint64_t tern_rkey_address(const tern_worker *worker, uint32_t rank, uint64_t offset);
 /* unflushed: the operation has put something through the window. */
 void tern_rkey_release(tern_worker *worker, tern_rkey *rkey, bool unflushed);

@@ -310,8 +310,8 @@ bool tern_ring_rest(tern_worker *worker, tern_in *in, size_t active);
 tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t origin,
                             uint32_t target_index, uint32_t pieces, uint64_t start, uint32_t *ring);
 
-/* A ring of this rank to which the records of messages are appended. The fields were read from its
- * header once and checked. */
+/* The memory of a ring of this rank, to which the records of messages are appended. The fields were
+ * read from its header once and checked. */
 typedef struct tern_ring_memory {
     tern_ring_header *header;
     char *data;

@@ -46,7 +46,7 @@ static MPI_Win win_of(const tern_worker *worker) {
     return tern_rma_of(worker->context)->window->win;
 }
 
-/* How MPI names a place: a window and a displacement in it. */
+/* How MPI names memory of another rank: a window and a displacement in it. */
 typedef struct spot {
     MPI_Win win;
     MPI_Aint at;

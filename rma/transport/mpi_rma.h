@@ -24,8 +24,8 @@ void tern_window_set_hook(tern_window *window, const tern_put_hook *hook);
 int tern_window_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                     uint64_t bytes);
 
-/* Whether a context over rma reaches this place by messages: a region, where MPI has no window for
- * regions. */
+/* Whether a context over rma reaches this offset by messages: it lies in a region, and MPI has no
+ * window for regions. */
 bool tern_window_by_messages(const tern_worker *worker, uint64_t offset);
 
 #endif

@@ -7,8 +7,8 @@
 #include "rma/ring/ring.h"
 #include "rma/memory/state.h"
 
-/* Gets and holds the rkey of a place in a region. *rkey stays as it is (NULL) for a place in the
- * segment. */
+/* Gets and holds the rkey of the region in which offset lies. If it lies in the segment, *rkey
+ * stays as it is (NULL). */
 static inline tern_status tern_far_hold(tern_worker *worker, uint32_t rank, uint64_t offset,
                                         uint64_t bytes, tern_rkey **rkey) {
     return tern_offset_in_region(offset) ? tern_rkey_hold(worker, rank, offset, bytes, rkey)

@@ -58,7 +58,8 @@ tern_status tern_chunk_write(tern_writer *writer, uint64_t word, const void *ite
 void tern_chunks_clear(tern_chunks *chunks);
 void tern_chunks_free(tern_chunks *chunks);
 
-/* The global pointer to [memory, memory + bytes); TERN_NULL: other ranks cannot reach it. */
+/* Returns the global address of [memory, memory + bytes). TERN_NULL: other ranks cannot reach
+ * it. */
 tern_ptr tern_gaddr_of(const struct tern_worker *worker, const void *memory, size_t bytes);
 /* The worker's TERN_ZERO_COPY_MIN. */
 size_t tern_zero_copy_min(const struct tern_worker *worker);

@@ -14,9 +14,9 @@
 
 /* Where the target of a call finds a chunk. */
 typedef struct tern_chunk_source {
-    tern_ptr gaddr;   /* null: the chunk is in the origin's private memory, which only ranks of its
-                         node can read */
-    uint64_t address; /* there */
+    tern_ptr gaddr; /* null: the chunk is in the origin's private memory, which only ranks of its
+                       node can read, at address */
+    uint64_t address;
     uint64_t bytes;
 } tern_chunk_source;
 

@@ -2,7 +2,7 @@
 #include "rma/memory/state.h"
 #include "rpc/archive/archive.h"
 
-/* Finds out whether other ranks can get from an address of this process. */
+/* Finds the global address of memory of this process, if other ranks can reach it. */
 
 static tern_ptr gaddr_in_segment(const tern_context *context, const char *memory, size_t bytes) {
     const tern_rma *rma = tern_rma_of(context);
@@ -14,7 +14,7 @@ static tern_ptr gaddr_in_segment(const tern_context *context, const char *memory
                       TERN_PTR_ORIGIN + (uint64_t)(memory - heap)};
 }
 
-/* The pointer into the region in which the memory lies, or TERN_NULL. */
+/* Returns TERN_NULL if the memory is in no region. */
 static tern_ptr gaddr_in_region(const tern_context *context, const char *memory, size_t bytes) {
     tern_regions *regions = tern_regions_of(context);
     tern_ptr gaddr = TERN_NULL;
