@@ -85,7 +85,7 @@ int info_mpi(report *r, int thread_level) {
     const int sound_of_8 = atomics_are_sound(window, MPI_LONG, sizeof(long), size, &ns_of_8);
     const int sound_of_4 = atomics_are_sound(window, MPI_INT, 2 * sizeof(long), size, &ns_of_4);
     if (r != NULL) {
-        report_open(r, "MPI as probed");
+        report_open(r, "MPI as tested");
         report_number(r, "ranks", size);
         report_number(r, "ranks on the node of rank 0", near);
         report_text(r, "thread level", level_name(thread_level));

@@ -42,10 +42,10 @@ struct tern_heap {
 };
 
 /* A key to look for; the first member lets the comparison treat it as a block. */
-typedef struct probe {
+typedef struct search {
     block key;
     const block *fit;
-} probe;
+} search;
 
 static int by_offset(const void *a, const void *b) {
     const block *x = a, *y = b;
@@ -60,7 +60,7 @@ static int by_size(const void *a, const void *b) {
 }
 
 static int note_fit(const void *key, const void *element) {
-    probe *p = (probe *)(uintptr_t)key;
+    search *p = (search *)(uintptr_t)key;
     int order = by_size(&p->key, element);
     if (order <= 0)
         p->fit = element;
@@ -85,7 +85,7 @@ static bool heap_part_holds(const heap_part *part, const block *b) {
 
 /* The smallest spare (free) block of at least so many bytes. */
 static block *best_fit(heap_part *part, uint64_t bytes) {
-    probe p = {{.bytes = bytes}, NULL};
+    search p = {{.bytes = bytes}, NULL};
     tfind(&p, &part->spare, note_fit);
     return (block *)(uintptr_t)p.fit;
 }

@@ -1,102 +1,143 @@
-#include <stdio.h>
+#include "rma/network/capability.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "rma/memory/segment.h"
-#include "rma/network/window.h"
+#include "rma/network/partner.h"
 #include "src/collective/collective.h"
-#include "src/log.h"
-#include "src/mpi/mpi.h"
-#include "src/progress/wait.h"
 
-/* How long the target sleeps outside MPI, and how long the origin gives it to fall asleep. A put
- * over a real network takes microseconds. */
-#define SLEEP_NS 40000000u
-#define HEAD_START_NS 5000000u
+#define TRIPS 20u
+#define NO_WORKER UINT64_MAX      /* stands for a worker's number; no worker has it */
+#define CONNECT_NS 5000000000u    /* limit of the first put, which may have to connect */
+#define SLEEP_NS 40000000u        /* how long the target sleeps */
+#define HEAD_START_NS 2000000u    /* time that the origin gives the target to fall asleep */
+#define SIGN UINT64_C(0x7465726e) /* the word that is put to the sleeping target */
 
-/* Whether this MPI's atomics are sound. Open MPI before 4.1.5 crashes in a 64-bit compare-and-swap
- * to the own rank, even with MPI_Win_create, and its osc/ucx needs three remote operations for a
- * fetch-and-add. */
-static bool sound_atomics(void) {
-    char version[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length = 0, major = 0, minor = 0, patch = 0;
-    if (PMPI_Get_library_version(version, &length) != MPI_SUCCESS)
-        return false;
-    if (sscanf(version, "Open MPI v%d.%d.%d", &major, &minor, &patch) != 3)
-        return true;
-    return major * 10000 + minor * 100 + patch >= 40105;
-}
+/* The memory that each side uses. */
+typedef struct test_page {
+    _Alignas(TERN_LINE) _Atomic uint64_t word[8];
+    uint64_t from;
+    _Alignas(TERN_LINE) char context[TERN_NETWORK_CONTEXT];
+} test_page;
 
-static void sleep_for(long nanoseconds) {
-    struct timespec pause = {0, nanoseconds};
+static void nap(long nanoseconds) {
+    const struct timespec pause = {0, nanoseconds};
     nanosleep(&pause, NULL);
 }
 
-/* Rank 0 tells the origin that it leaves MPI, and watches its memory; the origin puts into it. */
-static tern_status put_across(tern_context *context, MPI_Win win, _Atomic uint64_t *memory,
-                              uint32_t origin, bool *landed) {
-    static const uint64_t sign = 0x7465726e;
-    char byte = 0;
-    tern_status status = TERN_OK;
-    if (context->rank == 0) {
-        status = tern_collective_pass(context, 0, origin, &byte, sizeof byte);
-        uint64_t end = tern_now() + SLEEP_NS;
-        /* R1: put_across */
-        while (tern_now() < end && atomic_load(memory) != sign)
-            sleep_for(200000);
-        *landed = atomic_load(memory) == sign;
-    } else if (context->rank == origin) {
-        status = tern_collective_pass(context, 0, origin, &byte, sizeof byte);
-        sleep_for(HEAD_START_NS);
-        if (status == TERN_OK)
-            status = TERN_MPI(PMPI_Put(&sign, 8, MPI_BYTE, 0, 0, 8, MPI_BYTE, win));
-        if (status == TERN_OK)
-            status = TERN_MPI(PMPI_Win_flush(0, win));
-    }
-    return status;
+static tern_status put_word(tern_network *network, tern_network_end *end, tern_network_post *post,
+                            test_page *page, uint64_t value, uint64_t limit) {
+    page->from = value;
+    post->here = &page->from;
+    post->bytes = sizeof page->from;
+    post->context = page->context;
+    post->act = TERN_NETWORK_WRITE;
+    return tern_partner_act(network, end, post, limit);
 }
 
-tern_status tern_window_probe(tern_context *context, tern_window_findings *probe) {
-    *probe = (tern_window_findings){false, false, sound_atomics()};
-    uint32_t origin = 1;
-    while (origin < context->size && context->node[origin] == context->node[0])
-        origin++;
-    void *memory =
-        mmap(NULL, TERN_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    tern_status status = memory != MAP_FAILED ? TERN_OK : tern_fail_system("mmap");
-    status = tern_collective_agree(context, NULL, status, "probing MPI's one-sided operations");
-    if (status != TERN_OK)
-        return status;
+/* The origin's part: measures puts to an attentive target and messages, then puts to the sleeping
+ * target. */
+static tern_status capability_origin(tern_context *context, tern_network *network, test_page *page,
+                                     tern_network_findings *f) {
+    tern_invitation target = {0};
+    tern_network_name offer = {0};
+    tern_network_end *end = NULL;
+    tern_network_post post = {0};
+    char byte = 0;
+    tern_status status = network->ops->open_end(network, &end);
+    if (status == TERN_OK)
+        status = network->ops->offer(end, &post.peer, &offer);
+    tern_status sent = tern_partner_send(context, 0, &offer, sizeof offer);
+    if (sent == TERN_OK)
+        sent = tern_partner_take(context, 0, &target, sizeof target);
+    if (sent == TERN_OK && status == TERN_OK)
+        status =
+            target.good ? network->ops->reach(end, &target.name, &post.peer) : TERN_ERR_NETWORK;
+    post.there = target.rkey;
+    if (status == TERN_OK)
+        status = put_word(network, end, &post, page, 1, CONNECT_NS);
+    f->works = status == TERN_OK;
+    uint64_t begin = tern_now();
+    for (uint32_t i = 0; i < TRIPS && status == TERN_OK; i++)
+        status = put_word(network, end, &post, page, i + 2, CONNECT_NS);
+    f->trip = (tern_now() - begin) / TRIPS;
+    sent = tern_partner_send(context, 0, &byte, 1); /* ends the part with the attentive target */
+    begin = tern_now();
+    for (uint32_t i = 0; i < TRIPS && sent == TERN_OK; i++) {
+        sent = tern_partner_send(context, 0, &byte, 1);
+        if (sent == TERN_OK)
+            sent = tern_partner_take(context, 0, &byte, 1);
+    }
+    f->message_trip = (tern_now() - begin) / TRIPS;
+    nap(HEAD_START_NS);
+    if (status == TERN_OK)
+        status = put_word(network, end, &post, page, SIGN, SLEEP_NS);
+    if (end != NULL)
+        network->ops->close_end(end);
+    tern_error_clear();
+    return sent;
+}
 
-    MPI_Win win = MPI_WIN_NULL;
-    tern_status made =
-        TERN_MPI(PMPI_Win_create(memory, TERN_PAGE, 1, MPI_INFO_NULL, context->comm, &win));
-    made = tern_collective_agree(context, NULL, made, "making a window");
-    if (made != TERN_OK) {
-        tern_log(TERN_LOG_INFO, "MPI makes no window: %s", tern_error_detail());
-        tern_error_clear();
-        munmap(memory, TERN_PAGE);
-        return TERN_OK;
+/* The target's part. [out] landed: the last put arrived while this rank slept. */
+static tern_status capability_target(tern_context *context, tern_network *network, uint32_t origin,
+                                     test_page *page, bool *landed) {
+    tern_invitation target = {.good = false};
+    tern_network_name offer;
+    tern_network_memory *memory = NULL;
+    char byte = 0;
+    tern_status sent = tern_partner_take(context, origin, &offer, sizeof offer);
+    if (sent != TERN_OK)
+        return sent;
+    pthread_mutex_lock(&network->lock);
+    tern_status status =
+        network->ops->add_memory(network, page->word, sizeof page->word, &memory, &target.rkey);
+    if (status == TERN_OK && offer.bytes > 0)
+        status = network->ops->welcome(network, NO_WORKER, &offer, &target.name);
+    pthread_mutex_unlock(&network->lock);
+    target.good = status == TERN_OK && offer.bytes > 0;
+    sent = tern_partner_send(context, origin, &target, sizeof target);
+    if (sent == TERN_OK)
+        sent = tern_partner_serve(context, network, origin);
+    for (uint32_t i = 0; i < TRIPS && sent == TERN_OK; i++) {
+        sent = tern_partner_take(context, origin, &byte, 1);
+        if (sent == TERN_OK)
+            sent = tern_partner_send(context, origin, &byte, 1);
     }
-    bool landed = false;
-    status = TERN_MPI(PMPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
-    if (status == TERN_OK)
-        status = TERN_MPI(PMPI_Win_lock_all(MPI_MODE_NOCHECK, win));
-    status = tern_collective_agree(context, NULL, status, "probing MPI's one-sided operations");
-    if (status == TERN_OK) {
-        status = put_across(context, win, memory, origin, &landed);
-        (void)TERN_MPI(PMPI_Win_unlock_all(win));
+    const uint64_t end = tern_now() + SLEEP_NS;
+    /* R1: put_word; by the network */
+    while (tern_now() < end && atomic_load(&page->word[0]) != SIGN)
+        nap(100000);
+    *landed = atomic_load(&page->word[0]) == SIGN;
+    tern_partner_remove(network, memory);
+    return sent;
+}
+
+tern_status tern_network_capabilities(tern_context *context, tern_network *network,
+                                      tern_network_findings *findings) {
+    tern_network_findings found = {false, false, 0, 0};
+    const uint32_t origin = tern_partner_origin(context);
+    test_page *page = aligned_alloc(TERN_LINE, sizeof *page);
+    tern_status status =
+        page != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory to test the network");
+    status = tern_collective_agree(context, NULL, status, "testing the network");
+    if (status != TERN_OK) {
+        free(page);
+        return status;
     }
-    (void)TERN_MPI(PMPI_Win_free(&win));
-    munmap(memory, TERN_PAGE);
-    status = tern_collective_agree(context, NULL, status, "probing MPI's one-sided operations");
-    uint64_t votes = landed;
+    memset(page, 0, sizeof *page);
+    if (context->rank == 0)
+        status = capability_target(context, network, origin, page, &found.one_sided);
+    else if (context->rank == origin)
+        status = capability_origin(context, network, page, &found);
+    free(page);
+    uint64_t sums[] = {found.works, found.one_sided, found.trip, found.message_trip};
+    status = tern_collective_agree(context, NULL, status, "testing the network");
     if (status == TERN_OK)
-        status = tern_collective_sum(context, NULL, &votes, 1);
-    probe->works = true;
-    probe->one_sided = votes > 0;
+        status = tern_collective_sum(context, NULL, sums, sizeof sums / sizeof *sums);
+    *findings = (tern_network_findings){sums[0] > 0, sums[0] > 0 && sums[1] > 0, sums[2], sums[3]};
     return status;
 }

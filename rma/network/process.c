@@ -11,8 +11,8 @@
 
 const tern_network_ops *(*tern_network_hook)(const tern_network_ops *ops);
 
-tern_status tern_native_probe(tern_context *context, tern_native *native) {
-    tern_status status = tern_network_probe(context, native->network, &native->findings);
+tern_status tern_native_capabilities(tern_context *context, tern_native *native) {
+    tern_status status = tern_network_capabilities(context, native->network, &native->findings);
     native->network->one_sided = status == TERN_OK && native->findings.one_sided;
     return status;
 }

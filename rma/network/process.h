@@ -7,7 +7,7 @@
  */
 
 #include "rma/network/network.h"
-#include "rma/network/probe.h"
+#include "rma/network/capability.h"
 #include "src/context.h"
 
 #define TERN_PIECES_MAX 64u /* pieces of a segment; each has a bit in a word */
@@ -28,7 +28,7 @@ tern_status tern_native_open(tern_context *context, const tern_network_ops *ops,
 void tern_native_close(tern_native *native);
 /* Collective: tests what the network can do, and whether it needs progress of this process. [out]
  * native->findings. */
-tern_status tern_native_probe(tern_context *context, tern_native *native);
+tern_status tern_native_capabilities(tern_context *context, tern_native *native);
 
 /* Registers memory of this rank. [out] memory; rkey: for other ranks. */
 tern_status tern_native_add(tern_native *native, void *base, size_t bytes,

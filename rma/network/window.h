@@ -50,6 +50,6 @@ typedef struct tern_window_findings {
 
 /* Collective; takes some 50 ms: puts from one node to another while the target sleeps outside MPI.
  * The window of the test is freed afterwards. */
-tern_status tern_window_probe(tern_context *context, tern_window_findings *probe);
+tern_status tern_window_capabilities(tern_context *context, tern_window_findings *found);
 
 #endif

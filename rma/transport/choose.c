@@ -50,7 +50,7 @@ static tern_status choose_atomics(tern_context *context, tern_rma *rma) {
     tern_native *native = rma->native;
     if (context->config.rma_atomics != TERN_RMA_ATOMICS_NETWORK)
         return TERN_OK;
-    tern_status status = tern_network_probe_atomics(context, native->network, &native->atomics);
+    tern_status status = tern_network_has_sound_atomics(context, native->network, &native->atomics);
     if (status == TERN_OK && !native->atomics)
         status = tern_fail(TERN_ERR_UNSUPPORTED,
                            "TERN_RMA_ATOMICS=network, but %s has no atomics here that lose no "
@@ -69,7 +69,7 @@ static tern_status open_native(tern_context *context, tern_rma *rma, const nativ
     if (status == TERN_OK)
         status = compare_providers(context, rma);
     if (status == TERN_OK)
-        status = tern_native_probe(context, rma->native);
+        status = tern_native_capabilities(context, rma->native);
     return status;
 }
 
@@ -152,17 +152,17 @@ static tern_status no_network_atomics(const tern_context *context) {
 /* Chooses between rma and p2p. */
 static tern_status choose_mpi(tern_context *context, tern_rma *rma) {
     tern_transport_choice choice = context->config.transport;
-    tern_window_findings probe;
+    tern_window_findings found;
     tern_status status = no_network_atomics(context);
     if (status == TERN_OK)
-        status = tern_window_probe(context, &probe);
+        status = tern_window_capabilities(context, &found);
     if (status != TERN_OK)
         return status;
     tern_rma_atomics atomics = context->config.rma_atomics;
-    if (choice == TERN_TRANSPORT_RMA && !probe.works)
+    if (choice == TERN_TRANSPORT_RMA && !found.works)
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "TERN_TRANSPORT=rma, but MPI makes no window here; use p2p");
-    if (choice == TERN_TRANSPORT_RMA && atomics == TERN_RMA_ATOMICS_MPI && !probe.atomics)
+    if (choice == TERN_TRANSPORT_RMA && atomics == TERN_RMA_ATOMICS_MPI && !found.atomics)
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "TERN_RMA_ATOMICS=mpi, but this MPI's atomics crash or lose updates "
                          "(Open MPI before 4.1.5); use auto or owner");
@@ -171,12 +171,12 @@ static tern_status choose_mpi(tern_context *context, tern_rma *rma) {
             TERN_ERR_UNSUPPORTED,
             "TERN_RMA_ATOMICS=network, but the ranks have no network but MPI here; use "
             "auto, or TERN_TRANSPORT=ofi or verbs");
-    bool take = choice == TERN_TRANSPORT_RMA || (probe.works && probe.one_sided);
+    bool take = choice == TERN_TRANSPORT_RMA || (found.works && found.one_sided);
     if (context->rank == 0)
         tern_log(TERN_LOG_INFO, "transport between nodes: %s, because %s", take ? "rma" : "p2p",
                  choice == TERN_TRANSPORT_RMA ? "TERN_TRANSPORT says so"
-                 : !probe.works               ? "MPI makes no window here"
-                 : probe.one_sided            ? "a put lands while its target sleeps outside MPI"
+                 : !found.works               ? "MPI makes no window here"
+                 : found.one_sided            ? "a put lands while its target sleeps outside MPI"
                                    : "a put does not land while its target sleeps outside MPI");
     if (!take) {
         rma->far = &tern_transport_p2p;
@@ -184,9 +184,9 @@ static tern_status choose_mpi(tern_context *context, tern_rma *rma) {
     }
     rma->far = &tern_transport_rma;
     bool mpi_atomics = atomics == TERN_RMA_ATOMICS_MPI ||
-                       (atomics == TERN_RMA_ATOMICS_AUTO && probe.one_sided && probe.atomics);
+                       (atomics == TERN_RMA_ATOMICS_AUTO && found.one_sided && found.atomics);
     return tern_window_open(context, rma->mine, rma->segment[context->rank].bytes, mpi_atomics,
-                            !probe.one_sided, &rma->window);
+                            !found.one_sided, &rma->window);
 }
 
 tern_status tern_transport_choose(tern_context *context) {

@@ -1,5 +1,5 @@
-#ifndef TERN_RMA_NETWORK_PROBE_H
-#define TERN_RMA_NETWORK_PROBE_H
+#ifndef TERN_RMA_NETWORK_CAPABILITY_H
+#define TERN_RMA_NETWORK_CAPABILITY_H
 
 /* tern tests what a network can do, and does not believe what the network says: some say that they
  * need no help of a target but need it, and some complete nothing. */
@@ -15,11 +15,12 @@ typedef struct tern_network_findings {
 } tern_network_findings;
 
 /* Collective; takes some 10 ms: tests the network between the first ranks of two nodes. */
-tern_status tern_network_probe(tern_context *context, tern_network *network,
-                               tern_network_findings *findings);
+tern_status tern_network_capabilities(tern_context *context, tern_network *network,
+                                      tern_network_findings *findings);
 
 /* Collective: finds out whether the network has atomics that are sound: two ranks, each with an end
  * of its own, change one word at the same time, and no update may be lost. */
-tern_status tern_network_probe_atomics(tern_context *context, tern_network *network, bool *sound);
+tern_status tern_network_has_sound_atomics(tern_context *context, tern_network *network,
+                                           bool *sound);
 
 #endif

@@ -1,4 +1,4 @@
-#include "rma/network/probe.h"
+#include "rma/network/capability.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static tern_status side_open(side *s) {
     const tern_network_ops *ops = s->network->ops;
     s->page = aligned_alloc(TERN_LINE, sizeof *s->page);
     if (s->page == NULL)
-        return tern_fail(TERN_ERR_MEMORY, "no memory to probe the network's atomics");
+        return tern_fail(TERN_ERR_MEMORY, "no memory to test the network's atomics");
     memset(s->page, 0, sizeof *s->page);
     tern_status status = ops->open_end(s->network, &s->end);
     if (status == TERN_OK && s->network->local_memory)
@@ -145,7 +145,8 @@ static tern_status atomics_target(tern_context *context, uint32_t origin, side *
     return sent;
 }
 
-tern_status tern_network_probe_atomics(tern_context *context, tern_network *network, bool *sound) {
+tern_status tern_network_has_sound_atomics(tern_context *context, tern_network *network,
+                                           bool *sound) {
     side s = {.network = network};
     tern_status sent = TERN_OK, status = TERN_OK;
     bool found = false;
@@ -160,7 +161,7 @@ tern_status tern_network_probe_atomics(tern_context *context, tern_network *netw
         side_close(&s);
     }
     tern_error_clear();
-    sent = tern_collective_agree(context, NULL, sent, "probing the network's atomics");
+    sent = tern_collective_agree(context, NULL, sent, "testing the network's atomics");
     uint64_t votes[] = {found, status != TERN_OK};
     if (sent == TERN_OK)
         sent = tern_collective_sum(context, NULL, votes, 2);
