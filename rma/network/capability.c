@@ -11,7 +11,7 @@
 #include "src/collective/collective.h"
 
 #define TRIPS 20u
-#define NO_WORKER UINT64_MAX      /* stands for a worker's number; no worker has it */
+#define NO_WORKER UINT64_MAX      /* a worker's number that no worker has */
 #define CONNECT_NS 5000000000u    /* limit of the first put, which may have to connect */
 #define SLEEP_NS 40000000u        /* how long the target sleeps */
 #define HEAD_START_NS 2000000u    /* time that the origin gives the target to fall asleep */

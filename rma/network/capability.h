@@ -1,8 +1,8 @@
 #ifndef TERN_RMA_NETWORK_CAPABILITY_H
 #define TERN_RMA_NETWORK_CAPABILITY_H
 
-/* tern tests what a network can do, and does not believe what the network says: some say that they
- * need no help of a target but need it, and some complete nothing. */
+/* tern tests what a network can do and does not rely on what the network says. Some networks claim
+ * to need no help of the target but do need it, and some complete no operation at all. */
 
 #include "rma/network/network.h"
 #include "src/context.h"
@@ -14,7 +14,7 @@ typedef struct tern_network_findings {
     uint64_t message_trip; /* time of a message of MPI with its answer, ns */
 } tern_network_findings;
 
-/* Collective; takes some 10 ms: tests the network between the first ranks of two nodes. */
+/* Collective: tests the network between the first ranks of two nodes. Takes about 10 ms. */
 tern_status tern_network_capabilities(tern_context *context, tern_network *network,
                                       tern_network_findings *findings);
 

@@ -41,7 +41,7 @@ bool tern_window_has_regions(const tern_window *window);
 /* Whether MPI's own atomics serve TERN_DOMAIN_GLOBAL. */
 bool tern_window_has_atomics(const tern_window *window);
 
-/* What the tests at creation found out about MPI's one-sided operations between nodes. */
+/* What MPI's one-sided operations between nodes can do, as the tests at creation have found. */
 typedef struct tern_window_findings {
     bool works;     /* a window can be made at all */
     bool one_sided; /* a put lands while its target is outside MPI */
