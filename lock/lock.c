@@ -212,7 +212,7 @@ tern_status tern_lock_try(tern_worker *worker, tern_locks *locks, size_t index, 
 /* Makes sure that this worker's puts arrive before the release. Puts to the keeper's rank need no
  * wait if they arrive in order with the call; for all others it waits. */
 static tern_status locks_settle_puts(tern_worker *worker, uint32_t keeper) {
-    bool in_order = tern_way_to(worker->context, keeper)->posts_in_order &&
+    bool in_order = tern_transport_to(worker->context, keeper)->posts_in_order &&
                     tern_requests_moving(worker, keeper);
     return tern_puts_flush_all_but(worker, in_order ? keeper : TERN_NOBODY);
 }

@@ -233,13 +233,13 @@ static tern_status circular_post(const tern_circular *circular, tern_entry *entr
     tern_wait_state wait = TERN_WAIT_IN("a put from a circular buffer");
     if (tern_peer_is_dead(&worker->context->peers, rank))
         return tern_peer_fail(rank);
-    const tern_transport_ops *way = tern_way_to(worker->context, rank);
+    const tern_transport_ops *transport = tern_transport_to(worker->context, rank);
     for (uint64_t done = 0, posted; done < bytes; done += posted) {
         posted = 0;
-        tern_status status = way->post(worker, rank, offset + done, (const char *)memory + done,
-                                       bytes - done, &posted);
+        tern_status status = transport->post(worker, rank, offset + done,
+                                             (const char *)memory + done, bytes - done, &posted);
         if (status == TERN_ERR_AGAIN)
-            status = tern_wait_round(worker->context, &wait, way->poll(worker), rank);
+            status = tern_wait_round(worker->context, &wait, transport->poll(worker), rank);
         if (status != TERN_OK && done + posted > 0) { /* a part is under way */
             entry->number = tern_posts_number(posts);
             entry->rank = rank;
@@ -263,7 +263,7 @@ static tern_status circular_post(const tern_circular *circular, tern_entry *entr
  * to registered memory is not posted, because it may first have to ask for the rkey. */
 static bool is_posted(const tern_worker *worker, tern_ptr to, size_t bytes) {
     return to.rank < worker->context->size && to.segment == 0 && bytes > 0 &&
-           tern_way_to(worker->context, to.rank)->settle != NULL;
+           tern_transport_to(worker->context, to.rank)->settle != NULL;
 }
 
 static tern_status circular_put(const tern_circular *circular, tern_entry *entry,

@@ -31,7 +31,7 @@ static tern_status flush_far(tern_worker *worker, uint32_t rank) {
             return status;
     }
     worker->stats.trips += mine->dirty[rank].what != 0;
-    return tern_way_to(context, rank)->flush(worker, rank);
+    return tern_transport_to(context, rank)->flush(worker, rank);
 }
 
 static tern_status flush_profiled(tern_worker *worker, uint32_t rank) {
@@ -97,8 +97,8 @@ tern_status tern_fence(tern_worker *worker, uint32_t rank) {
     atomic_thread_fence(memory_order_release);
     /* Messages of a pair are served in order; puts by MPI or a network are not, so they are
      * flushed. */
-    return tern_way_to(context, rank)->reads_own_frames ? tern_puts_flush_far(worker, rank)
-                                                        : TERN_OK;
+    return tern_transport_to(context, rank)->reads_own_frames ? tern_puts_flush_far(worker, rank)
+                                                              : TERN_OK;
 }
 
 tern_status tern_barrier(tern_worker *worker) {

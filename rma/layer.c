@@ -208,11 +208,11 @@ static tern_status agree_on_fences(tern_context *context) {
 static bool is_left_to_mpi(tern_out *out) {
     const bool asked = out->opening || out->growth == TERN_GROWTH_ASKED;
     const bool answerable = asked && !tern_question_abandon(&out->open_question);
-    return out->via->name == TERN_RMA || answerable;
+    return out->transport->name == TERN_RMA || answerable;
 }
 
 static void free_out(tern_out *out) {
-    if (out->via != &tern_transport_shm) {
+    if (out->transport != &tern_transport_shm) {
         free(out->lane.data);
         free(out->next_data);
     }
@@ -404,6 +404,6 @@ tern_status tern_context_transport(const tern_context *context, uint32_t rank,
     if (rank >= context->size)
         return tern_fail(TERN_ERR_ARGUMENT, "rank is %u, but there are only %u ranks", rank,
                          context->size);
-    *transport = tern_way_to(context, rank)->name;
+    *transport = tern_transport_to(context, rank)->name;
     return TERN_OK;
 }

@@ -48,7 +48,7 @@ static tern_status transfer_put(tern_worker *worker, tern_ptr to, const void *fr
         status = transfer_find_offset(worker, to, bytes, &offset);
         if (status != TERN_OK || bytes == 0)
             return status;
-        status = tern_way_to(worker->context, to.rank)
+        status = tern_transport_to(worker->context, to.rank)
                      ->put(worker, to.rank, offset, from, bytes, transfer);
         far = !tern_is_near(worker->context, to.rank);
     } while (status == TERN_ERR_AGAIN && far && !worker->in_handler);
@@ -80,16 +80,17 @@ static tern_status transfer_get(tern_worker *worker, void *to, tern_ptr from, si
         status = check_local(to, bytes, "tern_get");
     if (status != TERN_OK || bytes == 0)
         return status;
-    const tern_transport_ops *via = tern_way_to(context, from.rank);
-    if (via == &tern_transport_shm)
-        return via->get(worker, from.rank, offset, to, bytes, transfer);
+    const tern_transport_ops *transport = tern_transport_to(context, from.rank);
+    if (transport == &tern_transport_shm)
+        return transport->get(worker, from.rank, offset, to, bytes, transfer);
     worker->stats.gets++;
     if (worker->in_handler)
         return tern_worker_may_wait(worker, "a get from another node");
     tern_wait_state wait = TERN_WAIT_IN("tern_get");
-    while ((status = via->get(worker, from.rank, offset, to, bytes, transfer)) == TERN_ERR_AGAIN) {
+    while ((status = transport->get(worker, from.rank, offset, to, bytes, transfer)) ==
+           TERN_ERR_AGAIN) {
         tern_progress_round(worker);
-        via->poll(worker);
+        transport->poll(worker);
         status = tern_wait_step(context, &wait, from.rank);
         if (status != TERN_OK)
             return status;
@@ -128,7 +129,8 @@ static tern_status transfer_look(tern_worker *worker, tern_transfer *transfer, i
     *done = 1;
     if (!transfer->under_way)
         return TERN_OK;
-    tern_status status = tern_way_to(worker->context, transfer->rank)->test(worker, transfer, done);
+    tern_status status =
+        tern_transport_to(worker->context, transfer->rank)->test(worker, transfer, done);
     if (*done)
         transfer->under_way = false;
     return status;

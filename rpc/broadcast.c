@@ -40,18 +40,19 @@ static uint32_t ranks_below(const tern_worker *worker, const tern_extension *e) 
  * order, a flush separates them from the call. TERN_ERR_AGAIN: try again later. */
 static tern_status broadcast_put_far(tern_worker *worker, tern_ptr gaddr, const char *from,
                                      uint64_t bytes, uint64_t *put) {
-    const tern_transport_ops *via = tern_way_to(worker->context, gaddr.rank);
+    const tern_transport_ops *transport = tern_transport_to(worker->context, gaddr.rank);
     uint64_t offset = 0;
     tern_status status = tern_segment_check(worker->context, gaddr, bytes, &offset);
     tern_ring_warm(worker);
     while (status == TERN_OK && *put < bytes) {
         uint64_t piece = 0;
-        status = via->post(worker, gaddr.rank, offset + *put, from + *put, bytes - *put, &piece);
+        status =
+            transport->post(worker, gaddr.rank, offset + *put, from + *put, bytes - *put, &piece);
         worker->stats.puts += *put == 0 && piece > 0;
         *put += piece;
     }
-    if (status == TERN_OK && !via->posts_in_order)
-        status = via->flush(worker, gaddr.rank);
+    if (status == TERN_OK && !transport->posts_in_order)
+        status = transport->flush(worker, gaddr.rank);
     if (status == TERN_ERR_AGAIN && tern_glance(worker, gaddr.rank) != TERN_OK)
         status = TERN_ERR_PEER;
     return status;

@@ -203,7 +203,8 @@ static inline bool tern_is_near(const tern_context *context, uint32_t rank) {
     return tern_rma_of(context)->segment[rank].base != NULL;
 }
 
-static inline const tern_transport_ops *tern_way_to(const tern_context *context, uint32_t rank) {
+static inline const tern_transport_ops *tern_transport_to(const tern_context *context,
+                                                          uint32_t rank) {
     const tern_rma *rma = tern_rma_of(context);
     return tern_is_near(context, rank) ? rma->near : rma->far;
 }

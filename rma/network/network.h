@@ -16,7 +16,7 @@
 
 #include "tern/status.h"
 
-/* What one side of a way (a connection between an end and a process) tells the other. */
+/* What one side of a connection (between an end and a process) tells the other. */
 #define TERN_NETWORK_NAME_MAX 88u
 typedef struct tern_network_name {
     uint64_t bytes;
@@ -78,14 +78,14 @@ struct tern_network_ops;
 /* The beginning of every network's state. */
 typedef struct tern_network {
     const struct tern_network_ops *ops;
-    const char *name;  /* name of the provider: ranks that reach each other have the same */
-    const char *card;  /* name of the card, for logs */
-    bool one_sided;    /* claims to need no help of the target's process */
-    bool local_memory; /* moves only registered memory; registers other memory for each post */
-    bool connects;     /* after a failed operation its way cannot be used any more */
-    size_t ways_max;   /* ways of an end at a time, at most; 0: it manages them itself */
-    size_t post_max;   /* bytes of one post */
-    size_t inline_max; /* bytes that a post carries itself */
+    const char *name;       /* name of the provider: ranks that reach each other have the same */
+    const char *card;       /* name of the card, for logs */
+    bool one_sided;         /* claims to need no help of the target's process */
+    bool local_memory;      /* moves only registered memory; registers other memory for each post */
+    bool connects;          /* after a failed operation its connection cannot be used any more */
+    size_t connections_max; /* of an end; 0: the network manages them itself */
+    size_t post_max;        /* bytes of one post */
+    size_t inline_max;      /* bytes that a post carries itself */
     bool says_ordered; /* claims to order its writes to one process; tern does not rely on it */
     bool has_atomics;  /* claims to have add and compare of 8 bytes */
     bool has_narrow;   /* and of 4 bytes */
@@ -102,8 +102,8 @@ typedef struct tern_network_ops {
      * answer. TERN_ERR_NETWORK: the offer is older than one that was welcomed before. */
     tern_status (*welcome)(tern_network *network, uint64_t from, const tern_network_name *offer,
                            tern_network_name *name);
-    /* The worker has left the way that this offer began: closes it. A way from another offer
-     * stays. */
+    /* The worker has left the connection that this offer began: closes it. A connection from
+     * another offer stays. */
     void (*dismiss)(tern_network *network, uint64_t from, const tern_network_name *offer);
     tern_status (*add_memory)(tern_network *network, void *base, size_t bytes,
                               tern_network_memory **memory, tern_network_rkey *rkey);
@@ -117,14 +117,14 @@ typedef struct tern_network_ops {
      * registration is needed. */
     tern_status (*add_local)(tern_network_end *end, void *base, size_t bytes,
                              tern_network_memory **memory);
-    /* Begins a way to another process. peer: 0, or that of a failed way. [out] peer, offer.
-     * TERN_ERR_AGAIN: operations on the failed way must complete first. TERN_ERR_MEMORY: another
-     * way must be left first. */
+    /* Begins a connection to another process. peer: 0, or that of a failed connection. [out] peer,
+     * offer. TERN_ERR_AGAIN: operations on the failed connection must complete first.
+     * TERN_ERR_MEMORY: another connection must be left first. */
     tern_status (*offer)(tern_network_end *end, uint64_t *peer, tern_network_name *offer);
-    /* Closes a way on which no operation is under way. peer: may be offered again. [out] offer: for
-     * the process that has welcomed it. */
+    /* Closes a connection on which no operation is under way. peer: may be offered again. [out]
+     * offer: for the process that has welcomed it. */
     void (*leave)(tern_network_end *end, uint64_t peer, tern_network_name *offer);
-    /* Completes a way that an offer began. name: the answer of the other process. */
+    /* Completes a connection that an offer began. name: the answer of the other process. */
     tern_status (*reach)(tern_network_end *end, const tern_network_name *name, uint64_t *peer);
     /* Starts an operation. TERN_ERR_AGAIN: others must complete first. TERN_ERR_MEMORY: `here`
      * cannot be registered. TERN_ERR_NETWORK. */

@@ -37,9 +37,9 @@ void tern_native_remove(tern_native *native, tern_network_memory *memory);
 
 /* What a worker asks another rank at first contact. */
 typedef struct tern_contact_question {
-    uint64_t leaves;         /* 1: the way of this offer is closed; nothing is asked for */
+    uint64_t leaves;         /* 1: the connection of this offer is closed; nothing is asked for */
     uint64_t piece;          /* piece of the rank's segment */
-    tern_network_name offer; /* 0 bytes: the worker has a way already */
+    tern_network_name offer; /* 0 bytes: the worker has a connection already */
 } tern_contact_question;
 
 /* What a rank answers. */

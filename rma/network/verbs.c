@@ -7,20 +7,20 @@
 #include "src/log.h"
 
 /*
- * verbs uses libibverbs, for InfiniBand and RoCE. A way (connection) from a worker to a process is
+ * verbs uses libibverbs, for InfiniBand and RoCE. A connection from a worker to a process is
  * a reliable connection between two queue pairs: that of the worker, with the completion queue of
  * its end, and that of the process, which only answers. No two workers compete for a lock of this
  * file.
  */
 
-#define DEPTH 256u        /* operations under way on a way */
+#define DEPTH 256u        /* operations under way on a connection */
 #define COMPLETIONS 4096u /* entries of an end's completion queue */
 #define INLINE_MAX 128u   /* bytes that a post carries itself, if the card supports it */
 #define TIMEOUT 16u       /* 4.096 us << 16: 0.27 s until a packet is sent again */
-#define RETRIES 6u        /* then the way has failed; software cards take 7 to mean "for ever" */
+#define RETRIES 6u        /* then it has failed; 7 means "for ever" to software cards */
 #define POST_MAX ((size_t)1 << 30)
 
-/* What one side of a way tells the other side. */
+/* What one side of a connection tells the other side. */
 typedef struct verbs_name {
     uint64_t number;         /* of the offer; later offers of a process have larger ones */
     uint32_t queues, packet; /* numbers of the queue pair and of its first packet */
@@ -48,25 +48,25 @@ typedef struct verbs_network {
     verbs_guest *guests;
 } verbs_network;
 
-/* A way from an end to another process. */
-typedef struct verbs_way {
-    struct verbs_way *next;
+/* A connection from an end to another process. */
+typedef struct verbs_connection {
+    struct verbs_connection *next;
     struct ibv_qp *queues;
     verbs_name self;
     bool connected;
     uint32_t inline_max;
     uint32_t posted; /* operations that are posted and not complete */
-} verbs_way;
+} verbs_connection;
 
 typedef struct verbs_end {
     verbs_network *of;
     struct ibv_cq *completions;
-    verbs_way *ways;
+    verbs_connection *connections;
 } verbs_end;
 
 /* The content of a post's context. */
 typedef struct verbs_post_context {
-    verbs_way *way;
+    verbs_connection *connection;
     struct ibv_mr *local; /* registered for this post alone; or NULL */
 } verbs_post_context;
 
@@ -188,7 +188,7 @@ static tern_status verbs_open(const tern_network_options *options, tern_network 
     v->network.card = v->card.name;
     v->network.one_sided = v->network.local_memory = v->network.connects = true;
     v->network.says_ordered = true;
-    v->network.ways_max = options->queue_pairs;
+    v->network.connections_max = options->queue_pairs;
     v->network.post_max = POST_MAX;
     v->network.inline_max = INLINE_MAX;
     v->service_level = (uint8_t)options->service_level;
@@ -228,8 +228,8 @@ static void verbs_dismiss(tern_network *network, uint64_t from, const tern_netwo
         close_guest(v, link);
 }
 
-/* Lets a worker's queues reach this process. A worker that makes a new offer has lost its old way,
- * or left it, so the old queues are closed. */
+/* Lets a worker's queues reach this process. A worker that makes a new offer has lost its old
+ * connection, or left it, so the old queues are closed. */
 static tern_status verbs_welcome(tern_network *network, uint64_t from,
                                  const tern_network_name *offer, tern_network_name *name) {
     verbs_network *v = verbs_of(network);
@@ -314,12 +314,12 @@ static tern_status verbs_open_end(tern_network *network, tern_network_end **end)
 
 static void verbs_close_end(tern_network_end *handle) {
     verbs_end *end = verbs_end_of(handle);
-    while (end->ways != NULL) {
-        verbs_way *way = end->ways;
-        end->ways = way->next;
-        if (way->queues != NULL)
-            end->of->card.ibv.destroy_qp(way->queues);
-        free(way);
+    while (end->connections != NULL) {
+        verbs_connection *connection = end->connections;
+        end->connections = connection->next;
+        if (connection->queues != NULL)
+            end->of->card.ibv.destroy_qp(connection->queues);
+        free(connection);
     }
     end->of->card.ibv.destroy_cq(end->completions);
     free(end);
@@ -334,83 +334,83 @@ static tern_status verbs_add_local(tern_network_end *handle, void *base, size_t 
     return status;
 }
 
-/* Makes the queues of a way. A card that cannot carry data in its posts refuses the first attempt;
- * then a second one asks for none. */
-static tern_status open_way(verbs_end *end, verbs_way *way) {
+/* Makes the queues of a connection. A card that cannot carry data in its posts refuses the first
+ * attempt; then a second one asks for none. */
+static tern_status open_connection(verbs_end *end, verbs_connection *connection) {
     verbs_network *v = end->of;
-    way->inline_max = INLINE_MAX;
-    way->queues = make_queues(v, end->completions, DEPTH, way->inline_max);
-    if (way->queues == NULL) {
-        way->inline_max = 0;
-        way->queues = make_queues(v, end->completions, DEPTH, 0);
+    connection->inline_max = INLINE_MAX;
+    connection->queues = make_queues(v, end->completions, DEPTH, connection->inline_max);
+    if (connection->queues == NULL) {
+        connection->inline_max = 0;
+        connection->queues = make_queues(v, end->completions, DEPTH, 0);
     }
-    if (way->queues == NULL)
+    if (connection->queues == NULL)
         return verbs_fail(TERN_ERR_MEMORY, "queues to a rank");
     pthread_mutex_lock(&v->network.lock);
-    way->self = name_queues(v, way->queues);
+    connection->self = name_queues(v, connection->queues);
     pthread_mutex_unlock(&v->network.lock);
     return TERN_OK;
 }
 
 static tern_status verbs_offer(tern_network_end *handle, uint64_t *peer, tern_network_name *offer) {
     verbs_end *end = verbs_end_of(handle);
-    verbs_way *way = (verbs_way *)(uintptr_t)*peer;
-    if (way == NULL) {
-        way = calloc(1, sizeof *way);
-        if (way == NULL)
+    verbs_connection *connection = (verbs_connection *)(uintptr_t)*peer;
+    if (connection == NULL) {
+        connection = calloc(1, sizeof *connection);
+        if (connection == NULL)
             return tern_fail(TERN_ERR_MEMORY, "no memory for a connection to a rank");
-        way->next = end->ways;
-        end->ways = way;
-        *peer = (uintptr_t)way;
+        connection->next = end->connections;
+        end->connections = connection;
+        *peer = (uintptr_t)connection;
     }
-    if (way->connected) {
+    if (connection->connected) {
         struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
-        (void)end->of->card.ibv.modify_qp(way->queues, &attributes, IBV_QP_STATE);
-        if (way->posted > 0)
+        (void)end->of->card.ibv.modify_qp(connection->queues, &attributes, IBV_QP_STATE);
+        if (connection->posted > 0)
             return TERN_ERR_AGAIN;
-        end->of->card.ibv.destroy_qp(way->queues);
-        way->queues = NULL;
-        way->connected = false;
+        end->of->card.ibv.destroy_qp(connection->queues);
+        connection->queues = NULL;
+        connection->connected = false;
     }
-    tern_status status = way->queues != NULL ? TERN_OK : open_way(end, way);
+    tern_status status = connection->queues != NULL ? TERN_OK : open_connection(end, connection);
     if (status == TERN_OK)
-        put_name(offer, &way->self);
+        put_name(offer, &connection->self);
     return status;
 }
 
 static void verbs_leave(tern_network_end *handle, uint64_t peer, tern_network_name *offer) {
     verbs_end *end = verbs_end_of(handle);
-    verbs_way *way = (verbs_way *)(uintptr_t)peer;
-    put_name(offer, &way->self);
-    if (way->queues != NULL)
-        end->of->card.ibv.destroy_qp(way->queues);
-    way->queues = NULL;
-    way->connected = false;
+    verbs_connection *connection = (verbs_connection *)(uintptr_t)peer;
+    put_name(offer, &connection->self);
+    if (connection->queues != NULL)
+        end->of->card.ibv.destroy_qp(connection->queues);
+    connection->queues = NULL;
+    connection->connected = false;
 }
 
 static tern_status verbs_reach(tern_network_end *handle, const tern_network_name *name,
                                uint64_t *peer) {
     verbs_end *end = verbs_end_of(handle);
-    verbs_way *way = (verbs_way *)(uintptr_t)*peer;
+    verbs_connection *connection = (verbs_connection *)(uintptr_t)*peer;
     verbs_name other;
     if (!get_name(name, &other))
         return tern_fail(TERN_ERR_NETWORK, "verbs: the answer to an offer is malformed");
-    if (hear_queues(end->of, way->queues, &other) != 0 ||
-        start_queues(end->of, way->queues, &way->self) != 0)
+    if (hear_queues(end->of, connection->queues, &other) != 0 ||
+        start_queues(end->of, connection->queues, &connection->self) != 0)
         return verbs_fail(TERN_ERR_NETWORK, "connecting queues");
-    way->connected = true;
+    connection->connected = true;
     return TERN_OK;
 }
 
 static tern_status verbs_post(tern_network_end *handle, const tern_network_post *post) {
     verbs_end *end = verbs_end_of(handle);
-    verbs_way *way = (verbs_way *)(uintptr_t)post->peer;
+    verbs_connection *connection = (verbs_connection *)(uintptr_t)post->peer;
     verbs_post_context *context = post->context;
-    const bool carried = post->act == TERN_NETWORK_WRITE && post->bytes <= way->inline_max;
+    const bool carried = post->act == TERN_NETWORK_WRITE && post->bytes <= connection->inline_max;
     struct ibv_mr *local = (struct ibv_mr *)(void *)post->local;
-    if (way->posted == DEPTH)
+    if (connection->posted == DEPTH)
         return TERN_ERR_AGAIN;
-    *context = (verbs_post_context){.way = way};
+    *context = (verbs_post_context){.connection = connection};
     if (local == NULL && !carried) {
         tern_status status =
             verbs_register(end->of, post->here, post->bytes, IBV_ACCESS_LOCAL_WRITE, &local);
@@ -448,9 +448,9 @@ static tern_status verbs_post(tern_network_end *handle, const tern_network_post 
         request.wr.rdma.rkey = rkey;
     }
     struct ibv_send_wr *bad = NULL;
-    const int code = ibv_post_send(way->queues, &request, &bad);
+    const int code = ibv_post_send(connection->queues, &request, &bad);
     if (code == 0) {
-        way->posted++;
+        connection->posted++;
         return TERN_OK;
     }
     if (context->local != NULL)
@@ -467,7 +467,7 @@ static size_t verbs_complete(tern_network_end *handle, tern_network_done *done, 
     for (int i = 0; i < count; i++) {
         verbs_post_context *context = (verbs_post_context *)(uintptr_t)entry[i].wr_id;
         const bool good = entry[i].status == IBV_WC_SUCCESS;
-        context->way->posted--;
+        context->connection->posted--;
         if (context->local != NULL)
             end->of->card.ibv.dereg_mr(context->local);
         if (!good && entry[i].status != IBV_WC_WR_FLUSH_ERR)

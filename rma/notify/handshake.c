@@ -88,14 +88,14 @@ void tern_slot_give(tern_rendezvous *v, tern_slot *s) {
  * they are ordered once it has accepted them. Otherwise this function flushes; a flush waits, so
  * inside a handler it returns TERN_ERR_AGAIN. */
 static tern_status handshake_settle_puts(tern_worker *worker, uint32_t rank) {
-    const tern_transport_ops *via = tern_way_to(worker->context, rank);
-    if (via == &tern_transport_shm)
+    const tern_transport_ops *transport = tern_transport_to(worker->context, rank);
+    if (transport == &tern_transport_shm)
         return TERN_OK;
     if (!tern_requests_moving(worker, rank))
         return TERN_ERR_AGAIN;
-    if (via->posts_in_order || tern_rma_worker_of(worker)->dirty[rank].what == 0)
+    if (transport->posts_in_order || tern_rma_worker_of(worker)->dirty[rank].what == 0)
         return TERN_OK;
-    return worker->in_handler ? TERN_ERR_AGAIN : via->flush(worker, rank);
+    return worker->in_handler ? TERN_ERR_AGAIN : transport->flush(worker, rank);
 }
 
 /* Sends a handshake. TERN_ERR_AGAIN: cannot be sent now. */

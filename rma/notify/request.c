@@ -69,8 +69,8 @@ static uint64_t offset_of(const tern_worker *worker, const tern_operation *opera
  * complete. */
 static bool tells_itself(const tern_waiting *w) { return w->transfer.under_way; }
 
-static const tern_transport_ops *way_of(const tern_worker *worker, const tern_out *out) {
-    return tern_way_to(worker->context, tern_rank_of(worker->context, out->target));
+static const tern_transport_ops *transport_of(const tern_worker *worker, const tern_out *out) {
+    return tern_transport_to(worker->context, tern_rank_of(worker->context, out->target));
 }
 
 /* Asks when a put by messages has arrived: messages are served in order, so the answer to a get of
@@ -88,7 +88,7 @@ static tern_status start_put(tern_worker *worker, const tern_out *out, tern_wait
     uint32_t rank = tern_rank_of(worker->context, o->target);
     while (w->moved < o->bytes) {
         uint64_t piece = 0;
-        tern_status status = way_of(worker, out)
+        tern_status status = transport_of(worker, out)
                                  ->post(worker, rank, offset_of(worker, o) + w->moved,
                                         o->memory + w->moved, o->bytes - w->moved, &piece);
         worker->stats.puts += w->moved == 0 && piece > 0;
@@ -96,7 +96,7 @@ static tern_status start_put(tern_worker *worker, const tern_out *out, tern_wait
         if (status != TERN_OK)
             return status;
     }
-    w->state = way_of(worker, out)->posts_in_order ? TERN_LANDED : TERN_MOVING;
+    w->state = transport_of(worker, out)->posts_in_order ? TERN_LANDED : TERN_MOVING;
     bool by_messages = w->state == TERN_MOVING && tern_window_by_messages(worker, o->offset);
     return by_messages ? ask_after_put(worker, w) : TERN_OK;
 }
@@ -105,7 +105,7 @@ static tern_status request_start_get(tern_worker *worker, const tern_out *out, t
     const tern_operation *o = &w->operation;
     uint64_t piece = o->bytes - w->moved < GET_PIECE ? o->bytes - w->moved : GET_PIECE;
     tern_status status =
-        way_of(worker, out)
+        transport_of(worker, out)
             ->get(worker, tern_rank_of(worker->context, o->target), offset_of(worker, o) + w->moved,
                   o->memory + w->moved, piece, &w->transfer);
     if (status != TERN_OK)
@@ -214,7 +214,7 @@ static void request_finish(tern_worker *worker, tern_requests *requests, tern_wa
 /* Tests once whether a transfer under way is complete. */
 static tern_status request_look(tern_worker *worker, const tern_out *out, tern_waiting *w) {
     int done = 0;
-    tern_status status = way_of(worker, out)->test(worker, &w->transfer, &done);
+    tern_status status = transport_of(worker, out)->test(worker, &w->transfer, &done);
     if (status != TERN_OK || !done)
         return status;
     w->transfer.under_way = false;
@@ -240,7 +240,8 @@ static tern_status request_land(tern_worker *worker, tern_out *out) {
         flush = flush || (w->state == TERN_MOVING && !tells_itself(w));
     }
     if (flush && status == TERN_OK)
-        status = way_of(worker, out)->flush(worker, tern_rank_of(worker->context, out->target));
+        status =
+            transport_of(worker, out)->flush(worker, tern_rank_of(worker->context, out->target));
     requests->unlanded = 0;
     for (tern_waiting *w = requests->first; w != NULL; w = w->next) {
         if (flush && status == TERN_OK && w->state == TERN_MOVING && !tells_itself(w))

@@ -22,11 +22,11 @@ tern_route *tern_route_find(tern_port *port, uint32_t rank) {
     return r;
 }
 
-/* Asks the rank for the rkey of a piece, and offers it a way unless there is one. */
+/* Asks the rank for the rkey of a piece, and offers it a connection unless there is one. */
 static tern_status ask(tern_worker *worker, tern_route *to, uint64_t piece) {
     const tern_message message = {.kind = TERN_MESSAGE_CONTACT, .origin = worker->id};
     tern_contact_question question = {.piece = piece};
-    tern_status status = to->reached ? TERN_OK : tern_way_offer(worker, to, &question.offer);
+    tern_status status = to->reached ? TERN_OK : tern_connection_offer(worker, to, &question.offer);
     if (status != TERN_OK)
         return status;
     to->asked = piece;
@@ -108,12 +108,12 @@ static tern_status meet(tern_worker *worker, tern_route *to, uint64_t piece) {
 
 tern_status tern_route_meet(tern_worker *worker, tern_route *to, uint64_t piece) {
     tern_port *port = tern_rma_worker_of(worker)->port;
-    tern_status status = port->leaves == to ? tern_way_leave(worker, port) : TERN_OK;
+    tern_status status = port->leaves == to ? tern_connection_leave(worker, port) : TERN_OK;
     if (status != TERN_OK || (to->met && (to->known >> piece & 1) != 0))
         return status;
     status = meet(worker, to, piece);
     if (status != TERN_ERR_AGAIN)
-        to->fresh = false; /* a way that cannot be used must not be kept for its first use */
+        to->fresh = false; /* a connection that cannot be used must not be kept for its first use */
     return status;
 }
 

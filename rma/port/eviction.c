@@ -6,13 +6,14 @@
 #include "src/log.h"
 
 /*
- * Eviction: the network or its card limits the number of ways (connections) of an end. A port that
- * needs a further way closes ("leaves") the one that its worker used least recently: that route
- * takes no new postings, and its way is closed once the postings under way are complete.
+ * Eviction: the network or its card limits the number of connections of an end. A port that
+ * needs a further connection closes ("leaves") the one that its worker used least recently: that
+ * route takes no new postings, and its connection is closed once the postings under way are
+ * complete.
  */
 
-/* Whether the way of a is closed rather than that of b. Among ways that were not used yet the
- * oldest one stays, so that it is used at some time. */
+/* Whether the connection of a is closed rather than that of b. Among connections that were not used
+ * yet the oldest one stays, so that it is used at some time. */
 static bool goes_before(const tern_route *a, const tern_route *b) {
     if (a->fresh || b->fresh)
         return a->fresh && b->fresh ? a->used > b->used : b->fresh;
@@ -21,7 +22,7 @@ static bool goes_before(const tern_route *a, const tern_route *b) {
     return a->used < b->used;
 }
 
-tern_route *tern_way_choose(tern_route *routes, const tern_route *but) {
+tern_route *tern_route_to_evict(tern_route *routes, const tern_route *but) {
     tern_route *chosen = NULL;
     for (tern_route *r = routes; r != NULL; r = r->next)
         if (r->held && r != but && (chosen == NULL || goes_before(r, chosen)))
@@ -29,8 +30,8 @@ tern_route *tern_way_choose(tern_route *routes, const tern_route *but) {
     return chosen;
 }
 
-/* Tells the rank that it can close its side of the way, too. If that fails, the rank keeps its side
- * until it is offered another way or its context ends. */
+/* Tells the rank that it can close its side of the connection, too. If that fails, the rank keeps
+ * its side until it is offered another connection or its context ends. */
 static void say_farewell(tern_worker *worker, tern_port *port, uint32_t rank,
                          const tern_network_name *offer) {
     const tern_message message = {.kind = TERN_MESSAGE_CONTACT, .origin = worker->id};
@@ -75,7 +76,7 @@ void tern_farewells_close(tern_port *port) {
     }
 }
 
-tern_status tern_way_leave(tern_worker *worker, tern_port *port) {
+tern_status tern_connection_leave(tern_worker *worker, tern_port *port) {
     tern_route *to = port->leaves;
     tern_network_name offer = {0};
     if (to->under_way > 0)
@@ -85,40 +86,40 @@ tern_status tern_way_leave(tern_worker *worker, tern_port *port) {
     to->greeting = NULL;
     port->native->network->ops->leave(port->end, to->peer, &offer);
     to->held = to->fresh = to->reached = to->met = false;
-    to->offered = false; /* an answer that is still on its way can only bring an rkey */
+    to->offered = false; /* an answer that is still on its connection can only bring an rkey */
     port->leaves = NULL;
-    port->ways--;
+    port->connections--;
     if (worker->stats.ways_left++ == 0)
         tern_log(TERN_LOG_INFO,
                  "worker %u gets no further connection beside %zu (TERN_VERBS_QUEUE_PAIRS, or "
                  "the card): for each one it closes the one that it used least recently",
-                 worker->id, port->ways + 1);
+                 worker->id, port->connections + 1);
     say_farewell(worker, port, to->rank, &offer);
     return TERN_OK;
 }
 
-/* Begins or continues to close a way, to make room for a way of this route. */
+/* Begins or continues to close a connection, to make room for a connection of this route. */
 static tern_status make_room(tern_worker *worker, tern_port *port, const tern_route *to) {
     if (port->leaves == NULL) {
-        port->leaves = tern_way_choose(port->routes, to);
+        port->leaves = tern_route_to_evict(port->routes, to);
         port->room_for = to;
     }
     if (port->leaves == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a connection to rank %u", to->rank);
     const bool is_for_it = port->room_for == to;
-    const tern_status status = tern_way_leave(worker, port);
+    const tern_status status = tern_connection_leave(worker, port);
     return status == TERN_OK && !is_for_it ? TERN_ERR_AGAIN : status;
 }
 
-/* Whether the port has no room for a way of this route. Room that was made for another route is
- * kept for it. */
+/* Whether the port has no room for a connection of this route. Room that was made for another route
+ * is kept for it. */
 static bool is_full(const tern_port *port, const tern_route *to) {
-    const size_t most = port->native->network->ways_max;
+    const size_t most = port->native->network->connections_max;
     const size_t promised = port->room_for != NULL && port->room_for != to;
-    return most > 0 && port->ways + promised >= most;
+    return most > 0 && port->connections + promised >= most;
 }
 
-tern_status tern_way_offer(tern_worker *worker, tern_route *to, tern_network_name *offer) {
+tern_status tern_connection_offer(tern_worker *worker, tern_route *to, tern_network_name *offer) {
     tern_port *port = tern_rma_worker_of(worker)->port;
     const tern_network_ops *ops = port->native->network->ops;
     tern_status status = TERN_OK;
@@ -126,7 +127,7 @@ tern_status tern_way_offer(tern_worker *worker, tern_route *to, tern_network_nam
         status = make_room(worker, port, to);
     if (status == TERN_OK)
         status = ops->offer(port->end, &to->peer, offer);
-    if (status == TERN_ERR_MEMORY && tern_way_choose(port->routes, to) != NULL) {
+    if (status == TERN_ERR_MEMORY && tern_route_to_evict(port->routes, to) != NULL) {
         tern_error_clear();
         status = make_room(worker, port, to);
         return status == TERN_OK ? TERN_ERR_AGAIN : status; /* the caller tries the offer again */
@@ -135,7 +136,7 @@ tern_status tern_way_offer(tern_worker *worker, tern_route *to, tern_network_nam
         return status;
     to->held = to->fresh = true;
     to->used = ++port->uses;
-    port->ways++;
+    port->connections++;
     if (port->room_for == to)
         port->room_for = NULL;
     return TERN_OK;

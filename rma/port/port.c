@@ -304,7 +304,7 @@ tern_status tern_posting_start(tern_worker *worker, tern_route *to, const tern_m
 }
 
 /* Finds the route to rank; opens the port if this is the worker's first operation. [out] to. */
-static tern_status find_way(tern_worker *worker, uint32_t rank, tern_route **to) {
+static tern_status find_route(tern_worker *worker, uint32_t rank, tern_route **to) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     tern_status status = mine->port != NULL ? TERN_OK : open_port(worker, &mine->port);
     if (status != TERN_OK)
@@ -316,7 +316,7 @@ static tern_status find_way(tern_worker *worker, uint32_t rank, tern_route **to)
 tern_status tern_port_meet(tern_worker *worker, uint32_t rank, uint64_t offset) {
     const tern_native *native = tern_rma_of(worker->context)->native;
     tern_route *to = NULL;
-    tern_status status = find_way(worker, rank, &to);
+    tern_status status = find_route(worker, rank, &to);
     return status == TERN_OK ? tern_route_meet(worker, to, offset / native->piece_bytes) : status;
 }
 
@@ -324,7 +324,7 @@ tern_status tern_port_start(tern_worker *worker, const tern_move *move, uint64_t
                             tern_posting **whole) {
     const tern_native *native = tern_rma_of(worker->context)->native;
     tern_route *to = NULL;
-    tern_status status = find_way(worker, move->rank, &to);
+    tern_status status = find_route(worker, move->rank, &to);
     /* For a region no piece of the segment is needed: its rkey has come with its address. */
     if (status == TERN_OK)
         status = tern_route_meet(

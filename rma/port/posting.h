@@ -2,7 +2,7 @@
 #define TERN_RMA_PORT_POSTING_H
 
 /* Shared by the files of a port: port.c, first contact (contact.c), memory (pool.c), and the
- * eviction of ways, that is, connections (eviction.c). */
+ * eviction of connections (eviction.c). */
 
 #include "rma/region/rkey.h"
 #include "rma/port/port.h"
@@ -16,22 +16,22 @@
 typedef struct tern_route {
     struct tern_route *next;
     uint32_t rank;
-    bool reached;           /* the port has a working way to the rank's end */
+    bool reached;           /* the port has a working connection to the rank's end */
     bool met;               /* and a read from its segment has succeeded */
     tern_posting *greeting; /* that read; NULL: not under way */
     uint64_t greeted[2];    /* what it has read: magic and nonce of the segment */
     bool lost;              /* the rank is dead; port.under_way no longer counts its postings */
-    bool held;              /* has a way, or has offered one */
-    bool fresh;             /* the way has not been used yet */
-    uint64_t used;          /* port.uses at the last use, or when the way was offered */
-    uint64_t peer;          /* the network's name for the way, if held */
+    bool held;              /* has a connection, or has offered one */
+    bool fresh;             /* the connection has not been used yet */
+    uint64_t used;          /* port.uses at the last use, or when the connection was offered */
+    uint64_t peer;          /* the network's name for the connection, if held */
     uint32_t under_way;     /* number of postings */
     tern_status failed;
     uint64_t known; /* a bit for each piece whose rkey is known */
     tern_network_rkey rkey[TERN_PIECES_MAX];
     tern_question question; /* the open question to the rank, for piece asked */
     uint64_t asked;
-    bool offered; /* the question carried an offer: its answer completes the way */
+    bool offered; /* the question carried an offer: its answer completes the connection */
     tern_contact answer;
 } tern_route;
 
@@ -73,7 +73,7 @@ typedef struct tern_block {
     tern_posting posting[TERN_BLOCK];
 } tern_block;
 
-/* A question that tells a process that a way to it was closed. */
+/* A question that tells a process that a connection to it was closed. */
 typedef struct tern_farewell {
     struct tern_farewell *next;
     uint32_t rank;
@@ -93,12 +93,12 @@ struct tern_port {
     tern_slab *slabs;
     tern_copy_buffer *free_copies;
     size_t copy_bytes;
-    bool bounces;       /* registering failed once: large moves go by copies, too */
-    tern_posting *lost; /* postings that the network has lost and that are tried again */
-    uint64_t next_try;  /* time of the next try */
-    uint64_t uses;      /* counts the uses of all ways */
-    size_t ways;        /* number of ways that its routes hold */
-    tern_route *leaves; /* takes no new postings; its way is closed once it has none; or NULL */
+    bool bounces;               /* registering failed once: large moves go by copies, too */
+    tern_posting *lost;         /* postings that the network has lost and that are tried again */
+    uint64_t next_try;          /* time of the next try */
+    uint64_t uses;              /* counts the uses of all connections */
+    size_t connections;         /* number of connections that its routes hold */
+    tern_route *leaves;         /* takes no new postings, is closed once it has none; or NULL */
     const tern_route *room_for; /* the route that gets the room; or NULL */
     tern_farewell *farewells;   /* not answered yet */
 };
@@ -113,14 +113,15 @@ void tern_postings_close(tern_port *port);
 
 /* eviction.c */
 
-/* Begins a way for a route. [out] offer: for the rank. TERN_ERR_AGAIN: another way must be closed
- * first, or postings on the route's failed way are still under way. TERN_ERR_MEMORY: no memory, and
- * no other way that could be closed. */
-tern_status tern_way_offer(tern_worker *worker, tern_route *to, tern_network_name *offer);
-/* Closes the way of port->leaves. TERN_ERR_AGAIN: some of its postings are not complete. */
-tern_status tern_way_leave(tern_worker *worker, tern_port *port);
-/* Chooses the route whose way is closed next, but not `but`. NULL: no route holds a way. */
-tern_route *tern_way_choose(tern_route *routes, const tern_route *but);
+/* Begins a connection for a route. [out] offer: for the rank. TERN_ERR_AGAIN: another connection
+ * must be closed first, or postings on the route's failed connection are still under way.
+ * TERN_ERR_MEMORY: no memory, and no other connection that could be closed. */
+tern_status tern_connection_offer(tern_worker *worker, tern_route *to, tern_network_name *offer);
+/* Closes the connection of port->leaves. TERN_ERR_AGAIN: some of its postings are not complete. */
+tern_status tern_connection_leave(tern_worker *worker, tern_port *port);
+/* Chooses the route whose connection is closed next, but not `but`. NULL: no route holds a
+ * connection. */
+tern_route *tern_route_to_evict(tern_route *routes, const tern_route *but);
 void tern_farewells_poll(tern_worker *worker, tern_port *port);
 void tern_farewells_close(tern_port *port);
 

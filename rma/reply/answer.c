@@ -24,7 +24,7 @@ static tern_status answer_ring_fail(tern_worker *worker, tern_out *out, uint64_t
 static tern_status answer_ring_check(tern_worker *worker, tern_out *out) {
     const uint64_t size = out->lane.mask + 1;
     const uint64_t end = out->lane.first_header != 0 ? out->lane.first : out->lane.write;
-    uint64_t at = out->via->consumed(worker, out);
+    uint64_t at = out->transport->consumed(worker, out);
     if (end - at > size || at % 8 != 0) {
         answer_note_damage(worker, out);
         if (at == TERN_CONSUMED_NEVER)
@@ -66,7 +66,7 @@ static bool answer_is_lost(tern_worker *worker, uint32_t target, const tern_retu
     const tern_cell_use *use = &mine->cell[back->cell];
     const tern_out *out = mine->out[tern_endpoint_of(worker->context, TERN_CHANNEL_CALLS, target)];
     return use->ring != 0 && out != NULL && out->near && use->ring == out->ring + 1 &&
-           (int32_t)((uint32_t)out->via->consumed(worker, out) - use->asked) >= 0 &&
+           (int32_t)((uint32_t)out->transport->consumed(worker, out) - use->asked) >= 0 &&
            !tern_reply_arrived(worker, back);
 }
 

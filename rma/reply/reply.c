@@ -67,12 +67,12 @@ static bool cell_move(tern_worker *worker, tern_cell_use *use) {
 static bool cell_settled(tern_worker *worker, uint32_t cell) {
     tern_cell_use *use = &tern_rma_worker_of(worker)->cell[cell];
     const tern_return_address address = {cell, use->moved, use->given_up};
-    const tern_transport_ops *way = tern_way_to(worker->context, use->rank);
-    if (way->replies_compared || tern_reply_arrived(worker, &address))
+    const tern_transport_ops *transport = tern_transport_to(worker->context, use->rank);
+    if (transport->replies_compared || tern_reply_arrived(worker, &address))
         return true;
     if (!tern_peer_is_dead(&worker->context->peers, use->rank))
         return false;
-    return !way->puts_outlive || cell_move(worker, use);
+    return !transport->puts_outlive || cell_move(worker, use);
 }
 
 /* Frees the given-up cells to which no late answer can be written any more. */
@@ -275,6 +275,6 @@ tern_status tern_reply_send(tern_worker *worker, uint32_t to, const tern_return_
     const tern_cell image = image_of(address, status, payload, bytes);
     if (is_of_thread(address))
         return tern_thread_reply_send(worker, tern_rank_of(worker->context, to), &image);
-    return tern_way_to(worker->context, tern_rank_of(worker->context, to))
+    return tern_transport_to(worker->context, tern_rank_of(worker->context, to))
         ->reply(worker, to, address, &image);
 }

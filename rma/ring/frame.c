@@ -62,7 +62,7 @@ static tern_status ring_frame_wrap(tern_worker *worker, tern_out *out) {
         left -= TERN_FRAME_BYTES;
     }
     out->frame_skip = (uint32_t)left;
-    tern_status status = out->via->publish(worker, out);
+    tern_status status = out->transport->publish(worker, out);
     if (status != TERN_OK) {
         /* The generation does not end here yet: a smaller record may still fit, or the ring may
          * grow. */
@@ -84,15 +84,15 @@ tern_status tern_frame_settle(tern_worker *worker, tern_out *out) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     tern_dirty_mark(mine, rank, TERN_DIRTY_RECORDS);
     mine->settling++;
-    tern_status status = out->via->flush(worker, rank);
+    tern_status status = out->transport->flush(worker, rank);
     mine->settling--;
     return status;
 }
 
 /* A failure means that the target is dead; then nobody writes the staging memory again. */
 void tern_frame_hand_over(tern_worker *worker, tern_out *out) {
-    if (out->via->settles_own &&
-        out->via->settle(worker, tern_rank_of(worker->context, out->target)) != TERN_OK)
+    if (out->transport->settles_own &&
+        out->transport->settle(worker, tern_rank_of(worker->context, out->target)) != TERN_OK)
         tern_error_clear();
 }
 
@@ -136,7 +136,7 @@ static bool is_published(const tern_in *in) {
 uint64_t tern_frame_accept(tern_worker *worker, tern_in *in) {
     tern_context *context = worker->context;
     bool checksums =
-        in->via->name != TERN_RMA || context->config.rma_commit == TERN_RMA_COMMIT_CHECKSUM;
+        in->transport->name != TERN_RMA || context->config.rma_commit == TERN_RMA_COMMIT_CHECKSUM;
     for (;;) {
         in->position += in->skip;
         in->limit = in->position;

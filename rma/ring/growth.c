@@ -12,7 +12,7 @@
  * asks again. */
 #define GROW_AGAIN 4096u
 
-static bool is_framed(const tern_out *out) { return out->via->reads_own_frames; }
+static bool is_framed(const tern_out *out) { return out->transport->reads_own_frames; }
 
 /* Size of the ring that replaces this one. */
 static uint64_t next_bytes(const tern_worker *worker, const tern_out *out) {
@@ -95,7 +95,7 @@ static tern_status growth_leave(tern_worker *worker, tern_out *out) {
         out->next_data = NULL;
         out->ring = out->next_ring;
     }
-    out->via = tern_way_to(context, tern_rank_of(context, out->target));
+    out->transport = tern_transport_to(context, tern_rank_of(context, out->target));
     worker->stats.rings_outgrown += bytes == context->config.ring_size * 2;
     out->lane.mask = bytes - 1;
     out->limit = out->lane.write + bytes;
@@ -160,12 +160,12 @@ bool tern_ring_follow(tern_worker *worker, tern_in *in, uint64_t header) {
         return false;
     tern_ring_advance(in, header);
     if (by_message) {
-        in->via = tern_way_to(context, in->origin_id.rank);
-        in->limit = in->via->reads_own_frames ? in->position : UINT64_MAX;
+        in->transport = tern_transport_to(context, in->origin_id.rank);
+        in->limit = in->transport->reads_own_frames ? in->position : UINT64_MAX;
     } else {
         in->left = in->ring;
         in->left_bytes = in->mask + 1;
-        if (!in->via->reads_own_frames)
+        if (!in->transport->reads_own_frames)
             tern_ring_leave_old(context, in);
     }
     in->ring = ring;

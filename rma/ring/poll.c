@@ -90,20 +90,20 @@ static tern_in *accept_ring(tern_worker *worker, uint32_t endpoint) {
     in->mask = context->config.ring_size - 1;
     in->header = header;
     in->ring = ring;
-    in->via = tern_way_to(context, in->origin_id.rank);
-    in->limit = in->via->reads_own_frames ? 0 : UINT64_MAX;
+    in->transport = tern_transport_to(context, in->origin_id.rank);
+    in->limit = in->transport->reads_own_frames ? 0 : UINT64_MAX;
     return in;
 }
 
 static void poll_report(tern_worker *worker, tern_in *in) {
-    if (in->via->report(worker, in) == TERN_OK)
+    if (in->transport->report(worker, in) == TERN_OK)
         in->reported = in->position;
 }
 
 /* An origin that has waited for long rings the doorbell, too: it wants to know how far its ring is
  * consumed (rma/reply/answer.h). */
 static void poll_tell(tern_worker *worker, tern_in *in) {
-    if (in->via == tern_rma_of(worker->context)->near && in->position != in->reported &&
+    if (in->transport == tern_rma_of(worker->context)->near && in->position != in->reported &&
         !in->closed)
         poll_report(worker, in);
 }
@@ -171,7 +171,7 @@ bool tern_ring_rest(tern_worker *worker, tern_in *in, size_t active) {
     }
     /* A ring whose credit is due stays active: its origin may be waiting for the credit. */
     if (active <= worker->context->config.active_rings || is_credit_due(in) ||
-        !(in->via->reads_own_frames ? tern_sleep_rest(worker, in) : may_sleep(worker, in)))
+        !(in->transport->reads_own_frames ? tern_sleep_rest(worker, in) : may_sleep(worker, in)))
         return false;
     worker->stats.rings_idled++;
     in->active = false;
@@ -241,15 +241,15 @@ size_t tern_ring_poll(tern_worker *worker) {
     for (size_t i = 0; i < *count; i++) {
         tern_in *in = ring[i];
         bool idle = in->empty >= context->config.idle_polls;
-        if (idle && *count > context->config.active_rings && in->via->reads_own_frames &&
+        if (idle && *count > context->config.active_rings && in->transport->reads_own_frames &&
             round % RARE_ROUNDS != 0)
             continue;
         uint64_t header = tern_ring_peek(worker, in);
         if (header != 0) {
-            in->streaming =
-                in->empty == 0 && !mine->corked && in->via == near && in->origin != worker->id;
+            in->streaming = in->empty == 0 && !mine->corked && in->transport == near &&
+                            in->origin != worker->id;
             in->empty = 0;
-            if (in->via != near)
+            if (in->transport != near)
                 tern_ring_warm(worker);
             events += poll_consume(worker, in, header);
         } else {
@@ -275,7 +275,7 @@ size_t tern_ring_poll(tern_worker *worker) {
 void tern_ring_refuse(tern_worker *worker, tern_in *in, uint64_t header, const char *what) {
     worker->stats.records_malformed++;
     in->closed = true;
-    if (in->via == tern_rma_of(worker->context)->near)
+    if (in->transport == tern_rma_of(worker->context)->near)
         /* R4 */
         atomic_store_explicit(&in->header->consumed, TERN_CONSUMED_NEVER, memory_order_relaxed);
     tern_log(TERN_LOG_ERROR,

@@ -109,11 +109,13 @@ static bool may_close(const tern_out *out, uint32_t ring) {
  * skips by itself before it looks for the next frame. */
 static uint64_t end_position(const tern_out *out) {
     const uint64_t size = out->lane.mask + 1, left = size - (out->lane.write & out->lane.mask);
-    return out->lane.write + (out->via->reads_own_frames && left < TERN_FRAME_BYTES ? left : 0);
+    return out->lane.write +
+           (out->transport->reads_own_frames && left < TERN_FRAME_BYTES ? left : 0);
 }
 
 static void close_ring(tern_worker *worker, tern_out *out) {
-    tern_status status = out->via->reads_own_frames ? tern_frame_settle(worker, out) : TERN_OK;
+    tern_status status =
+        out->transport->reads_own_frames ? tern_frame_settle(worker, out) : TERN_OK;
     const tern_message message = {.kind = TERN_MESSAGE_CLOSED,
                                   .origin = out->origin,
                                   .target = out->target,

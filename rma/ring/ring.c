@@ -86,7 +86,7 @@ tern_out tern_lent_ring;
 tern_status tern_ring_opened(tern_worker *worker, tern_out *out) {
     if (!out->opening)
         return TERN_OK;
-    tern_status status = out->via->open(worker, out);
+    tern_status status = out->transport->open(worker, out);
     if (status == TERN_ERR_AGAIN)
         return tern_fail(status, "the ring to worker %u is being set up", out->target);
     out->opening = status != TERN_OK;
@@ -100,10 +100,11 @@ tern_status tern_ring_await_opening(tern_worker *worker, tern_out *out) {
     const uint64_t end = tern_now() + OPENING_NS;
     tern_wait_state wait = TERN_WAIT_IN("the opening of a ring");
     tern_status status = TERN_ERR_AGAIN;
-    if (out->via->opens_alone == NULL || worker->in_handler || worker->in_progress)
+    if (out->transport->opens_alone == NULL || worker->in_handler || worker->in_progress)
         return status;
-    while (status == TERN_ERR_AGAIN && out->via->opens_alone(worker, out) && tern_now() < end) {
-        status = tern_wait_round(worker->context, &wait, out->via->poll(worker), rank);
+    while (status == TERN_ERR_AGAIN && out->transport->opens_alone(worker, out) &&
+           tern_now() < end) {
+        status = tern_wait_round(worker->context, &wait, out->transport->poll(worker), rank);
         if (status == TERN_OK)
             status = tern_ring_opened(worker, out);
     }
@@ -128,11 +129,12 @@ tern_status tern_ring_open_channel(tern_worker *worker, uint32_t channel, uint32
         fresh->target = target;
         fresh->open_question = TERN_QUESTION_NONE;
         fresh->lane.mask = config->ring_size - 1;
-        fresh->via = tern_way_to(worker->context, tern_rank_of(worker->context, target));
+        fresh->transport =
+            tern_transport_to(worker->context, tern_rank_of(worker->context, target));
         fresh->policy = (uint8_t)config->publish;
         if (channel == TERN_CHANNEL_CALLS && config->publish == TERN_PUBLISH_BATCHED)
             fresh->lane.gather = config->publish_bytes;
-        tern_status status = fresh->via->open(worker, fresh);
+        tern_status status = fresh->transport->open(worker, fresh);
         if (status != TERN_OK && status != TERN_ERR_AGAIN) {
             free(fresh);
             return status;
@@ -153,7 +155,7 @@ tern_status tern_ring_open_channel(tern_worker *worker, uint32_t channel, uint32
 
 /* Reads how far the target has consumed the ring, and moves the limit accordingly. */
 static void refresh_limit(tern_worker *worker, tern_out *out) {
-    uint64_t limit = out->via->consumed(worker, out) + out->lane.mask + 1;
+    uint64_t limit = out->transport->consumed(worker, out) + out->lane.mask + 1;
     /* An old or impossible value is ignored: the consumed position can never pass the write
      * position. */
     if (limit - out->limit <= out->lane.write - (out->limit - out->lane.mask - 1))
@@ -216,8 +218,8 @@ static tern_status ring_reserve(tern_worker *worker, tern_out *out, uint64_t siz
         return TERN_ERR_AGAIN;
     if (out->lane.data == NULL && tern_message_channel_stage(out) != TERN_OK)
         return TERN_ERR_MEMORY;
-    return out->via->reads_own_frames ? tern_frame_reserve(worker, out, size)
-                                      : reserve_plain(worker, out, size);
+    return out->transport->reads_own_frames ? tern_frame_reserve(worker, out, size)
+                                            : reserve_plain(worker, out, size);
 }
 
 tern_status tern_ring_try(tern_worker *worker, tern_out *out, size_t bytes, void **room) {
@@ -267,7 +269,7 @@ static void leave_to_progress(tern_worker *worker, tern_out *out) {
 void tern_ring_published(tern_worker *worker, tern_out *out) {
     out->lane.first_header = 0;
     worker->stats.batches_sent++;
-    if (out->via->reads_own_frames)
+    if (out->transport->reads_own_frames)
         tern_sleep_published(worker, out);
     if (out->ring == TERN_RING_NONE)
         tern_message_channel_published(worker, out);
@@ -288,7 +290,7 @@ void tern_ring_publish(tern_worker *worker, tern_out *out) {
         return;
     }
     tern_ring_warm(worker);
-    if (out->via->publish(worker, out) == TERN_OK) {
+    if (out->transport->publish(worker, out) == TERN_OK) {
         tern_ring_published(worker, out);
         return;
     }

@@ -63,11 +63,11 @@ typedef struct tern_out {
     _Alignas(TERN_LINE) tern_lane lane; /* first: see tern/detail/view.h */
     uint64_t limit;                     /* the origin may write up to here */
     uint64_t looked;                    /* lane.write at the last round of progress */
-    tern_ring_header *header;      /* near rings only: the ring's line in the target's segment */
-    const tern_transport_ops *via; /* carries the records; data goes by tern_way_to */
-    struct tern_out *next;         /* in the list of the worker's rings */
-    struct tern_out *next_pending; /* in the list of rings that progress publishes */
-    bool near;                     /* lane.data is the ring itself, not a copy */
+    tern_ring_header *header; /* near rings only: the ring's line in the target's segment */
+    const tern_transport_ops *transport; /* carries the records; data goes by tern_transport_to */
+    struct tern_out *next;               /* in the list of the worker's rings */
+    struct tern_out *next_pending;       /* in the list of rings that progress publishes */
+    bool near;                           /* lane.data is the ring itself, not a copy */
     bool pending, opening, lent;
     bool damaged;   /* another rank overwrote its records (rma/reply/answer.h) */
     uint8_t policy; /* tern_publish; lane.gather is its threshold */
@@ -112,7 +112,7 @@ typedef struct tern_in {
     bool ending;    /* at its end, a message channel follows (reclaim.h) */
     bool streaming; /* near ring of another worker; the last poll found records, too; not corked */
     tern_ring_header *header;
-    const tern_transport_ops *via;
+    const tern_transport_ops *transport;
     uint64_t skip;       /* rma: bytes to skip when position reaches limit */
     uint32_t left;       /* rma: the ring before this one; kept until this one brings a frame */
     uint64_t left_bytes; /* size of that ring; 0: none */

@@ -145,7 +145,7 @@ bool tern_sleep_answer(tern_context *context, const tern_message *message, uint6
         tern_endpoint_of(context, (uint32_t)message->operand[0], message->origin));
     answer[0] = answer[1] = 0;
     if (out == NULL || /* the target stays awake */
-        !tern_way_to(context, message->origin / context->workers)->reads_own_frames)
+        !tern_transport_to(context, message->origin / context->workers)->reads_own_frames)
         return true;
     /* R3: tern_sleep_published */
     atomic_store_explicit(&out->asleep, 1, memory_order_relaxed);

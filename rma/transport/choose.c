@@ -14,7 +14,7 @@
 /* A network that tern can use without MPI. */
 typedef struct native_kind {
     tern_transport_choice choice;
-    const tern_transport_ops *way;
+    const tern_transport_ops *transport;
     const tern_network_ops *network; /* NULL: tern was built without it */
     const char *package;             /* the package that provides it */
 } native_kind;
@@ -36,7 +36,9 @@ static const native_kind natives[] = {{TERN_TRANSPORT_VERBS, &tern_transport_ver
                                        "libfabric-dev"}};
 #define NATIVES (sizeof natives / sizeof *natives)
 
-static const char *name_of(const native_kind *kind) { return tern_transport_name(kind->way->name); }
+static const char *name_of(const native_kind *kind) {
+    return tern_transport_name(kind->transport->name);
+}
 
 /* Ranks with different providers cannot reach each other, so all must have the same. */
 static tern_status compare_providers(tern_context *context, const tern_rma *rma) {
@@ -75,10 +77,10 @@ static tern_status open_native(tern_context *context, tern_rma *rma, const nativ
 
 bool tern_gets_need_owner(const tern_worker *worker, uint32_t rank, bool registered) {
     const tern_rma *rma = tern_rma_of(worker->context);
-    const tern_transport_ops *way =
-        rank == TERN_ANYBODY ? rma->far : tern_way_to(worker->context, rank);
-    return way == &tern_transport_p2p ||
-           (way == &tern_transport_rma && registered && !tern_window_has_regions(rma->window));
+    const tern_transport_ops *transport =
+        rank == TERN_ANYBODY ? rma->far : tern_transport_to(worker->context, rank);
+    return transport == &tern_transport_p2p || (transport == &tern_transport_rma && registered &&
+                                                !tern_window_has_regions(rma->window));
 }
 
 static void close_native(tern_rma *rma) {
@@ -89,7 +91,7 @@ static void close_native(tern_rma *rma) {
 static tern_status take_native(tern_context *context, tern_rma *rma, const native_kind *kind,
                                const char *reason) {
     const tern_network *network = rma->native->network;
-    rma->far = kind->way;
+    rma->far = kind->transport;
     if (context->rank == 0)
         tern_log(TERN_LOG_INFO, "transport between nodes: %s over %s (%s), because %s; it needs %s",
                  name_of(kind), network->name, network->card, reason,

@@ -13,7 +13,7 @@ tern_status tern_posts_settle(tern_worker *worker, uint32_t rank) {
         return TERN_OK;
     tern_status status = tern_glance(worker, rank);
     if (status == TERN_OK)
-        status = tern_way_to(worker->context, rank)->settle(worker, rank);
+        status = tern_transport_to(worker->context, rank)->settle(worker, rank);
     if (status != TERN_ERR_PEER)
         return status;
     tern_posts_flushed(posts); /* puts to a dead rank do not matter any more */

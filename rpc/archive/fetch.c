@@ -144,7 +144,7 @@ static tern_status fetch_start(tern_worker *worker, const tern_fetch *f, part *p
         return status;
     if (tern_is_near(worker->context, gaddr.rank))
         return tern_cma_copy_now(worker, gaddr.rank, offset, to, bytes, TERN_GET_FROM);
-    status = tern_way_to(worker->context, gaddr.rank)
+    status = tern_transport_to(worker->context, gaddr.rank)
                  ->get(worker, gaddr.rank, offset, to, bytes, &p->transfer);
     if (status != TERN_OK)
         return status;
@@ -170,7 +170,8 @@ static tern_status begin_part(tern_worker *worker, tern_fetch *f, part *p, tern_
 static tern_status fetch_look(tern_worker *worker, part *p, tern_chunk *c) {
     int done = 0;
     uint32_t rank = p->source.gaddr.rank;
-    tern_status status = tern_way_to(worker->context, rank)->test(worker, &p->transfer, &done);
+    tern_status status =
+        tern_transport_to(worker->context, rank)->test(worker, &p->transfer, &done);
     if (status == TERN_OK && !done)
         status = tern_glance(worker, rank);
     if (!done && status != TERN_OK)

@@ -94,7 +94,7 @@ static tern_status extended_start_get(tern_worker *worker, tern_call_task *t, te
     uint64_t offset = 0;
     tern_status status = tern_segment_check(worker->context, from, bytes, &offset);
     if (status == TERN_OK)
-        status = tern_way_to(worker->context, from.rank)
+        status = tern_transport_to(worker->context, from.rank)
                      ->get(worker, from.rank, offset, to, bytes, &t->transfer);
     if (status != TERN_OK)
         return status;
@@ -227,7 +227,7 @@ static void look_at_chunks(tern_worker *worker, tern_call_task *t) {
 static void extended_look(tern_worker *worker, tern_call_task *t, uint32_t rank, char **memory,
                           int next) {
     int done = 0;
-    t->status = tern_way_to(worker->context, rank)->test(worker, &t->transfer, &done);
+    t->status = tern_transport_to(worker->context, rank)->test(worker, &t->transfer, &done);
     if (!done && t->status == TERN_OK)
         t->status = tern_glance(worker, rank);
     if (!done && t->status != TERN_OK)

@@ -71,7 +71,7 @@ static tern_status put_buffer(tern_worker *worker, tern_call_target to,
     if (tern_is_nobody(worker))
         return tern_thread_put(worker->context, o->place, o->buffer, o->buffer_bytes);
     tern_status status = TERN_OK;
-    if (worker->in_progress && tern_way_to(worker->context, rank)->reads_own_frames)
+    if (worker->in_progress && tern_transport_to(worker->context, rank)->reads_own_frames)
         status = tern_worker_may_wait(worker, "a put in front of a call");
     if (status == TERN_OK)
         status = tern_put(worker, o->place, o->buffer, o->buffer_bytes);

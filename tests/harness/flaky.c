@@ -12,30 +12,30 @@ enum { HELD = 32, REFUSE = 8, FLYING = 1024 };
 
 static const tern_network_ops *real;
 static uint64_t seed_of_ends;
-static _Atomic uint64_t lose_one_in, refused, reordered, lost, dismissed, ways_most, astray;
+static _Atomic uint64_t lose_one_in, refused, reordered, lost, dismissed, connections_most, astray;
 static bool connects;
-static uint64_t ways_said;
-static _Atomic uint64_t ways_from = UINT64_MAX;
+static uint64_t connections_said;
+static _Atomic uint64_t refused_from = UINT64_MAX;
 
 /* A connection of an end. */
-typedef struct flaky_way {
-    struct flaky_way *next;
+typedef struct flaky_connection {
+    struct flaky_connection *next;
     uint64_t real;
     bool held, broken;
     uint32_t under_way;
-} flaky_way;
+} flaky_connection;
 
 /* An operation that was posted and whose completion tern has not got. */
 typedef struct flaky_flying {
     void *context;
-    flaky_way *way;
+    flaky_connection *connection;
 } flaky_flying;
 
 /* A port's end. Completions are held back. */
 typedef struct flaky_end {
     tern_network_end *end;
-    flaky_way *ways;
-    uint64_t held_ways;
+    flaky_connection *connections;
+    uint64_t held_connections;
     flaky_flying flying[FLYING];
     size_t flying_count;
     uint64_t random;
@@ -67,10 +67,10 @@ static tern_status flaky_open_end(tern_network *network, tern_network_end **end)
 static void flaky_close_end(tern_network_end *end) {
     flaky_end *f = flaky_of(end);
     real->close_end(f->end);
-    while (f->ways != NULL) {
-        flaky_way *way = f->ways;
-        f->ways = way->next;
-        free(way);
+    while (f->connections != NULL) {
+        flaky_connection *connection = f->connections;
+        f->connections = connection->next;
+        free(connection);
     }
     free(end);
 }
@@ -90,44 +90,46 @@ static tern_status flaky_add_local(tern_network_end *end, void *base, size_t byt
     return real->add_local(flaky_of(end)->end, base, bytes, memory);
 }
 
-static flaky_way *way_of(uint64_t peer) { return (flaky_way *)(uintptr_t)peer; }
+static flaky_connection *connection_of(uint64_t peer) {
+    return (flaky_connection *)(uintptr_t)peer;
+}
 
-static tern_status hold_way(flaky_end *f, flaky_way *way) {
-    if (f->held_ways >= atomic_load(&ways_from))
+static tern_status hold_connection(flaky_end *f, flaky_connection *connection) {
+    if (f->held_connections >= atomic_load(&refused_from))
         return tern_fail(TERN_ERR_MEMORY, "a flaky network makes no further connection");
-    way->held = true;
-    f->held_ways++;
-    if (f->held_ways > atomic_load(&ways_most))
-        atomic_store(&ways_most, f->held_ways);
+    connection->held = true;
+    f->held_connections++;
+    if (f->held_connections > atomic_load(&connections_most))
+        atomic_store(&connections_most, f->held_connections);
     return TERN_OK;
 }
 
 static tern_status flaky_offer(tern_network_end *end, uint64_t *peer, tern_network_name *offer) {
     flaky_end *f = flaky_of(end);
-    flaky_way *way = way_of(*peer);
-    if (way == NULL) {
-        way = calloc(1, sizeof *way);
-        if (way == NULL)
+    flaky_connection *connection = connection_of(*peer);
+    if (connection == NULL) {
+        connection = calloc(1, sizeof *connection);
+        if (connection == NULL)
             return tern_fail(TERN_ERR_MEMORY, "no memory for a flaky connection");
-        way->next = f->ways;
-        f->ways = way;
-        *peer = (uintptr_t)way;
+        connection->next = f->connections;
+        f->connections = connection;
+        *peer = (uintptr_t)connection;
     }
-    if (way->under_way > 0)
+    if (connection->under_way > 0)
         return TERN_ERR_AGAIN;
-    tern_status status = way->held ? TERN_OK : hold_way(f, way);
-    way->broken = false;
-    return status == TERN_OK ? real->offer(f->end, &way->real, offer) : status;
+    tern_status status = connection->held ? TERN_OK : hold_connection(f, connection);
+    connection->broken = false;
+    return status == TERN_OK ? real->offer(f->end, &connection->real, offer) : status;
 }
 
 static void flaky_leave(tern_network_end *end, uint64_t peer, tern_network_name *offer) {
     flaky_end *f = flaky_of(end);
-    flaky_way *way = way_of(peer);
-    atomic_fetch_add(&astray, way->under_way + !way->held);
-    way->held = false;
-    f->held_ways--;
+    flaky_connection *connection = connection_of(peer);
+    atomic_fetch_add(&astray, connection->under_way + !connection->held);
+    connection->held = false;
+    f->held_connections--;
     if (real->leave != NULL)
-        real->leave(f->end, way->real, offer);
+        real->leave(f->end, connection->real, offer);
     else
         offer->bytes = 1;
 }
@@ -140,7 +142,7 @@ static void flaky_dismiss(tern_network *network, uint64_t from, const tern_netwo
 
 static tern_status flaky_reach(tern_network_end *end, const tern_network_name *name,
                                uint64_t *peer) {
-    return real->reach(flaky_of(end)->end, name, &way_of(*peer)->real);
+    return real->reach(flaky_of(end)->end, name, &connection_of(*peer)->real);
 }
 
 /* Posts that the network takes, or that are held in its place. */
@@ -164,7 +166,7 @@ static tern_status post_now(flaky_end *f, const tern_network_post *post) {
         return TERN_OK;
     }
     tern_network_post inner = *post;
-    inner.peer = way_of(post->peer)->real;
+    inner.peer = connection_of(post->peer)->real;
     tern_status status = real->post(f->end, &inner);
     if (loses && status == TERN_OK && f->doomed_count < HELD)
         f->doomed[f->doomed_count++] = post->context;
@@ -181,17 +183,17 @@ static tern_status post_in_vain(flaky_end *f, const tern_network_post *post) {
 
 static tern_status flaky_post(tern_network_end *end, const tern_network_post *post) {
     flaky_end *f = flaky_of(end);
-    flaky_way *way = way_of(post->peer);
+    flaky_connection *connection = connection_of(post->peer);
     if (atomic_load(&swallows))
         return TERN_OK;
     if (f->flying_count == FLYING)
         return TERN_ERR_AGAIN;
-    tern_status status = way->broken ? post_in_vain(f, post) : post_now(f, post);
+    tern_status status = connection->broken ? post_in_vain(f, post) : post_now(f, post);
     if (status != TERN_OK)
         return status;
-    atomic_fetch_add(&astray, !way->held);
-    way->under_way++;
-    f->flying[f->flying_count++] = (flaky_flying){post->context, way};
+    atomic_fetch_add(&astray, !connection->held);
+    connection->under_way++;
+    f->flying[f->flying_count++] = (flaky_flying){post->context, connection};
     return TERN_OK;
 }
 
@@ -200,8 +202,8 @@ static void end_flying(flaky_end *f, const tern_network_done *done) {
     size_t i = 0;
     while (f->flying[i].context != done->context)
         i++;
-    f->flying[i].way->under_way--;
-    f->flying[i].way->broken |= connects && done->status != TERN_OK;
+    f->flying[i].connection->under_way--;
+    f->flying[i].connection->broken |= connects && done->status != TERN_OK;
     f->flying[i] = f->flying[--f->flying_count];
 }
 
@@ -250,7 +252,7 @@ static tern_status flaky_open(const tern_network_options *options, tern_network 
     if (seed_of_ends % 2 == 1)
         (*network)->local_memory = true;
     (*network)->connects |= connects;
-    (*network)->ways_max = ways_said;
+    (*network)->connections_max = connections_said;
     return TERN_OK;
 }
 
@@ -281,11 +283,11 @@ void flaky_network(uint64_t seed) {
 
 void flaky_network_connect(uint64_t says) {
     connects = true;
-    ways_said = says;
-    atomic_store(&ways_most, 0);
+    connections_said = says;
+    atomic_store(&connections_most, 0);
 }
 
-void flaky_network_refuse_ways(uint64_t from) { atomic_store(&ways_from, from); }
+void flaky_network_refuse_connections(uint64_t from) { atomic_store(&refused_from, from); }
 
 void flaky_network_refuse_memory(bool refuse) { atomic_store(&refuses_memory, refuse); }
 
@@ -296,6 +298,7 @@ void flaky_network_lose_updates(bool lose) { atomic_store(&loses_updates, lose);
 void flaky_network_lose(uint64_t one_in) { atomic_store(&lose_one_in, one_in); }
 
 flaky_counts flaky_network_counts(void) {
-    return (flaky_counts){atomic_load(&refused),   atomic_load(&reordered), atomic_load(&lost),
-                          atomic_load(&dismissed), atomic_load(&ways_most), atomic_load(&astray)};
+    return (flaky_counts){
+        atomic_load(&refused),   atomic_load(&reordered),        atomic_load(&lost),
+        atomic_load(&dismissed), atomic_load(&connections_most), atomic_load(&astray)};
 }

@@ -28,13 +28,13 @@ void flaky_network_lose_updates(bool lose);
  * number). One on which an operation is lost fails all others until it is made again. */
 void flaky_network_connect(uint64_t says);
 /* From now on a further connection of an end that has so many is refused. */
-void flaky_network_refuse_ways(uint64_t from);
+void flaky_network_refuse_connections(uint64_t from);
 
 /* Operations that were refused, came in another order, and were said to be lost; ends of other
  * processes that were dismissed; the most connections that an end has had; operations that were
  * posted at or were under way on a connection that had been left. */
 typedef struct flaky_counts {
-    uint64_t refused, reordered, lost, dismissed, ways_most, astray;
+    uint64_t refused, reordered, lost, dismissed, connections_most, astray;
 } flaky_counts;
 flaky_counts flaky_network_counts(void);
 

@@ -319,8 +319,8 @@ int tern_test_main(int argc, char **argv, const char *suite, const tern_test_cas
     const char *seed = getenv("FLAKY_NETWORK"); /* flaky.h */
     if (seed != NULL)
         flaky_network(strtoull(seed, NULL, 10));
-    const char *ways = getenv("FLAKY_WAYS");
-    if (ways != NULL)
-        flaky_network_connect(strtoull(ways, NULL, 10));
+    const char *connections = getenv("FLAKY_CONNECTIONS");
+    if (connections != NULL)
+        flaky_network_connect(strtoull(connections, NULL, 10));
     return finish(run_suite(tests, count));
 }

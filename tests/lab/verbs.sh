@@ -36,7 +36,7 @@ shift $((OPTIND - 1))
 build=$(cd "$1" && pwd)
 shift
 suites='transfer notify call registration hashtable_model queue map lock atomic ofi ofi_listener
-    ofi_ways call_order ring_cache many_pairs collective_sizes histories'
+    ofi_connections call_order ring_cache many_pairs collective_sizes histories'
 cut=yes
 [ $# -eq 0 ] || {
     suites=$*
@@ -87,7 +87,7 @@ rdma link show
 for suite in $(echo $suites); do
     case \$suite in
     ofi) over 3 test_ofi ;; # one of them is stopped
-    ofi_ways) over 4 test_ofi_ways ;;
+    ofi_connections) over 4 test_ofi_connections ;;
     ofi_listener)      # its other tests are for one machine
         over 2 test_ofi_listener --only first_put
         over 2 test_ofi_listener --only first_calls

@@ -59,7 +59,7 @@ static tern_stats stats_now(void) {
 /* A rank that puts are posted to and waited for later, or size. */
 static uint32_t posting_rank(void) {
     for (uint32_t r = 0; r < test.f.size; r++)
-        if (tern_way_to(test.f.context, r)->settle != NULL)
+        if (tern_transport_to(test.f.context, r)->settle != NULL)
             return r;
     return test.f.size;
 }

@@ -96,7 +96,7 @@ static void close_ring(void) {
 
 /* Sends records until so many bytes of the generation are left. */
 static void send_until_left(uint64_t left) {
-    const uint64_t head = 8 + (out->via->reads_own_frames ? TERN_FRAME_BYTES : 0);
+    const uint64_t head = 8 + (out->transport->reads_own_frames ? TERN_FRAME_BYTES : 0);
     for (;;) {
         const uint64_t size = RING - (out->lane.write & (RING - 1)) - left;
         if (size == 0 || size == RING)
@@ -117,27 +117,27 @@ static void they_end_anywhere(void) {
     close_ring();
 }
 
-static const tern_transport_ops *real_way;
+static const tern_transport_ops *real_transport;
 static uint64_t flushes;
 
 static tern_status count_flush(tern_worker *worker, uint32_t rank) {
     flushes++;
-    return real_way->flush(worker, rank);
+    return real_transport->flush(worker, rank);
 }
 
 /* What was put in one generation is flushed once, before the next generation is put over it. */
 static void each_is_flushed_once(void) {
     if (!open_ring())
         return;
-    if (out->via->reads_own_frames) {
-        tern_transport_ops counting = *out->via;
-        real_way = out->via;
+    if (out->transport->reads_own_frames) {
+        tern_transport_ops counting = *out->transport;
+        real_transport = out->transport;
         counting.flush = count_flush;
         flushes = 0;
-        out->via = &counting;
+        out->transport = &counting;
         for (size_t i = 0; i < 200; i++)
             send(100 + i);
-        out->via = real_way;
+        out->transport = real_transport;
         CU_ASSERT_EQUAL(flushes, (out->lane.write - 1) / RING);
         CU_ASSERT(flushes > 5);
     } else {
@@ -158,13 +158,13 @@ static void an_end_is_put_off(void) {
     tern_transport_ops refusing;
     if (!open_ring())
         return;
-    for (uint64_t left = 80; left <= 400 && out->via->reads_own_frames; left += 80) {
+    for (uint64_t left = 80; left <= 400 && out->transport->reads_own_frames; left += 80) {
         send_until_left(left + 200);
         send(100);
-        real_way = out->via;
-        refusing = *real_way;
+        real_transport = out->transport;
+        refusing = *real_transport;
         refusing.publish = refuse;
-        out->via = &refusing;
+        out->transport = &refusing;
         for (int i = 0; i < 2; i++) {
             tern_status status = tern_ring_reserve(f.worker, out, 8, &room);
             if (status == TERN_ERR_AGAIN)
@@ -175,7 +175,7 @@ static void an_end_is_put_off(void) {
             if (i == 0)
                 EXPECT(TERN_ERR_AGAIN, tern_ring_reserve(f.worker, out, 1000, &room));
         }
-        out->via = real_way;
+        out->transport = real_transport;
         tern_ring_publish(f.worker, out);
         send(1000);
     }
@@ -187,7 +187,7 @@ static void an_end_is_put_off_for_good(void) {
     void *room = NULL;
     if (!open_growing_ring(8))
         return;
-    if (!out->via->reads_own_frames) {
+    if (!out->transport->reads_own_frames) {
         close_ring();
         return;
     }
@@ -196,12 +196,12 @@ static void an_end_is_put_off_for_good(void) {
     while (!tern_ring_has_room(f.worker, out, RING / 4) &&
            tern_wait_step(f.context, &wait, TERN_ANYBODY) == TERN_OK)
         tern_progress(f.worker);
-    tern_transport_ops refusing = *out->via;
-    real_way = out->via;
+    tern_transport_ops refusing = *out->transport;
+    real_transport = out->transport;
     refusing.publish = refuse;
-    out->via = &refusing;
+    out->transport = &refusing;
     EXPECT(TERN_ERR_AGAIN, tern_ring_reserve(f.worker, out, 1000, &room));
-    out->via = real_way;
+    out->transport = real_transport;
     for (int i = 0; i < 40; i++)
         send(1000);
     close_ring();
@@ -219,11 +219,11 @@ static void a_kept_record_gives_credit(void) {
     const uint64_t before = out->lane.write;
     send(400);
     tern_wait_state wait = TERN_WAIT_START;
-    while (out->via->consumed(f.worker, out) < before &&
+    while (out->transport->consumed(f.worker, out) < before &&
            tern_wait_step(f.context, &wait, TERN_ANYBODY) == TERN_OK)
         tern_progress(f.worker);
     CU_ASSERT(before < RING / 2); /* else it is given back anyhow */
-    CU_ASSERT(out->via->consumed(f.worker, out) >= before);
+    CU_ASSERT(out->transport->consumed(f.worker, out) >= before);
     EXPECT_OK(tern_barrier(f.worker));
     kept = UINT32_MAX;
     close_ring();

@@ -470,7 +470,7 @@ static void cost(void) {
     CU_ASSERT_EQUAL(after.notices_queued, before.notices_queued);
     CU_ASSERT_EQUAL(after.puts, before.puts);
     CU_ASSERT_EQUAL(after.flushes, before.flushes);
-    if (tern_way_to(f.context, next)->reads_own_frames && takes_all())
+    if (tern_transport_to(f.context, next)->reads_own_frames && takes_all())
         CU_ASSERT_EQUAL(after.batches_sent - before.batches_sent, TIMES);
     if (near)
         CU_ASSERT_EQUAL(after.batches_sent - before.batches_sent, 0);
@@ -491,7 +491,7 @@ static void cost(void) {
     CU_ASSERT_EQUAL(after.notices_ledger - before.notices_ledger, PIECES);
     if (takes_all())
         CU_ASSERT_EQUAL(after.flushes - before.flushes,
-                        tern_way_to(f.context, next)->settle != NULL ? 1 : 0);
+                        tern_transport_to(f.context, next)->settle != NULL ? 1 : 0);
     free(data);
     EXPECT_OK(tern_barrier(f.worker));
     tear_down();

@@ -452,7 +452,7 @@ static void an_unreachable_segment(void) {
 static void a_network_that_completes_nothing(void) {
     tern_config config;
     tern_context *context = NULL;
-    tern_transport way = TERN_OFI;
+    tern_transport transport = TERN_OFI;
     flaky_network(tern_test_seed() + 1);
     flaky_network_swallow(true);
     EXPECT_OK(tern_config_init(&config));
@@ -463,8 +463,8 @@ static void a_network_that_completes_nothing(void) {
     config.transport = TERN_TRANSPORT_AUTO;
     if (EXPECT_OK(tern_context_create(MPI_COMM_WORLD, &config, &context))) {
         const uint32_t next = (tern_context_rank(context) + 1) % tern_context_size(context);
-        EXPECT_OK(tern_context_transport(context, next, &way));
-        CU_ASSERT(way == TERN_RMA || way == TERN_P2P);
+        EXPECT_OK(tern_context_transport(context, next, &transport));
+        CU_ASSERT(transport == TERN_RMA || transport == TERN_P2P);
         EXPECT_OK(tern_context_destroy(context));
     }
     flaky_network_swallow(false);

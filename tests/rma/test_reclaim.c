@@ -167,7 +167,7 @@ static void ask_while_growing(void) {
             tern_progress(f.worker);
     }
     const bool asks = out->growth == TERN_GROWTH_ASKED;
-    CU_ASSERT(asks || out->via != &tern_transport_p2p);
+    CU_ASSERT(asks || out->transport != &tern_transport_p2p);
     if (asks)
         CU_ASSERT(!closes(out, out->ring));
 }
@@ -338,7 +338,7 @@ static void at_the_end_of_a_generation(void) {
     uint64_t sent = 1;
     if (f.rank == 0) {
         tern_out *out = ring_of_calls();
-        const bool framed = out->via->reads_own_frames;
+        const bool framed = out->transport->reads_own_frames;
         uint64_t left = RING;
         for (; sent < 2000 && framed && left >= TERN_FRAME_BYTES; sent++) {
             EXPECT_OK(
@@ -402,9 +402,9 @@ static void what_a_ring_is_kept_for(void) {
             CU_ASSERT(!leaves(0));
             in->credit = credit;
         }
-        for (int i = 0; in->via->reads_own_frames && i < 100000 && in->ask == NULL; i++)
+        for (int i = 0; in->transport->reads_own_frames && i < 100000 && in->ask == NULL; i++)
             (void)tern_sleep_rest(f.worker, in);
-        CU_ASSERT(in->ask != NULL || !in->via->reads_own_frames);
+        CU_ASSERT(in->ask != NULL || !in->transport->reads_own_frames);
         if (in->ask != NULL)
             CU_ASSERT(!leaves(0));
     }

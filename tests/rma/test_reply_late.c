@@ -68,10 +68,10 @@ static size_t count_free(void) {
 }
 
 static bool goes_by(tern_transport transport) {
-    return tern_way_to(f.context, peer)->name == transport;
+    return tern_transport_to(f.context, peer)->name == transport;
 }
 
-static bool goes_by_puts(void) { return tern_way_to(f.context, peer)->puts_outlive; }
+static bool goes_by_puts(void) { return tern_transport_to(f.context, peer)->puts_outlive; }
 
 static void mark_peer(bool dead) {
     atomic_store(&f.context->peers.dead[peer / 64], dead ? (uint64_t)1 << peer % 64 : 0);

@@ -406,7 +406,7 @@ static void growing_waits_for_a_buffer(void) {
         tern_ring_publish(f.worker, out);
         size_t most = tern_ring_record_max(f.context);
         uint64_t size = tern_record_size(payload_bytes(f.rank, streams[far].sent, most));
-        size += TERN_MOVE_ROOM + (out->via->reads_own_frames ? TERN_FRAME_BYTES : 0);
+        size += TERN_MOVE_ROOM + (out->transport->reads_own_frames ? TERN_FRAME_BYTES : 0);
         room = tern_ring_has_room(f.worker, out, size) && commit_next(far, &out) == TERN_OK;
     }
     EXPECT_OK(tern_barrier(f.worker));

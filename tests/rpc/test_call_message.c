@@ -430,10 +430,10 @@ static void asleep(void) {
                             &at_service_function, arguments, 100));
     } else {
         const tern_inbox *inbox = &tern_rma_worker_of(f.worker)->inbox;
-        tern_transport way = TERN_SHM;
-        EXPECT_OK(tern_context_transport(f.context, f.size - 1, &way));
+        tern_transport transport = TERN_SHM;
+        EXPECT_OK(tern_context_transport(f.context, f.size - 1, &transport));
         while (served < f.size - 1 ||
-               (way != TERN_SHM &&
+               (transport != TERN_SHM &&
                 atomic_load_explicit(&inbox->arrived, memory_order_relaxed) == NULL))
             usleep(200);
         for (uint32_t r = 1; r < f.size; r++)

@@ -194,16 +194,16 @@ static void queue_full(uint32_t rank) {
 /* Of rank 0: a handler notifies a rank, and must not wait for that. */
 static tern_status notify_inside(tern_call_info *call, const void *arguments, size_t bytes) {
     uint64_t rank;
-    tern_transport way = TERN_SHM;
+    tern_transport transport = TERN_SHM;
     (void)bytes;
     memcpy(&rank, arguments, sizeof rank);
-    EXPECT_OK(tern_context_transport(f.context, (uint32_t)rank, &way));
+    EXPECT_OK(tern_context_transport(f.context, (uint32_t)rank, &transport));
     tern_stats before, now;
     tern_stats_get(call->worker, &before);
     put_notify((uint32_t)rank, 0);
     tern_stats_get(call->worker, &now);
     /* What is queued for a far rank leaves by a flush that may wait, and a handler may not. */
-    const bool waits = way != TERN_SHM && now.notices_queued > before.notices_queued;
+    const bool waits = transport != TERN_SHM && now.notices_queued > before.notices_queued;
     EXPECT(waits ? TERN_ERR_STATE : TERN_OK, tern_flush(call->worker, (uint32_t)rank));
     heard++;
     return TERN_OK;

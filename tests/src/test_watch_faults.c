@@ -363,10 +363,10 @@ static void a_killed_rank(void) {
     tern_queue *empty = NULL;
     const tern_queue_options options = {.item_bytes = 8, .capacity = 4};
     uint64_t item;
-    tern_transport way = TERN_SHM;
+    tern_transport transport = TERN_SHM;
     tern_ptr all[64];
     fixture_alloc_all(&f, sizeof item, TERN_DOMAIN_OWNER, all);
-    EXPECT_OK(tern_context_transport(f.context, victim, &way));
+    EXPECT_OK(tern_context_transport(f.context, victim, &transport));
     EXPECT_OK(tern_queue_create(f.worker, &options, &empty));
     EXPECT_OK(tern_barrier(f.worker));
     tern_test_arrive();
@@ -380,7 +380,7 @@ static void a_killed_rank(void) {
     while (!tern_test_all_arrived())
         (void)tern_progress(f.worker);
     start_clock();
-    if (f.rank == 0 && way == TERN_P2P) /* which needs the victim's progress */
+    if (f.rank == 0 && transport == TERN_P2P) /* which needs the victim's progress */
         (void)TOLD(victim, tern_get(f.worker, &item, all[victim], sizeof item));
     else if (f.rank == 0)
         (void)TOLD(victim, tern_call_return(f.worker, (tern_worker_id){victim, 0},

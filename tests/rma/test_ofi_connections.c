@@ -37,7 +37,7 @@ static void probe_all(void) {
     }
 }
 
-static bool open_ways(void) {
+static bool open_connections(void) {
     tern_config config;
     EXPECT_OK(tern_config_init(&config));
     if (config.transport != TERN_TRANSPORT_VERBS)
@@ -103,7 +103,7 @@ static void all_with_all(uint64_t lose, uint64_t *left) {
 }
 
 /* Closes; then each rank has been told of the connections that were left. */
-static void close_ways(uint64_t left, const flaky_counts *before) {
+static void close_connections(uint64_t left, const flaky_counts *before) {
     uint64_t sums[2] = {left, 0};
     fixture_free_all(&f, memory);
     fixture_close(&f);
@@ -113,26 +113,26 @@ static void close_ways(uint64_t left, const flaky_counts *before) {
     CU_ASSERT_EQUAL(flaky_network_counts().astray, 0);
 }
 
-static void few_ways(uint64_t says, uint64_t refuses_from, uint64_t lose) {
+static void few_connections(uint64_t says, uint64_t refuses_from, uint64_t lose) {
     uint64_t left = 0;
     const flaky_counts before = flaky_network_counts();
     flaky_network(tern_test_seed() + 1);
     flaky_network_connect(says);
-    flaky_network_refuse_ways(refuses_from);
-    if (open_ways()) {
+    flaky_network_refuse_connections(refuses_from);
+    if (open_connections()) {
         all_with_all(lose, &left);
         CU_ASSERT(left > 0);
-        CU_ASSERT(flaky_network_counts().ways_most <= 2);
+        CU_ASSERT(flaky_network_counts().connections_most <= 2);
         CU_ASSERT(lose == 0 || flaky_network_counts().lost > before.lost);
-        close_ways(left, &before);
+        close_connections(left, &before);
     }
-    flaky_network_refuse_ways(UINT64_MAX);
+    flaky_network_refuse_connections(UINT64_MAX);
     flaky_network(0);
 }
 
-static void so_many_are_allowed(void) { few_ways(2, UINT64_MAX, 0); }
-static void so_many_are_there(void) { few_ways(4096, 2, 0); }
-static void connections_break(void) { few_ways(2, UINT64_MAX, 20); }
+static void so_many_are_allowed(void) { few_connections(2, UINT64_MAX, 0); }
+static void so_many_are_there(void) { few_connections(4096, 2, 0); }
+static void connections_break(void) { few_connections(2, UINT64_MAX, 20); }
 
 /* Puts a word to each other rank in turn, which it reads back. */
 static void put_to_all(void) {
@@ -152,26 +152,26 @@ static void one_and_none(void) {
     flaky_network(tern_test_seed() + 1);
     flaky_network_connect(0);
     const flaky_counts before = flaky_network_counts();
-    if (open_ways()) {
+    if (open_connections()) {
         const uint64_t word = 3;
         tern_stats stats;
         EXPECT_OK(tern_barrier(f.worker));
-        flaky_network_refuse_ways(1);
+        flaky_network_refuse_connections(1);
         put_to_all();
-        flaky_network_refuse_ways(0);
+        flaky_network_refuse_connections(0);
         EXPECT(TERN_ERR_MEMORY,
                tern_put(f.worker, word_at((f.rank + 1) % f.size), &word, sizeof word));
         EXPECT_DETAIL("no further connection");
-        flaky_network_refuse_ways(1);
+        flaky_network_refuse_connections(1);
         put_to_all();
         tern_stats_get(f.worker, &stats);
         CU_ASSERT(stats.ways_left >= f.size);
-        flaky_network_refuse_ways(UINT64_MAX);
+        flaky_network_refuse_connections(UINT64_MAX);
         EXPECT_OK(tern_barrier(f.worker));
         tern_stats_get(f.worker, &stats);
-        close_ways(stats.ways_left, &before);
+        close_connections(stats.ways_left, &before);
     }
-    flaky_network_refuse_ways(UINT64_MAX);
+    flaky_network_refuse_connections(UINT64_MAX);
     flaky_network(0);
 }
 
@@ -180,5 +180,5 @@ int main(int argc, char **argv) {
                                            {"so_many_are_there", so_many_are_there},
                                            {"connections_break", connections_break},
                                            {"one_and_none", one_and_none}};
-    return tern_test_main(argc, argv, "ofi_ways", tests, sizeof tests / sizeof *tests);
+    return tern_test_main(argc, argv, "ofi_connections", tests, sizeof tests / sizeof *tests);
 }
