@@ -102,8 +102,8 @@ typedef struct tern_network_ops {
      * answer. TERN_ERR_NETWORK: the offer is older than one that was welcomed before. */
     tern_status (*welcome)(tern_network *network, uint64_t from, const tern_network_name *offer,
                            tern_network_name *name);
-    /* The worker has left the connection that this offer began: closes it. A connection from
-     * another offer stays. */
+    /* Closes the connection that this offer began, since the worker has left it. A connection that
+     * another offer began stays. */
     void (*dismiss)(tern_network *network, uint64_t from, const tern_network_name *offer);
     tern_status (*add_memory)(tern_network *network, void *base, size_t bytes,
                               tern_network_memory **memory, tern_network_rkey *rkey);
@@ -119,10 +119,10 @@ typedef struct tern_network_ops {
                              tern_network_memory **memory);
     /* Begins a connection to another process. peer: 0, or that of a failed connection. [out] peer,
      * offer. TERN_ERR_AGAIN: operations on the failed connection must complete first.
-     * TERN_ERR_MEMORY: another connection must be left first. */
+     * TERN_ERR_MEMORY: the caller must leave another connection first. */
     tern_status (*offer)(tern_network_end *end, uint64_t *peer, tern_network_name *offer);
-    /* Closes a connection on which no operation is under way. peer: may be offered again. [out]
-     * offer: for the process that has welcomed it. */
+    /* Closes a connection on which no operation is under way. peer: can be passed to offer again.
+     * [out] offer: that of the connection, for the process that has welcomed it. */
     void (*leave)(tern_network_end *end, uint64_t peer, tern_network_name *offer);
     /* Completes a connection that an offer began. name: the answer of the other process. */
     tern_status (*reach)(tern_network_end *end, const tern_network_name *name, uint64_t *peer);

@@ -7,17 +7,17 @@
 #include "src/log.h"
 
 /*
- * verbs uses libibverbs, for InfiniBand and RoCE. A connection from a worker to a process is
- * a reliable connection between two queue pairs: that of the worker, with the completion queue of
- * its end, and that of the process, which only answers. No two workers compete for a lock of this
- * file.
+ * verbs uses libibverbs, for InfiniBand and RoCE. The connection of a worker to a process is a
+ * reliable connection between two queue pairs. The worker's queue pair uses the completion queue of
+ * the worker's end. The queue pair of the process only answers. No two workers compete for a lock
+ * of this file.
  */
 
 #define DEPTH 256u        /* operations under way on a connection */
 #define COMPLETIONS 4096u /* entries of an end's completion queue */
 #define INLINE_MAX 128u   /* bytes that a post carries itself, if the card supports it */
 #define TIMEOUT 16u       /* 4.096 us << 16: 0.27 s until a packet is sent again */
-#define RETRIES 6u        /* then it has failed; 7 means "for ever" to software cards */
+#define RETRIES 6u        /* then it has failed. Software cards take 7 to mean "for ever" */
 #define POST_MAX ((size_t)1 << 30)
 
 /* What one side of a connection tells the other side. */
@@ -228,8 +228,8 @@ static void verbs_dismiss(tern_network *network, uint64_t from, const tern_netwo
         close_guest(v, link);
 }
 
-/* Lets a worker's queues reach this process. A worker that makes a new offer has lost its old
- * connection, or left it, so the old queues are closed. */
+/* Lets a worker's queues reach this process. A worker that makes a new offer has lost or left its
+ * old connection, so this closes the old queues. */
 static tern_status verbs_welcome(tern_network *network, uint64_t from,
                                  const tern_network_name *offer, tern_network_name *name) {
     verbs_network *v = verbs_of(network);
@@ -335,7 +335,7 @@ static tern_status verbs_add_local(tern_network_end *handle, void *base, size_t 
 }
 
 /* Makes the queues of a connection. A card that cannot carry data in its posts refuses the first
- * attempt; then a second one asks for none. */
+ * attempt; the second one asks for posts without data. */
 static tern_status open_connection(verbs_end *end, verbs_connection *connection) {
     verbs_network *v = end->of;
     connection->inline_max = INLINE_MAX;

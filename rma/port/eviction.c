@@ -6,14 +6,14 @@
 #include "src/log.h"
 
 /*
- * Eviction: the network or its card limits the number of connections of an end. A port that
- * needs a further connection closes ("leaves") the one that its worker used least recently: that
- * route takes no new postings, and its connection is closed once the postings under way are
- * complete.
+ * Eviction: the network or its card limits the number of connections of an end. A port that needs
+ * a further connection closes ("leaves") the one that its worker used least recently. The route of
+ * that connection takes no new postings, and the port closes the connection once the postings under
+ * way are complete.
  */
 
-/* Whether the connection of a is closed rather than that of b. Among connections that were not used
- * yet the oldest one stays, so that it is used at some time. */
+/* Whether the port closes the connection of a rather than that of b. Among connections that were
+ * not used yet the oldest one stays, so that it is used at some time. */
 static bool goes_before(const tern_route *a, const tern_route *b) {
     if (a->fresh || b->fresh)
         return a->fresh && b->fresh ? a->used > b->used : b->fresh;
@@ -31,7 +31,7 @@ tern_route *tern_route_to_evict(tern_route *routes, const tern_route *but) {
 }
 
 /* Tells the rank that it can close its side of the connection, too. If that fails, the rank keeps
- * its side until it is offered another connection or its context ends. */
+ * its side until this worker offers another connection or the rank's context ends. */
 static void say_farewell(tern_worker *worker, tern_port *port, uint32_t rank,
                          const tern_network_name *offer) {
     const tern_message message = {.kind = TERN_MESSAGE_CONTACT, .origin = worker->id};
@@ -98,7 +98,7 @@ tern_status tern_connection_leave(tern_worker *worker, tern_port *port) {
     return TERN_OK;
 }
 
-/* Begins or continues to close a connection, to make room for a connection of this route. */
+/* Begins or continues to close a connection, to make room for that of this route. */
 static tern_status make_room(tern_worker *worker, tern_port *port, const tern_route *to) {
     if (port->leaves == NULL) {
         port->leaves = tern_route_to_evict(port->routes, to);
@@ -111,8 +111,8 @@ static tern_status make_room(tern_worker *worker, tern_port *port, const tern_ro
     return status == TERN_OK && !is_for_it ? TERN_ERR_AGAIN : status;
 }
 
-/* Whether the port has no room for a connection of this route. Room that was made for another route
- * is kept for it. */
+/* Whether the port has no room for a connection of this route. It keeps room that it made for
+ * another route. */
 static bool is_full(const tern_port *port, const tern_route *to) {
     const size_t most = port->native->network->connections_max;
     const size_t promised = port->room_for != NULL && port->room_for != to;

@@ -98,7 +98,7 @@ struct tern_port {
     uint64_t next_try;          /* time of the next try */
     uint64_t uses;              /* counts the uses of all connections */
     size_t connections;         /* number of connections that its routes hold */
-    tern_route *leaves;         /* takes no new postings, is closed once it has none; or NULL */
+    tern_route *leaves;         /* takes no new postings; closed once it has none; or NULL */
     const tern_route *room_for; /* the route that gets the room; or NULL */
     tern_farewell *farewells;   /* not answered yet */
 };
@@ -119,8 +119,8 @@ void tern_postings_close(tern_port *port);
 tern_status tern_connection_offer(tern_worker *worker, tern_route *to, tern_network_name *offer);
 /* Closes the connection of port->leaves. TERN_ERR_AGAIN: some of its postings are not complete. */
 tern_status tern_connection_leave(tern_worker *worker, tern_port *port);
-/* Chooses the route whose connection is closed next, but not `but`. NULL: no route holds a
- * connection. */
+/* Chooses the route whose connection the port closes next, but not `but`. NULL: no other route has
+ * a connection. */
 tern_route *tern_route_to_evict(tern_route *routes, const tern_route *but);
 void tern_farewells_poll(tern_worker *worker, tern_port *port);
 void tern_farewells_close(tern_port *port);

@@ -5,7 +5,7 @@
  * A question is a request to another rank that is answered at once, such as for a ring. It goes to
  * the rank's listener, which needs no progress of the rank. If the listener cannot be reached, the
  * question goes by a message of MPI. Starting and testing never wait. A question may reach its
- * target twice, by both ways, so answering it again must do no harm.
+ * target twice, by socket and by message, so answering it again must do no harm.
  *
  * One thread at a time uses a question.
  */

@@ -64,7 +64,7 @@ typedef struct tern_out {
     uint64_t limit;                     /* the origin may write up to here */
     uint64_t looked;                    /* lane.write at the last round of progress */
     tern_ring_header *header; /* near rings only: the ring's line in the target's segment */
-    const tern_transport_ops *transport; /* carries the records; data goes by tern_transport_to */
+    const tern_transport_ops *transport; /* of records; tern_transport_to gives that of data */
     struct tern_out *next;               /* in the list of the worker's rings */
     struct tern_out *next_pending;       /* in the list of rings that progress publishes */
     bool near;                           /* lane.data is the ring itself, not a copy */

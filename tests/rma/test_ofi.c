@@ -359,7 +359,7 @@ static void lost_operations(void) {
     flaky_network(0);
 }
 
-/* A put that is lost is an error of the next flush, once, and the way goes on working. */
+/* After a lost put the next flush returns an error, once, and the connection goes on working. */
 static void lost_puts(void) {
     flaky_network(tern_test_seed() + 1);
     if (open_ofi(1, 4096)) {
