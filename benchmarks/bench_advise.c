@@ -234,13 +234,13 @@ static void containers(bench *b, advice *a, const cells *costs) {
                {TERN_MODEL_PUSH, "push to a queue"},
                {TERN_MODEL_POP, "pop from a queue"}};
     for (size_t i = 0; i < sizeof all / sizeof *all && b->rank == BENCH_ORIGIN; i++) {
-        static const tern_flags ways[] = {TERN_BY_RMA, TERN_BY_CALL};
+        static const tern_flags paths[] = {TERN_BY_RMA, TERN_BY_CALL};
         double ns[2];
         char reason[96];
-        for (int way = 0; way < 2; way++)
-            bench_ok(tern_model_predict(all[i].operation, ways[way], &costs->others, &costs->own,
-                                        &ns[way]),
-                     "tern_model_predict");
+        for (int p = 0; p < 2; p++)
+            bench_ok(
+                tern_model_predict(all[i].operation, paths[p], &costs->others, &costs->own, &ns[p]),
+                "tern_model_predict");
         owners_compute(b, ns, reason, sizeof reason);
         add_row(b, a, all[i].task, (const char *const[]){"TERN_BY_RMA", "TERN_BY_CALL"}, ns,
                 reason);

@@ -21,7 +21,7 @@ typedef struct work {
     tern_hashtable_buffer *buffer;
     ceiling_table bare;
     uint64_t keys; /* of the table */
-    tern_flags via;
+    tern_flags path;
     uint64_t random;
     uint64_t first; /* number of the first key that a block inserts */
     bench_ends ends;
@@ -88,8 +88,9 @@ static void insert_many(bench *b, void *state, uint64_t n) {
             keys[i] = ceiling_mix(number);
             values[i] = number;
         }
-        bench_ok(tern_hashtable_insert_many(b->worker, w->table, keys, values, count, w->via, NULL),
-                 "tern_hashtable_insert_many");
+        bench_ok(
+            tern_hashtable_insert_many(b->worker, w->table, keys, values, count, w->path, NULL),
+            "tern_hashtable_insert_many");
         n -= count;
     }
     end_together(b, w);
@@ -99,7 +100,7 @@ static void insert(bench *b, void *state, uint64_t n) {
     work *w = state;
     for (uint64_t number = w->first; n > 0; n--, number += 2) {
         uint64_t key = ceiling_mix(number);
-        bench_ok(tern_hashtable_insert(b->worker, w->table, &key, &number, w->via, NULL),
+        bench_ok(tern_hashtable_insert(b->worker, w->table, &key, &number, w->path, NULL),
                  "tern_hashtable_insert");
     }
     end_together(b, w);
@@ -133,7 +134,7 @@ static void find_many(bench *b, void *state, uint64_t n) {
             keys[i] = ceiling_mix(numbers[i]);
         }
         bench_ok(
-            tern_hashtable_find_many(b->worker, w->table, keys, count, w->via, values, NULL, NULL),
+            tern_hashtable_find_many(b->worker, w->table, keys, count, w->path, values, NULL, NULL),
             "tern_hashtable_find_many");
         if (__builtin_expect(memcmp(values, numbers, count * sizeof *values) != 0, 0))
             bench_fail("tern_hashtable_find_many gave another value", TERN_ERR_SYSTEM);
@@ -146,7 +147,7 @@ static void find(bench *b, void *state, uint64_t n) {
     work *w = state;
     while (n-- > 0) {
         uint64_t number = ceiling_random(&w->random, KEYS), key = ceiling_mix(number), value = 0;
-        bench_ok(tern_hashtable_find(b->worker, w->table, &key, w->via, &value),
+        bench_ok(tern_hashtable_find(b->worker, w->table, &key, w->path, &value),
                  "tern_hashtable_find");
         if (__builtin_expect(value != number, 0))
             bench_fail("tern_hashtable_find gave another value", TERN_ERR_SYSTEM);
@@ -170,7 +171,7 @@ static bench_side filling(const char *name, void (*run)(bench *, void *, uint64_
     return side;
 }
 
-static const char *via_name(const work *w) { return w->via == TERN_BY_CALL ? "call" : "rma"; }
+static const char *path_name(const work *w) { return w->path == TERN_BY_CALL ? "call" : "rma"; }
 
 /* Where ranks share memory, one by one by call has to take at least four times as long as many at
  * once. */
@@ -178,19 +179,19 @@ static void measure_insert(bench *b, work *w, const char *name, const char *what
                            void (*run)(bench *, void *, uint64_t),
                            void (*prepare)(bench *, void *, uint64_t)) {
     bench_case c = {.name = name,
-                    .params = {{"via", 0, via_name(w)}},
+                    .params = {{"path", 0, path_name(w)}},
                     .measured = filling(what, run, prepare, w),
                     .peer_count = 1};
     if (b->shared)
         c.ceiling = filling("hash, CAS, store", bare_insert, fresh_bare, w);
     c.peers[0].side = filling("tern_hashtable_insert", insert, fresh_table, w);
-    c.peers[0].at_least = w->via == TERN_BY_CALL && b->shared ? 4 : 0;
+    c.peers[0].at_least = w->path == TERN_BY_CALL && b->shared ? 4 : 0;
     bench_measure(b, &c);
 }
 
 static void measure_find(bench *b, work *w) {
     bench_case c = {.name = "batch_find",
-                    .params = {{"via", 0, via_name(w)}},
+                    .params = {{"path", 0, path_name(w)}},
                     .measured = bench_way("tern_hashtable_find_many", find_many, find_many, w),
                     .peer_count = 1};
     if (b->shared)
@@ -213,8 +214,8 @@ static void inserts(bench *b, work *w) {
     w->keys = FRESH;
     open_bare(b, w, p);
     create_table(b, w);
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
-        w->via = via;
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
+        w->path = path;
         measure_insert(b, w, "batch_insert", "tern_hashtable_insert_many", insert_many,
                        fresh_table);
     }
@@ -235,7 +236,7 @@ static void fill(bench *b, work *w) {
         bench_meet(b);
         ceiling_table_insert(&w->bare, w->first, KEYS / 2);
     }
-    w->via = TERN_BY_CALL;
+    w->path = TERN_BY_CALL;
     insert_many(b, w, KEYS / 2);
     bench_ok(tern_barrier(b->worker), "tern_barrier");
 }
@@ -248,8 +249,8 @@ static void finds(bench *b, work *w) {
     open_bare(b, w, p);
     create_table(b, w);
     fill(b, w);
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
-        w->via = via;
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
+        w->path = path;
         measure_find(b, w);
     }
     destroy_table(b, w);

@@ -108,10 +108,11 @@ static void run_put(bench *b, uint32_t n) {
     }
 }
 
-static void insert_one(bench *b, uint64_t key, tern_flags way) {
+static void insert_one(bench *b, uint64_t key, tern_flags path) {
     const uint64_t value = key;
-    bench_ok(tern_hashtable_insert(b->worker, now.table, &key, &value, TERN_READ_WRITE | way, NULL),
-             "tern_hashtable_insert");
+    bench_ok(
+        tern_hashtable_insert(b->worker, now.table, &key, &value, TERN_READ_WRITE | path, NULL),
+        "tern_hashtable_insert");
 }
 
 static void run_insert_rma(bench *b, uint32_t n) {

@@ -20,10 +20,10 @@ static struct {
 } count[2];
 
 /* A measured way of a cell: RMA is the case's own side, call and auto are its peers. */
-typedef struct way {
+typedef struct measured_path {
     const cell *cell;
     tern_flags flags;
-} way;
+} measured_path;
 
 void cells_end(bench *b) {
     MPI_Request request;
@@ -40,75 +40,75 @@ void cells_end(bench *b) {
     }
 }
 
-static void run_way(bench *b, void *state, uint64_t n) {
-    const way *w = state;
+static void run_path(bench *b, void *state, uint64_t n) {
+    const measured_path *w = state;
     w->cell->run(b, w->cell->work, w->flags, n);
     cells_end(b);
 }
 
 static void run_bare(bench *b, void *state, uint64_t n) {
-    const way *w = state;
+    const measured_path *w = state;
     w->cell->bare(b, w->cell->work, n);
     cells_end(b);
 }
 
-static void prepare_way(bench *b, void *state, uint64_t n) {
-    const way *w = state;
+static void prepare_path(bench *b, void *state, uint64_t n) {
+    const measured_path *w = state;
     if (w->cell->prepare != NULL)
         w->cell->prepare(b, w->cell->work, n);
     bench_ok(tern_barrier(b->worker), "tern_barrier"); /* ends a phase */
 }
 
 static void prepare_bare(bench *b, void *state, uint64_t n) {
-    const way *w = state;
+    const measured_path *w = state;
     if (w->cell->bare_prepare != NULL)
         w->cell->bare_prepare(b, w->cell->work, n);
     bench_ok(tern_barrier(b->worker), "tern_barrier");
 }
 
-static bench_side side_of(const char *name, way *w) {
-    bench_side side = bench_way(name, run_way, run_way, w);
-    side.prepare = prepare_way;
+static bench_side side_of(const char *name, measured_path *w) {
+    bench_side side = bench_way(name, run_path, run_path, w);
+    side.prepare = prepare_path;
     side.most = w->cell->most;
     return side;
 }
 
-static double predict_baseline(const bench_model *m, tern_flags via, const tern_costs *own,
+static double predict_baseline(const bench_model *m, tern_flags path, const tern_costs *own,
                                const tern_costs *others) {
     const cell *one = m->cell;
     const double here = one->baseline_ns(one->promise, own);
-    return via == TERN_BY_RMA
+    return path == TERN_BY_RMA
                ? one->own * here + (1 - one->own) * one->baseline_ns(one->promise, others)
                : one->own * (here + m->costs->progress) + (1 - one->own) * (others->call + here);
 }
 
 /* An operation by call on the caller's own part is done in place, with a round of progress. */
 static double predict_operation(const bench_model *m, tern_model_operation operation,
-                                tern_flags via, const tern_costs *own, const tern_costs *others) {
+                                tern_flags path, const tern_costs *own, const tern_costs *others) {
     const cell *one = m->cell;
     const char *what = "tern_model_predict";
     double ns[2];
     bench_ok(tern_model_predict(operation, one->promise | TERN_BY_RMA, own, own, &ns[0]), what);
-    bench_ok(tern_model_predict(operation, one->promise | via, others, own, &ns[1]), what);
-    if (via == TERN_BY_CALL)
+    bench_ok(tern_model_predict(operation, one->promise | path, others, own, &ns[1]), what);
+    if (path == TERN_BY_CALL)
         ns[0] += m->costs->progress;
     return one->own * ns[0] + (1 - one->own) * ns[1];
 }
 
 /* Returns 0 if the time is not known. */
-static double predict(const bench *b, const bench_model *m, tern_flags via, uint64_t n) {
+static double predict(const bench *b, const bench_model *m, tern_flags path, uint64_t n) {
     const cell *one = m->cell;
     tern_costs own = m->costs->own, others = m->costs->others;
     const bool known =
         one->baseline != NULL ? one->baseline_ns != NULL : one->operation != TERN_MODEL_OPERATIONS;
-    if (!known || m->costs->progress == 0 || (via == TERN_BY_CALL && one->rma_alone))
+    if (!known || m->costs->progress == 0 || (path == TERN_BY_CALL && one->rma_alone))
         return 0;
     if (one->passed != NULL) {
         own.passed = one->passed(b, one->work, false, n);
         others.passed = b->shared ? own.passed : one->passed(b, one->work, true, n);
     }
-    return one->baseline != NULL ? predict_baseline(m, via, &own, &others)
-                                 : predict_operation(m, one->operation, via, &own, &others);
+    return one->baseline != NULL ? predict_baseline(m, path, &own, &others)
+                                 : predict_operation(m, one->operation, path, &own, &others);
 }
 
 static const char *promise_name(tern_flags promise) {
@@ -118,8 +118,9 @@ static const char *promise_name(tern_flags promise) {
 }
 
 void cells_measure(bench *b, const cells *costs, const cell *one) {
-    way by_rma = {one, one->promise | TERN_BY_RMA}, by_call = {one, one->promise | TERN_BY_CALL},
-        by_auto = {one, one->promise}, phase = {one, one->phase | TERN_BY_RMA};
+    measured_path by_rma = {one, one->promise | TERN_BY_RMA},
+                  by_call = {one, one->promise | TERN_BY_CALL}, by_auto = {one, one->promise},
+                  phase = {one, one->phase | TERN_BY_RMA};
     bench_model model = {costs, one};
     bench_case c = {.name = one->name,
                     .algorithm = one->baseline != NULL ? one->baseline : "improved",
@@ -243,17 +244,18 @@ void cells_json(FILE *to, const bench *b, const bench_case *c, const bench_times
 }
 
 void cells_summary(bench *b) {
-    static const char *const names[] = {"free to go either way", "whose way is forced"};
+    static const char *const names[] = {"free to take either path", "whose path is forced"};
     for (int forced = 0; forced < 2 && b->table != NULL; forced++) {
         __typeof__(*count) *c = &count[forced];
         if (c->autos == 0)
             continue;
+        bench_note(
+            b,
+            "%u cells %s, %u in which the paths differ by more than the spread: the model is "
+            "right in %u; RMA is faster in %u, calls in %u",
+            c->all, names[forced], c->differ, c->right, c->rma, c->call);
         bench_note(b,
-                   "%u cells %s, %u in which the ways differ by more than the spread: the model is "
-                   "right in %u; RMA is faster in %u, calls in %u",
-                   c->all, names[forced], c->differ, c->right, c->rma, c->call);
-        bench_note(b,
-                   "auto takes %.2f times as long as the better way in the median of %u cells, "
+                   "auto takes %.2f times as long as the better path in the median of %u cells, "
                    "%.2f +-%.2f times in the worst",
                    bench_median(c->times, c->autos), c->autos, c->worst, c->spread / 2);
     }

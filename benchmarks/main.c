@@ -112,7 +112,7 @@ static void usage(FILE *to) {
         "                     [65,000,000, send 6,500,000, between nodes 1,000,000;\n"
         "                     quick: 2,000,000 and 20,000]\n"
         "      --runs N       such runs, 1 to 10 [3; quick: 1]\n"
-        "      --operations N least operations of each component and way of a container, if\n"
+        "      --operations N least operations of each component and path of a container, if\n"
         "                     they take at most 5 s, 1 to 10,000,000,000 [1,000,000; quick: 1]\n"
         "      --seconds S    a subject leaves out the cases that would begin later, 0.1 to "
         "100000\n"

@@ -5,9 +5,9 @@
 #include "hashtable/op/begin.h"
 
 /* The public operations on one key: check the arguments, then do the operation by RMA or by a call,
- * or in place if the caller owns the key. Inserts, adds and finds try the short way (near.h) first:
- * table_begin asks in one row of conditions all that tern_hashtable_check does; if one fails, the
- * operation goes at length, and that check says what is wrong. */
+ * or in place if the caller owns the key. Inserts, adds and finds try the short path (near.h)
+ * first: table_begin asks in one row of conditions all that tern_hashtable_check does; if one
+ * fails, the operation goes at length, and that check says what is wrong. */
 
 /* Any operation, in place or by a call to the owner. */
 static __attribute__((noinline)) tern_status table_operate(const tern_asked *asked) {
@@ -18,7 +18,7 @@ static __attribute__((noinline)) tern_status table_operate(const tern_asked *ask
         return status;
     tern_op op;
     tern_asked_begin(asked, &k, &op);
-    status = pick.way == TERN_WAY_CALL ? tern_op_call(&op, NULL) : tern_op_run(&op);
+    status = pick.path == TERN_PATH_CALL ? tern_op_call(&op, NULL) : tern_op_run(&op);
     tern_pick_done(asked->worker, &pick, status);
     if (status == TERN_OK && asked->existed != NULL)
         *asked->existed = op.result != 0;
@@ -35,7 +35,7 @@ static bool is_own(const tern_hashtable *table, const void *key, tern_flags flag
            tern_hash_owner(table, tern_hash_word(&word, 0)) == table->rank;
 }
 
-/* True: the operation goes the short way (near.h). [out] word, p: key and search. */
+/* True: the operation goes the short path (near.h). [out] word, p: key and search. */
 TERN_ALWAYS_INLINE bool table_begin(tern_worker *worker, tern_hashtable *table, const void *key,
                                     tern_flags flags, tern_op_kind kind, bool right, uint64_t *word,
                                     tern_key_search *p) {
@@ -115,7 +115,7 @@ tern_status tern_hashtable_compare_swap(tern_worker *worker, tern_hashtable *tab
                      .name = __func__, .before = before);
 }
 
-/* A function of its own, so that the short way saves few registers. While it waits for memory, a
+/* A function of its own, so that the short path saves few registers. While it waits for memory, a
  * processor has several finds under way: the more, the fewer instructions one takes. */
 static __attribute__((noinline)) tern_status find_at_length(tern_worker *worker,
                                                             tern_hashtable *table, const void *key,

@@ -183,7 +183,7 @@ tern_status tern_hashtable_modify(tern_worker *worker, tern_hashtable *table, co
         return status;
     uint64_t reply[TERN_RESULT_MAX / 8];
     size_t got = 0;
-    status = pick.way != TERN_WAY_CALL
+    status = pick.path != TERN_PATH_CALL
                  ? modify_in_place(worker, table, &k, modifier, &o, reply, &got)
                  : modify_by_call(worker, table, owner, &k, modifier, &o, reply, &got);
     if (status != TERN_OK)

@@ -12,13 +12,13 @@ static tern_status request_start(const tern_asked *asked, tern_request *request)
     tern_status status = tern_request_check(request, asked->name);
     if (status == TERN_OK)
         status = tern_asked_choose(asked, false, &k, &pick);
-    if (status == TERN_OK && pick.way != TERN_WAY_DIRECT)
+    if (status == TERN_OK && pick.path != TERN_PATH_DIRECT)
         status = tern_worker_may_wait(asked->worker, asked->name);
     if (status != TERN_OK)
         return status;
     tern_op op;
     tern_asked_begin(asked, &k, &op);
-    if (pick.way != TERN_WAY_CALL)
+    if (pick.path != TERN_PATH_CALL)
         return tern_pool_start(&op, request);
     status = tern_op_call(&op, request);
     if (status == TERN_OK)

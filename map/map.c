@@ -62,10 +62,10 @@ tern_status tern_map_op_choose(tern_map_op *m, tern_path_kind kind, bool may_mea
     if (status != TERN_OK)
         return status;
     const bool finds = m->op.kind == TERN_OP_FIND, handler = tern_map_in_handler(worker);
-    m->by_call = pick->way == TERN_WAY_CALL;
+    m->by_call = pick->path == TERN_PATH_CALL;
     m->at_hand = handler && !finds;
     m->value_bytes = 0;
-    if (finds ? !m->by_call : handler && pick->way == TERN_WAY_DIRECT)
+    if (finds ? !m->by_call : handler && pick->path == TERN_PATH_DIRECT)
         return TERN_OK;
     return tern_worker_may_wait(worker, name);
 }

@@ -149,8 +149,8 @@ static tern_status token_create(tern_worker *worker, tern_worker_id target,
                           &options);
 }
 
-/* Constant sizes let the compiler inline the short way. tern_call_try sends what the short way does
- * not take, or returns why it cannot. */
+/* Constant sizes let the compiler inline the short path. tern_call_try sends what the short path
+ * does not take, or returns why it cannot. */
 static tern_status token_try_send(const tern_mcts_worker *w, tern_mcts_kind kind, uint32_t target,
                                   const tern_mcts_message *m, const char *state) {
     tern_worker *worker = w->worker;

@@ -35,31 +35,31 @@ static __attribute__((cold)) tern_status refuse_call(const tern_path_question *q
 tern_status tern_choice_of(const tern_path_question *q, tern_pick *pick) {
     const tern_context *context = q->worker->context;
     const uint32_t rank = q->target.worker.rank;
-    const tern_flags asked = tern_flags_way(q->flags);
+    const tern_flags asked = tern_flags_path(q->flags);
     const bool calls_alone = q->call_only || q->kind == TERN_PATH_BY_OWNER, fits = call_fits(q);
-    tern_pick p = {.via = asked, .class = tern_path_class_of(context, rank)};
+    tern_pick p = {.flag = asked, .class = tern_path_class_of(context, rank)};
     if (asked == TERN_BY_RMA && calls_alone)
         return refuse_rma(q);
-    if (!tern_way_is_open(asked)) {
+    if (!tern_path_is_open(asked)) {
         p.reason = TERN_REASON_ASKED;
     } else if (tern_path_is_many(q->kind) &&
                tern_batch_stays(context, rank, q->flags, q->call_only, q->reached)) {
-        p.via = TERN_BY_RMA;
+        p.flag = TERN_BY_RMA;
         p.reason = TERN_REASON_NODE;
     } else if (calls_alone || !fits || q->result > TERN_RESULT_MAX) {
-        p.via = calls_alone ? TERN_BY_CALL : TERN_BY_RMA;
+        p.flag = calls_alone ? TERN_BY_CALL : TERN_BY_RMA;
         p.reason = TERN_REASON_ONLY;
     } else if (q->kind == TERN_PATH_BY_REACH) {
-        p.via = q->reached ? TERN_BY_RMA : TERN_BY_CALL;
+        p.flag = q->reached ? TERN_BY_RMA : TERN_BY_CALL;
         p.reason = TERN_REASON_REACH;
     } else {
-        p.via = tern_selector_way(q->worker, q->kind, p.class, &p.reason);
+        p.flag = tern_selector_path(q->worker, q->kind, p.class, &p.reason);
     }
-    if (p.via == TERN_BY_CALL && !fits)
+    if (p.flag == TERN_BY_CALL && !fits)
         return refuse_call(q);
-    p.way = p.via == TERN_BY_CALL && p.class != TERN_PATH_OWN ? TERN_WAY_CALL
-            : q->reached                                      ? TERN_WAY_DIRECT
-                                                              : TERN_WAY_REMOTE;
+    p.path = p.flag == TERN_BY_CALL && p.class != TERN_PATH_OWN ? TERN_PATH_CALL
+             : q->reached                                       ? TERN_PATH_DIRECT
+                                                                : TERN_PATH_RMA;
     *pick = p;
     return TERN_OK;
 }
@@ -70,9 +70,9 @@ tern_status tern_choose_at_length(const tern_path_question *q, tern_pick *pick) 
         tern_selector_look(q->worker, pick->class, &q->target);
         status = tern_choice_of(q, pick);
     }
-    if (status != TERN_OK || pick->via != TERN_BY_CALL)
+    if (status != TERN_OK || pick->flag != TERN_BY_CALL)
         return status;
-    if (pick->way != TERN_WAY_CALL) {
+    if (pick->path != TERN_PATH_CALL) {
         (void)tern_progress_round(q->worker);
     } else if (q->may_measure && pick->reason >= TERN_REASON_DUE) {
         pick->target = q->target;

@@ -42,14 +42,16 @@ static inline bool tern_path_is_many(tern_path_kind kind) {
 }
 
 /* Whether the program leaves the way to the chooser. */
-static inline bool tern_way_is_open(tern_flags flags) { return tern_flags_way(flags) == TERN_AUTO; }
+static inline bool tern_path_is_open(tern_flags flags) {
+    return tern_flags_path(flags) == TERN_AUTO;
+}
 
 /* Whether a batch with these flags works itself on the memory of a rank, since that rank is of its
  * node. The memory of a call_only container may be changed by the processor's atomics alone, so
  * there load and store have to reach it. */
 static inline bool tern_batch_stays(const tern_context *context, uint32_t rank, tern_flags flags,
                                     bool call_only, bool reached) {
-    return tern_way_is_open(flags) && tern_same_node(context, rank) && (reached || !call_only);
+    return tern_path_is_open(flags) && tern_same_node(context, rank) && (reached || !call_only);
 }
 
 /* Whether an operation on memory that load and store reach goes there at once: the program asks for
@@ -78,8 +80,8 @@ static inline bool tern_chosen_at_once(const tern_worker *worker, tern_flags fla
                         (kind < TERN_PATH_KINDS && tern_is_direct(worker, flags, kind));
     if (__builtin_expect(!reached || call_only || (flags & TERN_BY_CALL) != 0 || !direct, 0))
         return false;
-    pick->via = TERN_BY_RMA;
-    pick->way = TERN_WAY_DIRECT;
+    pick->flag = TERN_BY_RMA;
+    pick->path = TERN_PATH_DIRECT;
     pick->expected = 0;
     return true;
 }

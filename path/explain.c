@@ -50,7 +50,7 @@ static void explain_class(text *t, const tern_worker *worker, uint32_t rank, ter
 static void explain_costs(text *t, const tern_path_question *q, const tern_pick *pick) {
     const tern_selector *s = tern_selector_of(q->worker);
     const tern_path_costs *c = &s->of[pick->class];
-    const bool call = pick->via == TERN_BY_CALL;
+    const bool call = pick->flag == TERN_BY_CALL;
     if (c->measured == 0) {
         text_add(t, "not decided; the first operation measures\n");
         return;
@@ -63,7 +63,7 @@ static void explain_costs(text *t, const tern_path_question *q, const tern_pick 
 /* NULL: the costs decide (explain_costs). */
 static const char *const reasons[] = {
     [TERN_REASON_ASKED] = "since the program asks for it",
-    [TERN_REASON_ONLY] = "since options or sizes permit no other way",
+    [TERN_REASON_ONLY] = "since options or sizes permit no other path",
     [TERN_REASON_REACH] = "since load and store reach the memory",
     [TERN_REASON_NODE] = "since a batch works on the memory of its own node itself",
     [TERN_REASON_MPI] = "since a rank of the node that waits in MPI serves no calls",
@@ -81,7 +81,7 @@ static void explain_kind(text *t, const tern_path_question *q) {
     } else if (reasons[pick.reason] == NULL) {
         explain_costs(t, q, &pick);
     } else {
-        const bool call = pick.via == TERN_BY_CALL;
+        const bool call = pick.flag == TERN_BY_CALL;
         text_add(t, "by %s, %s\n", call ? "call" : "RMA",
                  call && pick.reason == TERN_REASON_REACH
                      ? "since load and store do not reach the memory"

@@ -22,7 +22,7 @@ tern_status tern_flags_check(tern_flags flags, tern_flags excluded, const char *
                          "%s: flags %#x hold two promises; pass one of TERN_WRITE_ONLY, "
                          "TERN_READ_ONLY and TERN_LOCAL, or none",
                          name, flags);
-    if (!is_one_or_none(tern_flags_way(flags)))
+    if (!is_one_or_none(tern_flags_path(flags)))
         return tern_fail(TERN_ERR_ARGUMENT,
                          "%s: flags %#x hold both TERN_BY_RMA and TERN_BY_CALL; pass one or none",
                          name, flags);

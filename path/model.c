@@ -127,7 +127,7 @@ tern_status tern_model_predict(tern_model_operation operation, tern_flags flags,
     tern_status status = tern_flags_check(flags, TERN_READ_WRITE, name);
     if (status != TERN_OK)
         return status;
-    if (tern_flags_way(flags) == TERN_AUTO)
+    if (tern_flags_path(flags) == TERN_AUTO)
         return tern_fail(TERN_ERR_ARGUMENT,
                          "%s: TERN_AUTO has no cost of its own; pass TERN_BY_RMA or TERN_BY_CALL",
                          name);
@@ -136,8 +136,8 @@ tern_status tern_model_predict(tern_model_operation operation, tern_flags flags,
     const profiles *row = &table[operation];
     const profile *p =
         tern_flags_promise(flags) == TERN_READ_WRITE ? &row->read_write : &row->phase;
-    *ns = tern_flags_way(flags) == TERN_BY_RMA ? model_cost(operation, p, target)
-                                               : target->call + model_cost(operation, p, own);
+    *ns = tern_flags_path(flags) == TERN_BY_RMA ? model_cost(operation, p, target)
+                                                : target->call + model_cost(operation, p, own);
     return TERN_OK;
 }
 

@@ -96,8 +96,8 @@ void tern_selector_look(tern_worker *worker, tern_path_class class,
     selector_settle(worker);
 }
 
-tern_flags tern_selector_way(tern_worker *worker, tern_path_kind kind, tern_path_class class,
-                             tern_reason *reason) {
+tern_flags tern_selector_path(tern_worker *worker, tern_path_kind kind, tern_path_class class,
+                              tern_reason *reason) {
     const tern_path_costs *c = &tern_selector_of(worker)->of[class];
     *reason = TERN_REASON_COSTS;
     if ((worker->unsettled & tern_path_bit(class, kind)) == 0) {

@@ -82,11 +82,11 @@ typedef struct tern_path_target {
 } tern_path_target;
 
 /* How this process does an operation. */
-typedef enum tern_way {
-    TERN_WAY_DIRECT, /* itself, by load and store */
-    TERN_WAY_REMOTE, /* itself, by RMA */
-    TERN_WAY_CALL    /* the owner does it */
-} tern_way;
+typedef enum tern_path {
+    TERN_PATH_DIRECT, /* itself, by load and store */
+    TERN_PATH_RMA,    /* itself, by RMA */
+    TERN_PATH_CALL    /* the owner does it */
+} tern_path;
 
 /* Why. */
 typedef enum tern_reason {
@@ -102,8 +102,8 @@ typedef enum tern_reason {
 
 /* How one operation is done, and why (path/choose.h). */
 typedef struct tern_pick {
-    tern_flags via; /* TERN_BY_RMA or TERN_BY_CALL */
-    tern_way way;   /* how this process does it; it never calls itself */
+    tern_flags flag; /* TERN_BY_RMA or TERN_BY_CALL */
+    tern_path path;  /* how this process does it; it never calls itself */
     tern_reason reason;
     tern_path_class class;
     double expected; /* the predicted sum in ns if the operation is timed, else 0 */
@@ -163,8 +163,8 @@ static inline bool tern_path_settled(const tern_worker *worker, tern_path_kind k
 /* The cheaper way of an operation of the kind on the class, as far as the worker knows. RMA in a
  * handler, which cannot wait for a call, and if the program has all calls under way. [out] reason:
  * of tern_reason. */
-tern_flags tern_selector_way(tern_worker *worker, tern_path_kind kind, tern_path_class class,
-                             tern_reason *reason);
+tern_flags tern_selector_path(tern_worker *worker, tern_path_kind kind, tern_path_class class,
+                              tern_reason *reason);
 /* Measures a class, and decides again. */
 void tern_selector_look(tern_worker *worker, tern_path_class class, const tern_path_target *target);
 /* The predicted sum of an operation by call, in ns. */
@@ -180,7 +180,7 @@ void tern_selector_record(tern_worker *worker, const tern_pick *pick, tern_statu
 
 static inline tern_flags tern_flags_promise(tern_flags flags) { return flags & TERN_PROMISES; }
 
-static inline tern_flags tern_flags_way(tern_flags flags) { return flags & TERN_WAYS; }
+static inline tern_flags tern_flags_path(tern_flags flags) { return flags & TERN_WAYS; }
 
 /* Refuses, with TERN_ERR_ARGUMENT, flags that are unknown or contradict each other.
  *

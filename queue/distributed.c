@@ -192,7 +192,7 @@ static tern_status distributed_await(tern_worker *worker, tern_distributed_queue
     if (status == TERN_OK && tern_flags_promise(flags) != TERN_READ_WRITE)
         status = tern_fail(TERN_ERR_ARGUMENT,
                            "%s: flags %#x hold a promise, but there is nothing to wait for in a "
-                           "phase; pass a way or 0",
+                           "phase; pass TERN_BY_RMA, TERN_BY_CALL or 0",
                            name, flags);
     if (status == TERN_OK && count == 0)
         status = tern_fail(TERN_ERR_ARGUMENT, "%s: count is 0", name);

@@ -272,11 +272,11 @@ static tern_status queue_start(tern_queue_op *op, tern_flags flags, tern_request
     tern_status status = tern_request_check(request, name);
     if (status == TERN_OK)
         status = tern_queue_choose(op, flags, false, name, &pick);
-    if (status == TERN_OK && pick.way != TERN_WAY_DIRECT)
+    if (status == TERN_OK && pick.path != TERN_PATH_DIRECT)
         status = tern_worker_may_wait(op->worker, name);
     if (status != TERN_OK)
         return status;
-    if (pick.way != TERN_WAY_CALL)
+    if (pick.path != TERN_PATH_CALL)
         return tern_queue_pool_start(op, request);
     status = tern_queue_start_call(op, request);
     if (status == TERN_OK)

@@ -59,7 +59,7 @@ tern_status tern_queue_choose(tern_queue_op *op, tern_flags flags, bool may_meas
         tern_queue_question(op->worker, op->queue, (tern_path_kind)op->kind, flags, name);
     question.may_measure = may_measure;
     status = tern_choose(&question, pick);
-    if (status == TERN_OK && pick->way == TERN_WAY_CALL)
+    if (status == TERN_OK && pick->path == TERN_PATH_CALL)
         op->stage = TERN_QUEUE_CALL;
     return status;
 }

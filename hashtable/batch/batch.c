@@ -71,7 +71,7 @@ static __attribute__((noinline)) tern_status add_alone(tern_worker *worker,
     tern_op_init(&op, TERN_OP_ADD, worker, table, key, hash, TERN_WRITE_ONLY);
     op.number = delta;
     tern_table_exit(worker, table); /* what the batch has found may move */
-    /* The short way was tried. */
+    /* The short path was tried. */
     const tern_status status = tern_op_run_in(&op, NULL);
     tern_table_reenter(worker, table);
     return status;

@@ -24,7 +24,7 @@ static bool many_overlap(const void *a, size_t a_bytes, const void *b, size_t b_
  * key that this process does not reach. If the program names the way, any owner does. */
 static uint32_t many_owner(const tern_hashtable *table, const tern_items *items, tern_flags flags) {
     uint32_t found = table->rank;
-    for (size_t i = 0; i < items->count && tern_way_is_open(flags) && !table->all_near; i++) {
+    for (size_t i = 0; i < items->count && tern_path_is_open(flags) && !table->all_near; i++) {
         const uint64_t hash = tern_hash_of_bytes(table, items->keys + i * items->key_step);
         const uint32_t owner = tern_hash_owner(table, hash);
         if (!tern_same_node(table->context, owner))
@@ -45,7 +45,7 @@ static tern_status many_choose(tern_worker *worker, const tern_hashtable *table,
     tern_pick pick;
     question.may_measure = true;
     const tern_status status = tern_choose(&question, &pick);
-    *calls = status == TERN_OK && pick.via == TERN_BY_CALL;
+    *calls = status == TERN_OK && pick.flag == TERN_BY_CALL;
     return status;
 }
 

@@ -20,7 +20,7 @@
  * fetch-and-add.)
  *
  * An operation that waits for the owner to begin a move holds no array meanwhile (op/follow.c), so
- * it does not hold up the grace period that the move needs. The short way (near/near.h) makes no
+ * it does not hold up the grace period that the move needs. The short path (near/near.h) makes no
  * progress, so it has ended when the handler of the message runs. All other operations are counted
  * (tern_table_enter), and tern_ops_hold says which arrays are held by ops that are under way while
  * their caller does something else.

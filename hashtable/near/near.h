@@ -2,13 +2,13 @@
 #define TERN_HASHTABLE_NEAR_NEAR_H
 
 /*
- * The short way of one operation on one key, where load/store reaches its bucket: the probe of
+ * The short path of one operation on one key, where load/store reaches its bucket: the probe of
  * probe.h for tables of 8-byte keys with 8-byte values, or with counters, so that every size is a
  * constant. It takes the plain cases alone: the probe ends at a free bucket or at the key's own,
  * whose entry is whole and not erased, and one CAS succeeds at once, or an add meets a counter. If
  * it meets anything else (an entry on its way, a lock, an erased key, another key with the same
  * tag, a bucket that is neither free nor taken nor locked, a full part), it has changed nothing,
- * and the general operation does all from the start. The short way does not enter the table
+ * and the general operation does all from the start. The short path does not enter the table
  * (tern_table_enter) and so must make no progress: a grace period could end in it.
  *
  * Linearization points and memory order are those of probe.h. One look differs: it reads the key of
@@ -17,7 +17,7 @@
  *
  * Budget: in these cases no call and no loop but the probe's. A find takes some 145 instructions,
  * an insert 170, of which two thirds are the two hashes and the 1.5 buckets that are looked at on
- * average; the general way 430 and 440 (callgrind).
+ * average; the general path 430 and 440 (callgrind).
  */
 
 #include "hashtable/near/probe.h"
@@ -56,7 +56,7 @@ TERN_ALWAYS_INLINE tern_near tern_near_create(const tern_key_search *p, tern_sha
                                               uint64_t *entry) {
     const uint32_t rank = p->table->rank;
     uint64_t seen;
-    /* After such a long probe the general way asks for growth. */
+    /* After such a long probe the general path asks for growth. */
     if (__builtin_expect(tern_probe_passed(p) >= TERN_PROBE_LONG, 0))
         return TERN_NEAR_LEFT;
     (void)tern_state_cas(p, s, true, TERN_FREE, tern_state_taken(p->hash, rank), &seen);

@@ -221,7 +221,7 @@ tern_status tern_map_batch_choose(tern_map_batch *batch, tern_worker *worker, te
         const tern_status status = tern_choice_of(&question, &pick);
         if (status != TERN_OK)
             return status;
-        batch->by_call[reached] = pick.via == TERN_BY_CALL;
+        batch->by_call[reached] = pick.flag == TERN_BY_CALL;
     }
     return TERN_OK;
 }

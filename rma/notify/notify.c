@@ -229,8 +229,8 @@ static inline __attribute__((always_inline)) void copy_words(char *to, const voi
         memcpy(to, from, bytes);
 }
 
-/* The short way of ledger mode over shm: copies the data straight to its place, then writes the
- * record. False: the short way is shut or an argument is invalid, and nothing was done. */
+/* The short path of ledger mode over shm: copies the data straight to its place, then writes the
+ * record. False: the short path is shut or an argument is invalid, and nothing was done. */
 static bool move_and_tell(tern_worker *worker, const notify_question *q) {
     tern_notify *n = worker != NULL ? tern_notify_of(worker) : NULL;
     if (n == NULL || q->bytes == 0 || q->memory == NULL || q->cid_bytes > TERN_CID_MAX ||

@@ -162,7 +162,7 @@ static void refresh_limit(tern_worker *worker, tern_out *out) {
         out->limit = limit;
 }
 
-/* If publishing needs a fence (context->fences), the short way stays shut. */
+/* If publishing needs a fence (context->fences), the short path stays shut. */
 void tern_ring_open_lane(const tern_worker *worker, tern_out *out) {
     if (!out->near)
         return;

@@ -71,7 +71,7 @@ typedef struct tern_out {
     bool pending, opening, lent;
     bool damaged;   /* another rank overwrote its records (rma/reply/answer.h) */
     uint8_t policy; /* tern_publish; lane.gather is its threshold */
-    bool held;      /* the short way is shut: earlier records still wait elsewhere */
+    bool held;      /* the short path is shut: earlier records still wait elsewhere */
     uint32_t channel;
     uint32_t origin, target; /* worker numbers */
     uint32_t ring;           /* index in the target's arena */
@@ -161,8 +161,8 @@ static inline void tern_ring_commit(tern_out *out, uint64_t header) {
  * leaves them to progress. */
 void tern_ring_publish_due(tern_worker *worker, tern_out *out);
 
-/* Called after the short way began or published a run of records: tells progress of the new run, or
- * rings the target's doorbell if the run was published. */
+/* Called after the short path began or published a run of records: tells progress of the new run,
+ * or rings the target's doorbell if the run was published. */
 void tern_ring_attend(tern_worker *worker, tern_out *out);
 
 /* Publish gathered records and those that a transport had no room for: _all for all targets, _to
@@ -184,7 +184,7 @@ uint32_t tern_ring_unpublished(const tern_worker *worker, uint32_t rank);
 void tern_ring_cork(tern_worker *worker);
 void tern_ring_uncork(tern_worker *worker);
 
-/* While held is true the short way is shut, since earlier records still wait elsewhere and must go
+/* While held is true the short path is shut, since earlier records still wait elsewhere and must go
  * first. */
 void tern_ring_hold(tern_worker *worker, tern_out *out, bool held);
 
@@ -218,7 +218,7 @@ void tern_ring_publish(tern_worker *worker, tern_out *out);
 /* The largest payload of a record: half a ring less headers. */
 size_t tern_ring_record_max(const tern_context *context);
 
-/* Sets the limit up to which the short way may write into the ring. */
+/* Sets the limit up to which the short path may write into the ring. */
 void tern_ring_open_lane(const tern_worker *worker, tern_out *out);
 
 /* Makes out write directly into a ring of its target's rank, whose segment is mapped. */

@@ -4,10 +4,10 @@
 #include "rpc/lent/lent.h"
 
 /*
- * Making calls. Over shm the short way, tern_internal_call_now, sends most calls: a few checks, the
- * pair's ring, a copy of the arguments straight into the target's memory, two header words; no
+ * Making calls. Over shm the short path, tern_internal_call_now, sends most calls: a few checks,
+ * the pair's ring, a copy of the arguments straight into the target's memory, two header words; no
  * system call, lock or allocation. Guarded by `tern-bench call`. This file makes the calls that the
- * short way cannot send.
+ * short path cannot send.
  */
 
 static tern_status call_copying(tern_worker *worker, tern_worker_id target,
@@ -23,7 +23,7 @@ static tern_status call_copying(tern_worker *worker, tern_worker_id target,
     return tern_outgoing_send(worker, &call, full);
 }
 
-/* Calls up to this size try the short way: every ring takes such a call in one record. */
+/* Calls up to this size try the short path: every ring takes such a call in one record. */
 enum { SHORT_MAX = 1024 };
 
 tern_status tern_internal_call_any(tern_worker *worker, tern_worker_id target,

@@ -44,17 +44,17 @@ typedef struct tern_call_task {
 
 static size_t extended_padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 
-static bool has_chunks(const tern_extension *e) { return e->way >= TERN_WAY_CHUNKS; }
+static bool has_chunks(const tern_extension *e) { return e->way >= TERN_BUFFER_CHUNKS; }
 
 static bool is_aside(const tern_extension *e) {
-    return e->way == TERN_BUFFER_GET_ASIDE || e->way == TERN_WAY_CHUNKS_ASIDE;
+    return e->way == TERN_BUFFER_GET_ASIDE || e->way == TERN_BUFFER_CHUNKS_ASIDE;
 }
 
 /* Checks an extension. left: how many bytes follow it, or are lent in their place. */
 static bool extended_well_formed(const tern_worker *worker, const tern_extension *e,
                                  uint64_t left) {
     const tern_context *context = worker->context;
-    if (e->arguments > left || e->way > TERN_WAY_CHUNKS_ASIDE || e->notify > TERN_ON_SENT ||
+    if (e->arguments > left || e->way > TERN_BUFFER_CHUNKS_ASIDE || e->notify > TERN_ON_SENT ||
         e->origin >= context->size * context->workers || e->answer.cell > TERN_CELL_OF_THREAD ||
         left > TERN_CHUNK_MAX || e->flags > (TERN_CALL_OF_THREAD | TERN_CALL_BY_MESSAGE) ||
         (!tern_ptr_is_null(e->counter) && tern_counter_check(worker, e->counter) != TERN_OK))

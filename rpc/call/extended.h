@@ -43,7 +43,7 @@ enum {
 
 /* Two more ways, which only tern_call_archive uses: a list of chunks follows the arguments
  * (rpc/archive/fetch.h). */
-enum { TERN_WAY_CHUNKS = TERN_BUFFER_GET_ASIDE + 1, TERN_WAY_CHUNKS_ASIDE };
+enum { TERN_BUFFER_CHUNKS = TERN_BUFFER_GET_ASIDE + 1, TERN_BUFFER_CHUNKS_ASIDE };
 
 /* Consumes an extended call from the head of in. */
 size_t tern_call_extended(tern_worker *worker, tern_in *in);

@@ -6,8 +6,8 @@
  * written by the thread that uses the worker; in other contexts the pointer to it is NULL. Rank 0
  * gathers the profiles when the context is destroyed (src/profile/gather.c).
  *
- * A context without profiles pays nothing for them: the short ways, which are inlined or nearly so,
- * are closed for a worker with a profile (tern_worker_view.inlined and .functions,
+ * A context without profiles pays nothing for them: the short paths, which are inlined or nearly
+ * so, are closed for a worker with a profile (tern_worker_view.inlined and .functions,
  * tern_notify.short_ranks), and only the long ways behind them check for a profile. A function that
  * replaces each handler counts it (rpc/profile.c). Only progress and probes have one branch more,
  * on words that they read anyway.

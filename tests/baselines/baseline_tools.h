@@ -46,8 +46,8 @@ static inline uint32_t costs_remote_rank(const fixture *f, tern_transport *trans
     return UINT32_MAX;
 }
 
-static inline tern_flags baseline_any_via(uint64_t *random) {
-    return fixture_way(below(random, 2));
+static inline tern_flags baseline_any_path(uint64_t *random) {
+    return fixture_path(below(random, 2));
 }
 
 /* Operations of each rank in a part of a history: enough for some disorder, few enough to be

@@ -39,7 +39,7 @@ static void fill_and_empty(fixture *f, int kind) {
             const uint64_t number = (uint64_t)f->rank << 32 | ++pushed;
             history_fill(item, BYTES, 0, number);
             status = baseline_queue_push(f->worker, queue, item,
-                                         TERN_WRITE_ONLY | baseline_any_via(&random));
+                                         TERN_WRITE_ONLY | baseline_any_path(&random));
             counts[0] += status == TERN_OK;
             sums[0] += status == TERN_OK ? number : 0;
         }
@@ -47,7 +47,7 @@ static void fill_and_empty(fixture *f, int kind) {
         phase_end(f, queue);
         for (status = TERN_OK; status == TERN_OK;) {
             status = baseline_queue_pop(f->worker, queue, item,
-                                        TERN_READ_ONLY | baseline_any_via(&random));
+                                        TERN_READ_ONLY | baseline_any_path(&random));
             if (status != TERN_OK)
                 break;
             const uint64_t number = history_number(item, BYTES, 0);
@@ -92,9 +92,9 @@ static void push_and_pop(fixture *f, int kind) {
     for (int n = fixture_times(f, 2000), i = 1; i <= n; i++) {
         uint64_t number = (uint64_t)f->rank << 32 | (uint64_t)i;
         history_fill(item, BYTES, 0, number);
-        EXPECT_OK(baseline_queue_push(f->worker, queue, item, baseline_any_via(&random)));
+        EXPECT_OK(baseline_queue_push(f->worker, queue, item, baseline_any_path(&random)));
         sums[0] += number;
-        EXPECT_OK(baseline_queue_pop(f->worker, queue, item, baseline_any_via(&random)));
+        EXPECT_OK(baseline_queue_pop(f->worker, queue, item, baseline_any_path(&random)));
         number = history_number(item, BYTES, 0);
         const uint64_t producer = number >> 32;
         CU_ASSERT(producer < f->size && number > last[producer % 64]);

@@ -23,17 +23,17 @@ static void follows_a_model(void) {
     EXPECT_OK(baseline_table_create(f.worker, f.comm, VALUE_BYTES, 3 * NUMBERS, &table));
     for (int n = fixture_times(&f, 4000), i = 1; i <= n; i++) {
         const uint64_t number = below(&random, NUMBERS), key = number * f.size + f.rank;
-        const tern_flags via = baseline_any_via(&random);
+        const tern_flags path = baseline_any_path(&random);
         if (below(&random, 2)) {
             int existed = -1;
             make_value(value, key, (uint64_t)i);
-            EXPECT_OK(baseline_table_insert(f.worker, table, key, value, via, &existed));
+            EXPECT_OK(baseline_table_insert(f.worker, table, key, value, path, &existed));
             CU_ASSERT_EQUAL(existed, version[number] != 0);
             version[number] = (uint64_t)i;
         } else if (version[number] == 0) {
-            EXPECT(TERN_ERR_NOT_FOUND, baseline_table_find(f.worker, table, key, via, value));
+            EXPECT(TERN_ERR_NOT_FOUND, baseline_table_find(f.worker, table, key, path, value));
         } else {
-            EXPECT_OK(baseline_table_find(f.worker, table, key, via, value));
+            EXPECT_OK(baseline_table_find(f.worker, table, key, path, value));
             CU_ASSERT_EQUAL(history_number(value, VALUE_BYTES, key), version[number]);
         }
     }
@@ -54,17 +54,17 @@ static void has_phases(void) {
     for (uint64_t key = f.rank; key < NUMBERS * f.size; key += f.size) {
         make_value(value, key, key + 1);
         EXPECT_OK(baseline_table_insert(f.worker, table, key, value,
-                                        TERN_WRITE_ONLY | baseline_any_via(&random), NULL));
+                                        TERN_WRITE_ONLY | baseline_any_path(&random), NULL));
     }
     EXPECT_OK(tern_barrier(f.worker));
     for (uint64_t key = 0; key < NUMBERS * f.size; key++) {
         EXPECT_OK(baseline_table_find(f.worker, table, key,
-                                      TERN_READ_ONLY | baseline_any_via(&random), value));
+                                      TERN_READ_ONLY | baseline_any_path(&random), value));
         CU_ASSERT_EQUAL(history_number(value, VALUE_BYTES, key), key + 1);
     }
     EXPECT(TERN_ERR_NOT_FOUND,
            baseline_table_find(f.worker, table, UINT64_MAX,
-                               TERN_READ_ONLY | baseline_any_via(&random), value));
+                               TERN_READ_ONLY | baseline_any_path(&random), value));
     EXPECT_OK(baseline_table_destroy(f.worker, table));
     fixture_close(&f);
 }
@@ -78,17 +78,17 @@ static void has_an_end(void) {
     baseline_table *table = NULL;
     uint64_t inserted = 0, value = 7, key = 0;
     EXPECT_OK(baseline_table_create(f.worker, f.comm, sizeof value, BUCKETS, &table));
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL && f.rank == 0; via *= 2) {
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL && f.rank == 0; path *= 2) {
         tern_status status = TERN_OK;
         for (; status == TERN_OK; key++) {
             if (baseline_table_owner(table, key) != f.size - 1)
                 continue;
-            status = baseline_table_insert(f.worker, table, key, &value, via, NULL);
+            status = baseline_table_insert(f.worker, table, key, &value, path, NULL);
             inserted += status == TERN_OK;
         }
         CU_ASSERT_EQUAL(status, TERN_ERR_FULL);
         CU_ASSERT_EQUAL(inserted, BUCKETS);
-        EXPECT(TERN_ERR_NOT_FOUND, baseline_table_find(f.worker, table, key - 1, via, &value));
+        EXPECT(TERN_ERR_NOT_FOUND, baseline_table_find(f.worker, table, key - 1, path, &value));
     }
     EXPECT_OK(baseline_table_destroy(f.worker, table));
     EXPECT(TERN_ERR_ARGUMENT, baseline_table_create(f.worker, f.comm, 0, 1, &table));

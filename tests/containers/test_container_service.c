@@ -197,17 +197,17 @@ static void all_at_once(void) {
     for (int i = 0; i < fixture_times(&c.f, 40); i++) {
         uint64_t key = below(&(uint64_t){fixture_seed(&c.f, (uint64_t)i)}, 8), value[2] = {key, 1};
         size_t got = 0;
-        tern_flags via = fixture_way((uint64_t)i);
-        tern_status status = tern_hashtable_insert(c.f.worker, c.values, &key, value, via, NULL);
+        tern_flags path = fixture_path((uint64_t)i);
+        tern_status status = tern_hashtable_insert(c.f.worker, c.values, &key, value, path, NULL);
         EXPECT_OK(status);
         EXPECT_OK(tern_hashtable_modify(c.f.worker, c.values, &key, &add_safely_modifier,
                                         &(tern_modify_options){.absent = TERN_ABSENT_INSERT}, rw,
                                         NULL));
-        EXPECT_OK(tern_hashtable_find(c.f.worker, c.values, &key, via, value));
+        EXPECT_OK(tern_hashtable_find(c.f.worker, c.values, &key, path, value));
         CU_ASSERT(value[0] == key && value[1] >= 1);
-        EXPECT_OK(tern_hashtable_add(c.f.worker, c.counters, &key, 1, via, NULL));
-        EXPECT_OK(tern_map_insert(c.f.worker, c.map, &key, 8, &key, 8, via, NULL));
-        EXPECT_OK(tern_map_find(c.f.worker, c.map, &key, 8, via, value, 16, &got));
+        EXPECT_OK(tern_hashtable_add(c.f.worker, c.counters, &key, 1, path, NULL));
+        EXPECT_OK(tern_map_insert(c.f.worker, c.map, &key, 8, &key, 8, path, NULL));
+        EXPECT_OK(tern_map_find(c.f.worker, c.map, &key, 8, path, value, 16, &got));
         CU_ASSERT(got == 8 && value[0] == key);
     }
     use_table(&c, c.call_only);

@@ -21,26 +21,26 @@ static void *work(void *argument) {
     j->failures += tern_worker_adopt(j->f->context, j->index, &worker) != TERN_OK;
     uint64_t random = fixture_seed(j->f, j->index * 1000);
     for (int i = 0; i < j->times && j->failures == 0; i++) {
-        tern_flags via = fixture_way(below(&random, 4));
+        tern_flags path = fixture_path(below(&random, 4));
         uint64_t key = below(&random, KEYS), value[2], keys[20];
         for (int k = 0; k < 20; k++)
             keys[k] = below(&random, KEYS);
         size_t added = 0;
         j->failures +=
-            tern_hashtable_add_many(worker, j->counters, keys, 20, 1, via, &added) != TERN_OK;
+            tern_hashtable_add_many(worker, j->counters, keys, 20, 1, path, &added) != TERN_OK;
         j->added += added;
         value[0] = random;
         value[1] = key ^ random;
-        j->failures += tern_hashtable_insert(worker, j->values, &key, value, via, NULL) != TERN_OK;
+        j->failures += tern_hashtable_insert(worker, j->values, &key, value, path, NULL) != TERN_OK;
         key = below(&random, KEYS);
-        tern_status status = tern_hashtable_find(worker, j->values, &key, via, value);
+        tern_status status = tern_hashtable_find(worker, j->values, &key, path, value);
         j->failures +=
             status == TERN_OK ? (value[0] ^ value[1]) != key : status != TERN_ERR_NOT_FOUND;
-        status = tern_queue_try_push(worker, j->queue, &key, via);
+        status = tern_queue_try_push(worker, j->queue, &key, path);
         j->failures += status != TERN_OK && status != TERN_ERR_FULL;
         j->pushed += status == TERN_OK;
         j->sum_in += status == TERN_OK ? key : 0;
-        status = tern_queue_try_pop(worker, j->queue, &key, via);
+        status = tern_queue_try_pop(worker, j->queue, &key, path);
         j->failures += status != TERN_OK && status != TERN_ERR_EMPTY;
         j->popped += status == TERN_OK;
         j->sum_out += status == TERN_OK ? key : 0;

@@ -63,7 +63,7 @@ static bool flip_case_of(uint64_t number, flip_case *c) {
     c->word = &flip_words[kind];
     c->index = index;
     return (c->word->groups & c->operation->group) != 0 &&
-           !(c->word->channel && c->word->groups == FLIP_ALL && c->operation->via == TERN_BY_RMA);
+           !(c->word->channel && c->word->groups == FLIP_ALL && c->operation->path == TERN_BY_RMA);
 }
 
 /* Where ranks are far, none looks along the other's rings, nor waits for its rounds of progress
@@ -179,7 +179,7 @@ static flip_end flip_serve(flip_scene *s, uint64_t number, const flip_case *c) {
 }
 
 static flip_end flip_operate(flip_scene *s, uint64_t number, const flip_case *c) {
-    flip_run r = {.s = s, .via = c->operation->via, .checks = !c->word->unchecked};
+    flip_run r = {.s = s, .path = c->operation->path, .checks = !c->word->unchecked};
     alarm(flip_seconds());
     flip_note(number, c, "before");
     if (flip_prepare(s) != TERN_OK) {

@@ -192,7 +192,7 @@ static void take(tern_status status) {
         expect_owner();
 }
 
-static tern_flags any_via(scene *s) {
+static tern_flags any_path(scene *s) {
     return s->area == HEAP && below(&s->random, 3) == 0 ? TERN_BY_CALL : TERN_BY_RMA;
 }
 
@@ -208,39 +208,39 @@ static void use_tables(scene *s) {
     size_t present;
     for (int i = 0; i < 16; i++)
         many[i] = below(&s->random, keys);
-    const tern_flags via = any_via(s);
+    const tern_flags path = any_path(s);
     switch (below(&s->random, 8)) {
     case 0:
         running = "an insert";
-        take(tern_hashtable_insert(w, pairs, &key, &value, all | via, NULL));
+        take(tern_hashtable_insert(w, pairs, &key, &value, all | path, NULL));
         break;
     case 1:
         running = "a find";
-        take(tern_hashtable_find(w, pairs, &key, all | via, &value));
+        take(tern_hashtable_find(w, pairs, &key, all | path, &value));
         break;
     case 2:
         running = "an erase";
-        take(tern_hashtable_erase(w, pairs, &key, all | via));
+        take(tern_hashtable_erase(w, pairs, &key, all | path));
         break;
     case 3:
         running = "an add";
-        take(tern_hashtable_add(w, counters, &key, 3, all | via, &before));
+        take(tern_hashtable_add(w, counters, &key, 3, all | path, &before));
         break;
     case 4:
         running = "a find of a counter";
-        take(tern_hashtable_find(w, counters, &key, all | via, &value));
+        take(tern_hashtable_find(w, counters, &key, all | path, &value));
         break;
     case 5:
         running = "an erase of a counter";
-        take(tern_hashtable_erase(w, counters, &key, all | via));
+        take(tern_hashtable_erase(w, counters, &key, all | path));
         break;
     case 6:
         running = "a batch of adds";
-        take(tern_hashtable_add_many(w, counters, many, 16, 1, all | via, &present));
+        take(tern_hashtable_add_many(w, counters, many, 16, 1, all | path, &present));
         break;
     default:
         running = "a batch of finds";
-        take(tern_hashtable_find_many(w, pairs, many, 16, all | via, many, found, &present));
+        take(tern_hashtable_find_many(w, pairs, many, 16, all | path, many, found, &present));
     }
 }
 
@@ -254,15 +254,15 @@ static void use_map(scene *s) {
     switch (below(&s->random, 3)) {
     case 0:
         running = "an insert into a map";
-        take(tern_map_insert(w, s->map, key, length, value, bytes, any_via(s), NULL));
+        take(tern_map_insert(w, s->map, key, length, value, bytes, any_path(s), NULL));
         break;
     case 1:
         running = "a find in a map";
-        take(tern_map_find(w, s->map, key, length, any_via(s), value, sizeof value, &got));
+        take(tern_map_find(w, s->map, key, length, any_path(s), value, sizeof value, &got));
         break;
     default:
         running = "an erase in a map";
-        take(tern_map_erase(w, s->map, key, length, any_via(s)));
+        take(tern_map_erase(w, s->map, key, length, any_path(s)));
     }
 }
 
@@ -275,19 +275,19 @@ static void use_queues(scene *s) {
     switch (below(&s->random, 4)) {
     case 0:
         running = "tern_queue_try_push";
-        take(tern_queue_try_push(w, q, item, all | any_via(s)));
+        take(tern_queue_try_push(w, q, item, all | any_path(s)));
         break;
     case 1:
         running = "tern_queue_try_pop";
-        take(tern_queue_try_pop(w, q, item, all | any_via(s)));
+        take(tern_queue_try_pop(w, q, item, all | any_path(s)));
         break;
     case 2:
         running = "tern_queue_push_timed";
-        take(tern_queue_push_timed(w, q, item, 0.002, all | any_via(s)));
+        take(tern_queue_push_timed(w, q, item, 0.002, all | any_path(s)));
         break;
     default:
         running = "tern_queue_pop_timed";
-        take(tern_queue_pop_timed(w, q, item, 0.002, all | any_via(s)));
+        take(tern_queue_pop_timed(w, q, item, 0.002, all | any_path(s)));
     }
 }
 

@@ -28,9 +28,9 @@ static const char *const form_names[FORMS] = {
     "requests by RMA", "requests by call", "batches by RMA",
     "batches by call", "through a buffer", "in handlers"};
 
-static const tern_flags form_ways[FORMS] = {TERN_BY_RMA,  TERN_BY_CALL, TERN_AUTO,
-                                            TERN_BY_RMA,  TERN_BY_CALL, TERN_BY_RMA,
-                                            TERN_BY_CALL, TERN_AUTO,    TERN_BY_RMA};
+static const tern_flags form_paths[FORMS] = {TERN_BY_RMA,  TERN_BY_CALL, TERN_AUTO,
+                                             TERN_BY_RMA,  TERN_BY_CALL, TERN_BY_RMA,
+                                             TERN_BY_CALL, TERN_AUTO,    TERN_BY_RMA};
 
 typedef enum kind { FIND, INSERT, INSERT_NEW, ERASE, MODIFY, ADD, SWAP, MISUSE } kind;
 

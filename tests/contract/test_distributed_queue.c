@@ -45,8 +45,8 @@ static void arguments_are_checked(void) {
            tern_distributed_queue_pop_many(f.worker, queue, &item, 1, TERN_BY_RMA, NULL));
     EXPECT(TERN_ERR_ARGUMENT,
            tern_distributed_queue_pop_many(f.worker, NULL, &item, 1, TERN_BY_RMA, &popped));
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
-        EXPECT(TERN_ERR_EMPTY, tern_distributed_queue_try_pop(f.worker, queue, &item, via));
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
+        EXPECT(TERN_ERR_EMPTY, tern_distributed_queue_try_pop(f.worker, queue, &item, path));
         EXPECT_DETAIL("parts");
     }
     EXPECT(TERN_ERR_ARGUMENT, tern_distributed_queue_pop(f.worker, NULL, &item, 0));
@@ -78,20 +78,20 @@ static void half_is_stolen(void) {
     if (!fixture_enter(&f))
         return;
     enum { ITEMS = 10 };
-    for (tern_flags way = TERN_BY_RMA; way <= TERN_BY_CALL; way *= 2) {
-        tern_flags via = way;
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
         tern_distributed_queue *queue = make(&f, ITEMS);
         uint64_t items[ITEMS] = {0}, size = 0;
         size_t popped = 0;
         for (uint64_t i = 0; f.rank == 0 && i < ITEMS; i++)
-            EXPECT_OK(tern_queue_try_push(f.worker, part(queue, 0), &i, via));
+            EXPECT_OK(tern_queue_try_push(f.worker, part(queue, 0), &i, path));
         EXPECT_OK(tern_barrier(f.worker));
         EXPECT_OK(tern_distributed_queue_size(f.worker, queue, &size));
         CU_ASSERT_EQUAL(size, ITEMS);
         EXPECT_OK(tern_barrier(f.worker));
         for (uint64_t next = 0; f.rank == f.size - 1 && next < ITEMS; next += popped) {
             uint64_t left = ITEMS - next;
-            EXPECT_OK(tern_distributed_queue_pop_many(f.worker, queue, items, ITEMS, via, &popped));
+            EXPECT_OK(
+                tern_distributed_queue_pop_many(f.worker, queue, items, ITEMS, path, &popped));
             CU_ASSERT_EQUAL(popped, f.size == 1 ? left : (left + 1) / 2);
             for (uint64_t i = 0; i < popped; i++)
                 CU_ASSERT_EQUAL(items[i], next + i);
@@ -99,7 +99,7 @@ static void half_is_stolen(void) {
                 break;
         }
         EXPECT_OK(tern_barrier(f.worker));
-        EXPECT(TERN_ERR_EMPTY, tern_distributed_queue_try_pop(f.worker, queue, items, via));
+        EXPECT(TERN_ERR_EMPTY, tern_distributed_queue_try_pop(f.worker, queue, items, path));
         EXPECT_OK(tern_barrier(f.worker));
         EXPECT_OK(tern_distributed_queue_destroy(f.worker, queue));
     }
@@ -124,8 +124,8 @@ static void grow(forest *t, uint64_t levels) {
         uint64_t below_it = levels - 1;
         uint32_t rank = below(&t->random, 3) ? t->f->rank : (uint32_t)below(&t->random, t->f->size);
         EXPECT_OK(tern_atomic_fetch_add(t->f->worker, t->waiting, 1, NULL));
-        tern_status status =
-            tern_queue_try_push(t->f->worker, part(t->queue, rank), &below_it, any_via(&t->random));
+        tern_status status = tern_queue_try_push(t->f->worker, part(t->queue, rank), &below_it,
+                                                 any_path(&t->random));
         if (status == TERN_OK)
             continue;
         CU_ASSERT_EQUAL(status, TERN_ERR_FULL);
@@ -154,7 +154,7 @@ static void everybody_steals(void) {
     for (waiting = 1; waiting > 0;) {
         size_t got = 0;
         tern_status status =
-            tern_distributed_queue_pop_many(f.worker, t.queue, tasks, 3, any_via(&t.random), &got);
+            tern_distributed_queue_pop_many(f.worker, t.queue, tasks, 3, any_path(&t.random), &got);
         CU_ASSERT(status == TERN_OK || status == TERN_ERR_EMPTY);
         for (size_t i = 0; status == TERN_OK && i < got; i++) {
             grow(&t, tasks[i]);
@@ -177,13 +177,13 @@ static void everybody_steals(void) {
 static void pushed_or_done(forest *t, uint64_t levels) {
     for (int child = 0; child < 2 && levels > 0; child++) {
         const uint64_t below_it = levels - 1;
-        const tern_flags way = any_via(&t->random);
+        const tern_flags path = any_path(&t->random);
         const uint32_t rank = (uint32_t)below(&t->random, t->f->size);
         EXPECT_OK(tern_atomic_fetch_add(t->f->worker, t->waiting, 1, NULL));
         const tern_status status =
             below(&t->random, 2)
-                ? tern_distributed_queue_try_push(t->f->worker, t->queue, &below_it, way)
-                : tern_queue_try_push(t->f->worker, part(t->queue, rank), &below_it, way);
+                ? tern_distributed_queue_try_push(t->f->worker, t->queue, &below_it, path)
+                : tern_queue_try_push(t->f->worker, part(t->queue, rank), &below_it, path);
         if (status == TERN_OK)
             continue;
         CU_ASSERT_EQUAL(status, TERN_ERR_FULL);
@@ -194,16 +194,16 @@ static void pushed_or_done(forest *t, uint64_t levels) {
 }
 
 static tern_status any_pop(forest *t, uint64_t *tasks, size_t *got) {
-    const tern_flags way = any_via(&t->random);
+    const tern_flags path = any_path(&t->random);
     *got = 1;
     switch (below(&t->random, 3)) {
     case 0:
-        return tern_distributed_queue_pop(t->f->worker, t->queue, tasks, way);
+        return tern_distributed_queue_pop(t->f->worker, t->queue, tasks, path);
     case 1:
-        return tern_distributed_queue_try_pop(t->f->worker, t->queue, tasks, way);
+        return tern_distributed_queue_try_pop(t->f->worker, t->queue, tasks, path);
     default:
         return tern_distributed_queue_pop_timed(t->f->worker, t->queue, tasks, 3,
-                                                (double)below(&t->random, 3) * 1e-4, way, got);
+                                                (double)below(&t->random, 3) * 1e-4, path, got);
     }
 }
 
@@ -263,7 +263,7 @@ static void wait_in_vain(fixture *f, tern_distributed_queue *queue, tern_ptr arr
     for (int i = 0; i < 50; i++)
         EXPECT(TERN_ERR_TIMEOUT,
                tern_distributed_queue_pop_timed(f->worker, queue, &item, 1, 0,
-                                                any_via(&(uint64_t){(uint64_t)i}), &popped));
+                                                any_path(&(uint64_t){(uint64_t)i}), &popped));
     EXPECT_OK(tern_atomic_fetch_add(f->worker, arrived, 1, NULL));
 }
 

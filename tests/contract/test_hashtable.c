@@ -209,7 +209,7 @@ static void full_is_exact(void) {
         for (uint64_t key = 0; key < LIMIT && refused < 50 * f.size; key++) {
             uint64_t before = 99;
             tern_status status =
-                tern_hashtable_add(f.worker, table, &key, key + 1, any_via(&random), &before);
+                tern_hashtable_add(f.worker, table, &key, key + 1, any_path(&random), &before);
             is_in[key] = status == TERN_OK;
             inside += status == TERN_OK;
             refused += status == TERN_ERR_FULL;
@@ -223,7 +223,7 @@ static void full_is_exact(void) {
         for (uint64_t key = 0; key<LIMIT; key += key> 400 ? 98 : 1) {
             uint64_t count = 99;
             EXPECT(is_in[key] ? TERN_OK : TERN_ERR_NOT_FOUND,
-                   tern_hashtable_find(f.worker, table, &key, any_via(&random), &count));
+                   tern_hashtable_find(f.worker, table, &key, any_path(&random), &count));
             CU_ASSERT_EQUAL(count, is_in[key] ? key + 1 : 99);
         }
     }
@@ -236,9 +236,9 @@ static void full_is_exact(void) {
             keys[i] = i;
             there += (uint64_t)is_in[i];
         }
-        for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+        for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
             EXPECT(there < 200 ? TERN_ERR_FULL : TERN_OK,
-                   tern_hashtable_add_many(f.worker, table, keys, 200, 1000, via, &added));
+                   tern_hashtable_add_many(f.worker, table, keys, 200, 1000, path, &added));
             CU_ASSERT_EQUAL(added, there);
         }
         for (uint64_t key = 0; key < 200; key++) {
@@ -326,8 +326,8 @@ static uint64_t fill(fixture *f, tern_hashtable *table, uint64_t step) {
         uint64_t key = i * f->size + f->rank;
         unsigned char value[BYTES];
         make_value(value, BYTES, key, 1);
-        tern_flags via = i % 2 ? TERN_BY_RMA : TERN_BY_CALL;
-        EXPECT_OK(tern_hashtable_insert(f->worker, table, &key, value, writes | via, NULL));
+        tern_flags path = i % 2 ? TERN_BY_RMA : TERN_BY_CALL;
+        EXPECT_OK(tern_hashtable_insert(f->worker, table, &key, value, writes | path, NULL));
     }
     uint64_t left = (EACH + step - 1) / step;
     for (uint64_t i = 0; i < EACH; i += 3 * step, left--) {

@@ -69,14 +69,14 @@ static void arguments_are_checked(void) {
     EXPECT_DETAIL("TERN_BY_RMA");
     CU_ASSERT(many == 55 && out[0] == 77 && out[1] == 77 && found[0] == 9 && found[1] == 9);
 
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
         many = 55;
-        EXPECT_OK(tern_hashtable_insert_many(w, values, NULL, NULL, 0, via, &many));
+        EXPECT_OK(tern_hashtable_insert_many(w, values, NULL, NULL, 0, path, &many));
         CU_ASSERT_EQUAL(many, 0);
         many = 55;
-        EXPECT_OK(tern_hashtable_find_many(w, values, NULL, 0, via, NULL, NULL, &many));
+        EXPECT_OK(tern_hashtable_find_many(w, values, NULL, 0, path, NULL, NULL, &many));
         CU_ASSERT_EQUAL(many, 0);
-        EXPECT_OK(tern_hashtable_find_many(w, counters, key, 2, via, out, found, &many));
+        EXPECT_OK(tern_hashtable_find_many(w, counters, key, 2, path, out, found, &many));
         CU_ASSERT(many == 0 && found[0] == 0 && found[1] == 0 && out[0] == 77);
     }
     EXPECT_OK(tern_barrier(w));
@@ -126,7 +126,7 @@ static void random_phases(const tern_config *config) {
                 make_value(b.values + VALUE * k, VALUE, f.rank * EACH + own, ++version[own]);
             }
             EXPECT_OK(tern_hashtable_insert_many(f.worker, table, b.keys, b.values, b.count,
-                                                 writes | any_via(&random), &stored));
+                                                 writes | any_path(&random), &stored));
             CU_ASSERT_EQUAL(stored, b.count);
         }
         fixture_share(&f, version, sizeof version, all);
@@ -138,7 +138,7 @@ static void random_phases(const tern_config *config) {
                 make_key(b.keys + 12 * k, 12, b.number[k]);
             }
             EXPECT_OK(tern_hashtable_find_many(f.worker, table, b.keys, b.count,
-                                               any_reader(&random) | any_via(&random), b.values,
+                                               any_reader(&random) | any_path(&random), b.values,
                                                b.found, &present));
             for (size_t k = 0; k < b.count; k++) {
                 uint64_t v = all[b.number[k]];
@@ -187,10 +187,10 @@ static void all_write_the_same_keys(void) {
             keys[i] = i % KEYS;
             make_value(values[i], 16, keys[i], (i / KEYS) * 64 + f.rank);
         }
-        EXPECT_OK(tern_hashtable_insert_many(f.worker, table, keys, values, COUNT, any_via(&random),
-                                             NULL));
+        EXPECT_OK(tern_hashtable_insert_many(f.worker, table, keys, values, COUNT,
+                                             any_path(&random), NULL));
         size_t present = 0;
-        EXPECT_OK(tern_hashtable_find_many(f.worker, table, all, KEYS, any_via(&random), seen,
+        EXPECT_OK(tern_hashtable_find_many(f.worker, table, all, KEYS, any_path(&random), seen,
                                            found, &present));
         CU_ASSERT_EQUAL(present, KEYS);
         for (uint64_t k = 0; k < KEYS; k++)
@@ -198,7 +198,7 @@ static void all_write_the_same_keys(void) {
     }
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(
-        tern_hashtable_find_many(f.worker, table, all, KEYS, any_via(&random), seen, NULL, NULL));
+        tern_hashtable_find_many(f.worker, table, all, KEYS, any_path(&random), seen, NULL, NULL));
     for (uint64_t k = 0; k < KEYS; k++)
         CU_ASSERT_EQUAL(seen[k][0] / 64, (COUNT - 1 - k) / KEYS);
     EXPECT_OK(tern_barrier(f.worker));
@@ -212,7 +212,7 @@ static void full_is_exact(void) {
     if (!fixture_open(&f, NULL))
         return;
     enum { CAPACITY = 16, KEYS = 200 };
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
         tern_hashtable *table = NULL;
         EXPECT_OK(tern_hashtable_create(
             f.worker,
@@ -227,11 +227,11 @@ static void full_is_exact(void) {
         }
         if (f.rank == 0) {
             EXPECT(TERN_ERR_FULL,
-                   tern_hashtable_insert_many(f.worker, table, keys, values, KEYS, via, &stored));
+                   tern_hashtable_insert_many(f.worker, table, keys, values, KEYS, path, &stored));
             EXPECT_DETAIL("capacity");
             CU_ASSERT(stored >= CAPACITY && stored < KEYS);
             memset(values, 0, sizeof values);
-            EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, KEYS, via, values, found,
+            EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, KEYS, path, values, found,
                                                &present));
             CU_ASSERT_EQUAL(present, stored);
             for (uint64_t k = 0; k < KEYS; k++)
@@ -260,12 +260,12 @@ static void counters_are_found(void) {
         keys[k] = k;
     uint64_t random = fixture_seed(&f, 4);
     EXPECT_OK(tern_hashtable_add_many(f.worker, table, keys, KEYS, f.rank + 1,
-                                      TERN_WRITE_ONLY | any_via(&random), NULL));
+                                      TERN_WRITE_ONLY | any_path(&random), NULL));
     EXPECT_OK(tern_barrier(f.worker));
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
         memset(counts, 0, sizeof counts);
         EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, 2 * KEYS,
-                                           any_reader(&random) | via, counts, found, &present));
+                                           any_reader(&random) | path, counts, found, &present));
         CU_ASSERT_EQUAL(present, KEYS);
         for (uint64_t k = 0; k < 2 * KEYS; k++)
             CU_ASSERT(found[k] == (k < KEYS) &&
@@ -325,18 +325,18 @@ static uint64_t draw_skewed(uint64_t *random, uint64_t keys) {
 }
 
 static void check_skewed_adds(fixture *f, tern_hashtable *table, const uint64_t *keys, size_t count,
-                              tern_flags via) {
+                              tern_flags path) {
     enum { DISTINCT = 64 };
     uint64_t numbers[DISTINCT], sums[DISTINCT] = {0}, counts[DISTINCT] = {0};
     static uint64_t all[64 * DISTINCT];
     tern_stats before, after;
     size_t added = 0;
     tern_stats_get(f->worker, &before);
-    EXPECT_OK(tern_hashtable_add_many(f->worker, table, keys, count, 3, via, &added));
+    EXPECT_OK(tern_hashtable_add_many(f->worker, table, keys, count, 3, path, &added));
     tern_stats_get(f->worker, &after);
     CU_ASSERT_EQUAL(added, count);
     /* One by one they take a call for each 512 keys, 29 to the other one of 2 ranks. */
-    CU_ASSERT(via == rma || after.calls_sent - before.calls_sent <= 6 * (f->size - 1));
+    CU_ASSERT(path == rma || after.calls_sent - before.calls_sent <= 6 * (f->size - 1));
     for (size_t i = 0; i < count; i++)
         sums[keys[i]] += 3;
     fixture_share(f, sums, sizeof sums, all);
@@ -359,8 +359,8 @@ static void few_keys_are_most(void) {
     enum { COUNT = 30000, DISTINCT = 64, CAPACITY = 16, LONE = 250 };
     static uint64_t keys[COUNT], values[COUNT], last[DISTINCT];
     uint64_t random = fixture_seed(&f, 11), seen[LONE];
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
-        const size_t count = via == rma ? COUNT / 50 : COUNT;
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
+        const size_t count = path == rma ? COUNT / 50 : COUNT;
         tern_hashtable *counters = NULL, *table = NULL, *small = NULL;
         tern_hashtable_options options = {.key_bytes = 8, .counter = 1, .capacity = DISTINCT};
         EXPECT_OK(tern_hashtable_create(f.worker, &options, &counters));
@@ -371,31 +371,32 @@ static void few_keys_are_most(void) {
         EXPECT_OK(tern_hashtable_create(f.worker, &options, &table));
         for (size_t i = 0; i < count; i++)
             keys[i] = draw_skewed(&random, DISTINCT);
-        check_skewed_adds(&f, counters, keys, count, via);
+        check_skewed_adds(&f, counters, keys, count, path);
         memset(last, 0, sizeof last);
         for (size_t i = 0; i < count; i++) {
             values[i] = last[keys[i]] = i + 1;
             keys[i] += (uint64_t)DISTINCT * f.rank;
         }
         size_t stored = 0, present = 0, added = 0;
-        EXPECT_OK(tern_hashtable_insert_many(f.worker, table, keys, values, count, via, &stored));
+        EXPECT_OK(tern_hashtable_insert_many(f.worker, table, keys, values, count, path, &stored));
         CU_ASSERT_EQUAL(stored, count);
         for (uint64_t k = 0; k < DISTINCT; k++)
             keys[k] = k + (uint64_t)DISTINCT * f.rank;
         memset(seen, 0, sizeof seen);
-        EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, DISTINCT, via, seen, NULL, NULL));
+        EXPECT_OK(
+            tern_hashtable_find_many(f.worker, table, keys, DISTINCT, path, seen, NULL, NULL));
         CU_ASSERT(memcmp(seen, last, sizeof last) == 0);
         if (f.rank == 0) {
             for (size_t i = 0; i < count; i++)
                 keys[i] = i / 2 % LONE;
             uint64_t sum = 0;
             EXPECT(TERN_ERR_FULL,
-                   tern_hashtable_add_many(f.worker, small, keys, count, 5, via, &added));
+                   tern_hashtable_add_many(f.worker, small, keys, count, 5, path, &added));
             for (uint64_t k = 0; k < LONE; k++)
                 keys[k] = k;
             memset(seen, 0, sizeof seen);
             EXPECT_OK(
-                tern_hashtable_find_many(f.worker, small, keys, LONE, via, seen, NULL, &present));
+                tern_hashtable_find_many(f.worker, small, keys, LONE, path, seen, NULL, &present));
             for (uint64_t k = 0; k < LONE; k++)
                 sum += seen[k];
             CU_ASSERT(present >= CAPACITY && present < LONE && sum == 5 * added);
@@ -496,11 +497,11 @@ static tern_status use_batches_in_handler(tern_call_info *info, const void *argu
                                           size_t bytes) {
     uint64_t key = 1, value = 2;
     (void)arguments, (void)bytes;
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
-        handled.insert[via == TERN_BY_CALL] =
-            tern_hashtable_insert_many(info->worker, handled.table, &key, &value, 1, via, NULL);
-        handled.find[via == TERN_BY_CALL] =
-            tern_hashtable_find_many(info->worker, handled.table, &key, 1, via, &value, NULL, NULL);
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
+        handled.insert[path == TERN_BY_CALL] =
+            tern_hashtable_insert_many(info->worker, handled.table, &key, &value, 1, path, NULL);
+        handled.find[path == TERN_BY_CALL] = tern_hashtable_find_many(
+            info->worker, handled.table, &key, 1, path, &value, NULL, NULL);
     }
     return TERN_OK;
 }
@@ -515,9 +516,9 @@ static void in_a_handler(void) {
         &handled.table));
     EXPECT_OK(tern_call_return(f.worker, (tern_worker_id){f.rank, 0},
                                &use_batches_in_handler_function, NULL, 0, NULL, 0, NULL));
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
-        CU_ASSERT_EQUAL(handled.insert[via == TERN_BY_CALL], TERN_ERR_STATE);
-        CU_ASSERT_EQUAL(handled.find[via == TERN_BY_CALL], TERN_ERR_STATE);
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
+        CU_ASSERT_EQUAL(handled.insert[path == TERN_BY_CALL], TERN_ERR_STATE);
+        CU_ASSERT_EQUAL(handled.find[path == TERN_BY_CALL], TERN_ERR_STATE);
     }
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_hashtable_destroy(f.worker, handled.table));

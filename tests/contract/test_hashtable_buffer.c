@@ -115,7 +115,7 @@ static void adds_are_counted_once(void) {
         EXPECT_OK(tern_hashtable_buffer_add(f.worker, buffer, &key, delta));
         bool directly_too = below(&random, 4) == 0;
         if (directly_too)
-            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, any_via(&random), NULL));
+            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, any_path(&random), NULL));
         sum[key] += delta + directly_too;
     }
     EXPECT_OK(tern_hashtable_buffer_destroy(f.worker, buffer, NULL));
@@ -323,7 +323,7 @@ static void maps_match_a_model(void) {
             sum[common] += own;
             if (below(&random, 8) == 0) {
                 EXPECT_OK(tern_map_add(f.worker, map, word, word_of(word, common), 1,
-                                       any_via(&random), NULL));
+                                       any_path(&random), NULL));
                 sum[common]++;
             }
             if (below(&random, 100) == 0)
@@ -334,7 +334,7 @@ static void maps_match_a_model(void) {
         for (uint64_t i = 0; i < MAP_KEYS; i++) {
             size_t bytes = 0;
             tern_status status = tern_map_find(f.worker, map, map_key, map_key_of(f.rank, i),
-                                               any_via(&random), found, sizeof found, &bytes);
+                                               any_path(&random), found, sizeof found, &bytes);
             wrong += version[i] == 0
                          ? status != TERN_ERR_NOT_FOUND
                          : status != TERN_OK || !is_map_value(found, bytes, i, version[i]);

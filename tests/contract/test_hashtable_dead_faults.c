@@ -82,16 +82,16 @@ static void use_the_dead_by_rma(void) {
 
 /* A request may be refused when it starts, too. */
 static void start_at_the_dead(void) {
-    for (tern_flags way = TERN_BY_RMA; way <= TERN_BY_CALL; way *= 2) {
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
         tern_request r[3] = {{0}, {0}, {0}};
         uint64_t value = 77;
-        const bool told = way == TERN_BY_CALL || !on.near;
+        const bool told = path == TERN_BY_CALL || !on.near;
         tern_status status[3];
         status[0] =
-            tern_hashtable_find_start(on.f.worker, on.values, &on.of_dead, way, &value, &r[0]);
+            tern_hashtable_find_start(on.f.worker, on.values, &on.of_dead, path, &value, &r[0]);
         status[1] = tern_hashtable_insert_start(on.f.worker, on.values, &on.of_dead, &on.of_dead,
-                                                way, &r[1]);
-        status[2] = tern_hashtable_add_start(on.f.worker, on.counters, &on.of_dead, 1, way, &r[2]);
+                                                path, &r[1]);
+        status[2] = tern_hashtable_add_start(on.f.worker, on.counters, &on.of_dead, 1, path, &r[2]);
         for (int i = 0; i < 3; i++) {
             const tern_status outcome =
                 status[i] == TERN_OK ? tern_wait(on.f.worker, &r[i]) : status[i];
@@ -137,9 +137,9 @@ static void what_is_local_works(void) {
         uint64_t value = (uint64_t)i, got = 77;
         int existed = 77;
         EXPECT_OK(tern_hashtable_insert(on.f.worker, on.values, &on.of_living, &value,
-                                        fixture_way((uint64_t)i), &existed));
+                                        fixture_path((uint64_t)i), &existed));
         EXPECT_OK(tern_hashtable_find(on.f.worker, on.values, &on.of_living,
-                                      fixture_way((uint64_t)i + 1), &got));
+                                      fixture_path((uint64_t)i + 1), &got));
         CU_ASSERT(existed == 1 && got == value);
     }
 }

@@ -44,16 +44,16 @@ static tern_hashtable *make(fixture *f, const content *c, int call_only) {
                                                               .call_only = call_only,
                                                               .capacity = c->keys + 1},
                                     &table));
-    tern_flags via = call_only ? TERN_BY_CALL : TERN_BY_RMA;
+    tern_flags path = call_only ? TERN_BY_CALL : TERN_BY_RMA;
     for (uint64_t k = f->rank; k < c->keys; k += f->size) {
         make_key(key, c->key_bytes, k);
         make_value(value, c->value_bytes, k, c->version);
         if (c->value_bytes > 0)
             EXPECT_OK(
-                tern_hashtable_insert(f->worker, table, key, value, TERN_WRITE_ONLY | via, NULL));
+                tern_hashtable_insert(f->worker, table, key, value, TERN_WRITE_ONLY | path, NULL));
         else
             EXPECT_OK(tern_hashtable_add(f->worker, table, key, count_of(c, k),
-                                         TERN_WRITE_ONLY | via, NULL));
+                                         TERN_WRITE_ONLY | path, NULL));
     }
     free(value);
     return table;

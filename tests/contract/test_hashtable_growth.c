@@ -103,12 +103,12 @@ static void one_insert_is_the_first(void) {
     for (uint64_t i = 0; i < keys; i++) {
         uint64_t number = (start + i) % keys, value = number ^ 99, found = 0;
         int existed = 77;
-        EXPECT_OK(tern_hashtable_insert_new(f.worker, table, &number, &value, any_via(&random),
+        EXPECT_OK(tern_hashtable_insert_new(f.worker, table, &number, &value, any_path(&random),
                                             &existed));
         first[number] = existed == 0;
         number = (start + below(&random, i + 1)) % keys;
         missed +=
-            tern_hashtable_find(f.worker, table, &number, any_via(&random), &found) != TERN_OK ||
+            tern_hashtable_find(f.worker, table, &number, any_path(&random), &found) != TERN_OK ||
             found != (number ^ 99);
     }
     CU_ASSERT_EQUAL(missed, 0);
@@ -143,24 +143,24 @@ static void every_count_once(void) {
     EXPECT_OK(tern_barrier(f.worker));
     for (uint64_t i = 0; i < each; i++) {
         uint64_t key = HOT + i * f.size + f.rank, before = UINT64_MAX;
-        EXPECT_OK(tern_hashtable_add(f.worker, table, &key, i, any_via(&random), &before));
+        EXPECT_OK(tern_hashtable_add(f.worker, table, &key, i, any_path(&random), &before));
         CU_ASSERT_EQUAL(before, 0);
         if (below(&random, 4) == 0) {
-            EXPECT_OK(tern_hashtable_erase(f.worker, table, &key, any_via(&random)));
-            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, i, any_via(&random), &before));
+            EXPECT_OK(tern_hashtable_erase(f.worker, table, &key, any_path(&random)));
+            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, i, any_path(&random), &before));
             CU_ASSERT_EQUAL(before, 0);
         }
         key = 0;
         if (below(&random, 3) > 0) {
-            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, any_via(&random), &before));
+            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, any_path(&random), &before));
         } else {
             uint64_t expected = 0;
             tern_status status =
-                tern_hashtable_find(f.worker, table, &key, any_via(&random), &expected);
+                tern_hashtable_find(f.worker, table, &key, any_path(&random), &expected);
             if (status == TERN_ERR_NOT_FOUND)
                 continue;
             EXPECT_OK(tern_hashtable_compare_swap(f.worker, table, &key, expected, expected + 1,
-                                                  any_via(&random), &before));
+                                                  any_path(&random), &before));
             if (before != expected)
                 continue;
         }
@@ -183,7 +183,7 @@ static void every_count_once(void) {
     CU_ASSERT_EQUAL(wrong, 0);
     for (uint64_t i = 0; i < each; i++) {
         uint64_t key = HOT + i * f.size + f.rank, count = 99;
-        wrong += tern_hashtable_find(f.worker, table, &key, any_reader(&random) | any_via(&random),
+        wrong += tern_hashtable_find(f.worker, table, &key, any_reader(&random) | any_path(&random),
                                      &count) != TERN_OK ||
                  count != i;
     }
@@ -211,7 +211,7 @@ static void batches_and_buffers_of_counts(void) {
         for (size_t k = 0; k < count; k++)
             keys[k] = below(&random, (i + 1) * most / times);
         EXPECT_OK(tern_hashtable_add_many(f.worker, table, keys, count, 3,
-                                          any_writer(&random) | any_via(&random), &added));
+                                          any_writer(&random) | any_path(&random), &added));
         CU_ASSERT_EQUAL(added, count);
         mine += 3 * count;
         for (size_t k = 0; k < count / 8; k++)
@@ -251,12 +251,13 @@ static void keys_come_and_go(void) {
         for (uint64_t i = 0; i < times; i++) {
             uint64_t key = i * f.size + f.rank;
             if (counter)
-                EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, any_via(&random), NULL));
+                EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, any_path(&random), NULL));
             else
-                EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, &i, any_via(&random), NULL));
+                EXPECT_OK(
+                    tern_hashtable_insert(f.worker, table, &key, &i, any_path(&random), NULL));
             key -= LIVE * f.size;
             if (i >= LIVE)
-                wrong += tern_hashtable_erase(f.worker, table, &key, any_via(&random)) != TERN_OK;
+                wrong += tern_hashtable_erase(f.worker, table, &key, any_path(&random)) != TERN_OK;
         }
         CU_ASSERT_EQUAL(wrong, 0);
         CU_ASSERT_EQUAL(total_keys(&f, table), (times < LIVE ? times : LIVE) * f.size);
@@ -332,7 +333,7 @@ static void a_large_array_is_on_its_way(void) {
 }
 
 /* A segment holds only so much: then inserts are refused, and nothing else changes. */
-static void a_segment_is_full(tern_flags via) {
+static void a_segment_is_full(tern_flags path) {
     fixture f;
     tern_config config;
     EXPECT_OK(tern_config_init(&config));
@@ -348,7 +349,7 @@ static void a_segment_is_full(tern_flags via) {
     for (uint64_t i = 0; i < MOST && refused < 5; i++) {
         uint64_t key = i * f.size + f.rank;
         make_value(value, VALUE, key, 1);
-        tern_status status = tern_hashtable_insert(f.worker, table, &key, value, via, NULL);
+        tern_status status = tern_hashtable_insert(f.worker, table, &key, value, path, NULL);
         if (status == TERN_OK) {
             stored++;
             continue;
@@ -375,7 +376,7 @@ static void a_segment_is_full(tern_flags via) {
     CU_ASSERT(after.in_use <= before.in_use); /* old arrays are gone, at the latest now */
     EXPECT_OK(tern_hashtable_clear(f.worker, table));
     uint64_t key = f.rank;
-    EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, via, NULL));
+    EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, path, NULL));
     end(&f, table);
     fixture_close(&f);
 }

@@ -22,18 +22,18 @@ static void *work(void *argument) {
     uint64_t random = fixture_seed(j->f, j->index * 1000);
     const uint64_t lanes = j->f->size * THREADS, lane = j->f->rank * THREADS + j->index - 1;
     for (uint64_t i = 0; i < j->times && j->failures == 0; i++) {
-        tern_flags via = any_via(&random);
+        tern_flags path = any_path(&random);
         uint64_t keys[20], key = i * lanes + lane, value = 0;
         size_t added = 0;
         for (int k = 0; k < 20; k++)
             keys[k] = below(&random, (i + 1) * 10);
         j->failures +=
-            tern_hashtable_add_many(worker, j->counters, keys, 20, 1, via, &added) != TERN_OK;
+            tern_hashtable_add_many(worker, j->counters, keys, 20, 1, path, &added) != TERN_OK;
         j->added += added;
-        j->failures += tern_hashtable_insert(worker, j->values, &key, &i, via, NULL) != TERN_OK;
+        j->failures += tern_hashtable_insert(worker, j->values, &key, &i, path, NULL) != TERN_OK;
         const uint64_t earlier = below(&random, i + 1);
         key = earlier * lanes + lane;
-        j->failures += tern_hashtable_find(worker, j->values, &key, via, &value) != TERN_OK ||
+        j->failures += tern_hashtable_find(worker, j->values, &key, path, &value) != TERN_OK ||
                        value != earlier;
     }
     j->failures += tern_worker_release(worker) != TERN_OK;

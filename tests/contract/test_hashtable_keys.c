@@ -67,19 +67,19 @@ static void values(fixture *f, size_t hashed) {
             int existed = 77;
             spell(word, number, tern_test_random(&random));
             EXPECT_OK(
-                tern_hashtable_insert(f->worker, table, word, &value, any_via(&random), &existed));
+                tern_hashtable_insert(f->worker, table, word, &value, any_path(&random), &existed));
             CU_ASSERT_EQUAL(existed, turn == 1);
             spell(word, number, tern_test_random(&random));
-            EXPECT_OK(tern_hashtable_insert_new(f->worker, table, word, &found, any_via(&random),
+            EXPECT_OK(tern_hashtable_insert_new(f->worker, table, word, &found, any_path(&random),
                                                 &existed));
             CU_ASSERT_EQUAL(existed, 1);
-            EXPECT_OK(tern_hashtable_find(f->worker, table, word, any_via(&random), &found));
+            EXPECT_OK(tern_hashtable_find(f->worker, table, word, any_path(&random), &found));
             CU_ASSERT_EQUAL(found, value);
             if (turn == 1) {
                 spell(word, number, tern_test_random(&random));
-                EXPECT_OK(tern_hashtable_erase(f->worker, table, word, any_via(&random)));
+                EXPECT_OK(tern_hashtable_erase(f->worker, table, word, any_path(&random)));
                 EXPECT(TERN_ERR_NOT_FOUND,
-                       tern_hashtable_find(f->worker, table, word, any_via(&random), &found));
+                       tern_hashtable_find(f->worker, table, word, any_path(&random), &found));
             }
         }
     EXPECT_OK(tern_hashtable_size(f->worker, table, &size));
@@ -102,13 +102,13 @@ static void counters(fixture *f, size_t hashed) {
             spell(words + i * WORD, i, tern_test_random(&random));
         EXPECT_OK(tern_hashtable_add_many(f->worker, table, words, WORDS, 2,
                                           turn % 2 ? TERN_BY_CALL : TERN_BY_RMA, NULL));
-        EXPECT_OK(tern_hashtable_add(f->worker, table, words, 1, any_via(&random), NULL));
+        EXPECT_OK(tern_hashtable_add(f->worker, table, words, 1, any_path(&random), NULL));
     }
     EXPECT_OK(tern_hashtable_size(f->worker, table, &size));
     CU_ASSERT_EQUAL(size, WORDS);
     for (uint64_t i = 0; i < WORDS; i += 7) {
         spell(words, i, tern_test_random(&random));
-        EXPECT_OK(tern_hashtable_find(f->worker, table, words, TERN_READ_ONLY | any_via(&random),
+        EXPECT_OK(tern_hashtable_find(f->worker, table, words, TERN_READ_ONLY | any_path(&random),
                                       &count));
         CU_ASSERT_EQUAL(count, TURNS * f->size * (i == 0 ? 3 : 2));
     }
@@ -135,13 +135,13 @@ static void batches(fixture *f, size_t hashed) {
         EXPECT_OK(tern_hashtable_buffer_destroy(f->worker, buffer, NULL));
         if (turn % 2 == 0) {
             EXPECT_OK(tern_hashtable_insert_many(f->worker, table, words, given, WORDS,
-                                                 fixture_way((uint64_t)turn / 2), &stored));
+                                                 fixture_path((uint64_t)turn / 2), &stored));
             CU_ASSERT_EQUAL(stored, WORDS);
         }
         for (uint64_t i = 0; i < WORDS; i++)
             spell(words + i * WORD, i * f->size + f->rank, tern_test_random(&random));
         EXPECT_OK(tern_hashtable_find_many(f->worker, table, words, WORDS,
-                                           fixture_way((uint64_t)turn), found, there, &present));
+                                           fixture_path((uint64_t)turn), found, there, &present));
         CU_ASSERT_EQUAL(present, WORDS);
         CU_ASSERT(memcmp(given, found, sizeof found) == 0);
     }
@@ -253,8 +253,8 @@ static void expect_edges(fixture *f, tern_hashtable *table, const int *end) {
     for (uint64_t i = 0; i < EDGES; i++)
         memcpy(room + 1 + i * sizeof(edge), &(edge){(uint32_t)(i % SOURCES), (uint32_t)i / SOURCES},
                sizeof(edge));
-    for (uint64_t way = 0; way < 2; way++) {
-        EXPECT_OK(tern_hashtable_find_many(f->worker, table, room + 1, EDGES, fixture_way(way),
+    for (uint64_t p = 0; p < 2; p++) {
+        EXPECT_OK(tern_hashtable_find_many(f->worker, table, room + 1, EDGES, fixture_path(p),
                                            found, there, &present));
         for (uint64_t i = 0; i < EDGES; i++)
             wrong += found[i] != i % SOURCES + 1;
@@ -274,25 +274,25 @@ static void insert_edges(fixture *f, tern_hashtable *table, size_t batched, uint
         values[i] = e.source + 1;
     }
     EXPECT_OK(tern_hashtable_insert_many(f->worker, table, room + 1, values, batched,
-                                         any_via(random), &stored));
+                                         any_path(random), &stored));
     CU_ASSERT_EQUAL(stored, batched);
     for (uint64_t i = batched; i < EDGES; i++) {
         const char *key = room + 1 + i * sizeof(edge);
         int existed = 77;
         tern_request request = {0};
         EXPECT(TERN_ERR_NOT_FOUND,
-               tern_hashtable_find(f->worker, table, key, any_via(random), &found));
-        EXPECT_OK(tern_hashtable_insert_start(f->worker, table, key, &values[i], any_via(random),
+               tern_hashtable_find(f->worker, table, key, any_path(random), &found));
+        EXPECT_OK(tern_hashtable_insert_start(f->worker, table, key, &values[i], any_path(random),
                                               &request));
         EXPECT_OK(tern_wait(f->worker, &request));
         EXPECT_OK(
-            tern_hashtable_insert(f->worker, table, key, &values[i], any_via(random), &existed));
+            tern_hashtable_insert(f->worker, table, key, &values[i], any_path(random), &existed));
         CU_ASSERT_EQUAL(existed, 1);
-        EXPECT_OK(tern_hashtable_erase(f->worker, table, key, any_via(random)));
-        EXPECT_OK(tern_hashtable_insert_new(f->worker, table, key, &values[i], any_via(random),
+        EXPECT_OK(tern_hashtable_erase(f->worker, table, key, any_path(random)));
+        EXPECT_OK(tern_hashtable_insert_new(f->worker, table, key, &values[i], any_path(random),
                                             &existed));
         CU_ASSERT_EQUAL(existed, 0);
-        EXPECT_OK(tern_hashtable_find(f->worker, table, key, any_via(random), &found));
+        EXPECT_OK(tern_hashtable_find(f->worker, table, key, any_path(random), &found));
         CU_ASSERT_EQUAL(found, values[i]);
     }
 }
@@ -321,7 +321,7 @@ static void edges_lie_with_their_source(void) {
     fixture_close(&f);
 }
 
-/* Counters of edges: the short ways of 8-byte keys know no owner function. */
+/* Counters of edges: the short paths of 8-byte keys know no owner function. */
 static void edges_are_counted(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
@@ -344,7 +344,7 @@ static void edges_are_counted(void) {
     EXPECT_OK(tern_hashtable_size(f.worker, table, &size));
     CU_ASSERT_EQUAL(size, EDGES);
     for (uint64_t i = f.rank; i < EDGES; i += 16) {
-        EXPECT_OK(tern_hashtable_find(f.worker, table, &edges[i], fixture_way(i), &count));
+        EXPECT_OK(tern_hashtable_find(f.worker, table, &edges[i], fixture_path(i), &count));
         wrong += count != 2ul * f.size;
     }
     CU_ASSERT_EQUAL(wrong, 0);

@@ -335,7 +335,7 @@ static void run_handlers(scene *s, kind kind, const item *items, size_t count, t
 }
 
 /* What is refused changes nothing. */
-static void misuse(scene *s, const item *i, tern_flags way) {
+static void misuse(scene *s, const item *i, tern_flags path) {
     const shape *h = s->shape;
     tern_worker *w = s->f->worker;
     unsigned char key[KEY_MAX];
@@ -345,35 +345,36 @@ static void misuse(scene *s, const item *i, tern_flags way) {
     const tern_flags other = h->call_only ? TERN_BY_RMA : TERN_BY_RMA | TERN_BY_CALL;
     key_of(s, i->k, key);
     memset(value, 0xee, h->value_bytes + 8);
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find(w, s->table, key, TERN_WRITE_ONLY | way, value));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find(w, s->table, key, TERN_WRITE_ONLY | path, value));
     EXPECT(TERN_ERR_ARGUMENT,
-           tern_hashtable_erase(w, s->table, key, TERN_LOCAL | TERN_WRITE_ONLY | way));
+           tern_hashtable_erase(w, s->table, key, TERN_LOCAL | TERN_WRITE_ONLY | path));
     if (tern_hashtable_owner(s->table, key) != s->f->rank) {
         if (h->value_bytes <= TERN_RESULT_MAX)
             EXPECT(TERN_ERR_ARGUMENT,
-                   tern_hashtable_find(w, s->table, key, TERN_LOCAL | way, value));
-        EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_erase(w, s->table, key, TERN_LOCAL | way));
+                   tern_hashtable_find(w, s->table, key, TERN_LOCAL | path, value));
+        EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_erase(w, s->table, key, TERN_LOCAL | path));
         EXPECT_DETAIL("TERN_LOCAL");
     }
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find(w, s->table, key, way | 1u << 30, value));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_erase(w, s->table, key, TERN_READ_ONLY | way));
-    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_erase(w, s->table, NULL, way));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_find(w, s->table, key, path | 1u << 30, value));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_erase(w, s->table, key, TERN_READ_ONLY | path));
+    EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_erase(w, s->table, NULL, path));
     EXPECT(h->call_only ? TERN_ERR_UNSUPPORTED : TERN_ERR_ARGUMENT,
            tern_hashtable_erase(w, s->table, key, other));
     if (h->counter) {
-        EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_insert(w, s->table, key, value, way, &existed));
         EXPECT(TERN_ERR_UNSUPPORTED,
-               tern_hashtable_insert_new(w, s->table, key, value, way, &existed));
+               tern_hashtable_insert(w, s->table, key, value, path, &existed));
+        EXPECT(TERN_ERR_UNSUPPORTED,
+               tern_hashtable_insert_new(w, s->table, key, value, path, &existed));
         EXPECT(TERN_ERR_ARGUMENT,
-               tern_hashtable_add(w, s->table, key, 1, TERN_READ_ONLY | way, &before));
+               tern_hashtable_add(w, s->table, key, 1, TERN_READ_ONLY | path, &before));
         EXPECT(TERN_ERR_RANGE, tern_hashtable_compare_swap(w, s->table, key, s->own[i->k].word,
-                                                           UINT64_C(1) << 61, way, &before));
+                                                           UINT64_C(1) << 61, path, &before));
     } else {
-        EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_add(w, s->table, key, 1, way, &before));
+        EXPECT(TERN_ERR_UNSUPPORTED, tern_hashtable_add(w, s->table, key, 1, path, &before));
         EXPECT(TERN_ERR_UNSUPPORTED,
-               tern_hashtable_compare_swap(w, s->table, key, 0, 1, way, &before));
+               tern_hashtable_compare_swap(w, s->table, key, 0, 1, path, &before));
         EXPECT(TERN_ERR_ARGUMENT,
-               tern_hashtable_insert(w, s->table, key, value, TERN_READ_ONLY | way, &existed));
+               tern_hashtable_insert(w, s->table, key, value, TERN_READ_ONLY | path, &existed));
     }
     CU_ASSERT(before == UNTOUCHED && existed == UNTOUCHED);
     check_value(s, value, i->k, 0, false);
@@ -417,13 +418,13 @@ static void run_step(scene *s, uint64_t *script) {
     item items[STEP];
     size_t count = 0;
     const kind kind = draw(s, script, items, &count);
-    const tern_flags way = s->shape->call_only && form_ways[s->form] == TERN_BY_RMA
-                               ? TERN_BY_CALL
-                               : form_ways[s->form];
+    const tern_flags path = s->shape->call_only && form_paths[s->form] == TERN_BY_RMA
+                                ? TERN_BY_CALL
+                                : form_paths[s->form];
     if (kind == MISUSE)
-        misuse(s, &items[0], way);
+        misuse(s, &items[0], path);
     else
-        runs[s->form](s, kind, items, count, s->promise | way);
+        runs[s->form](s, kind, items, count, s->promise | path);
 }
 
 /* The whole table, as one walk sees it. */
@@ -508,12 +509,12 @@ static void run_form(scene *s, uint64_t script, uint64_t salt) {
 /* No call finds a value of more than TERN_RESULT_MAX but a batch, whose values fit a ring. */
 static bool form_fits(const shape *h, form form) {
     if (h->call_only)
-        return form_ways[form] != TERN_BY_RMA || form == IN_HANDLERS;
+        return form_paths[form] != TERN_BY_RMA || form == IN_HANDLERS;
     if (h->value_bytes <= TERN_RESULT_MAX || form == BLOCKING_AUTO)
         return true;
     if (h->value_bytes <= 20000 && (form == BATCHES_CALL || form == BUFFERED))
         return true;
-    return form_ways[form] == TERN_BY_RMA && form != IN_HANDLERS;
+    return form_paths[form] == TERN_BY_RMA && form != IN_HANDLERS;
 }
 
 static void follow(fixture *f, const shape *h, uint64_t salt) {

@@ -238,12 +238,12 @@ static void nothing_comes_in_between(void) {
             if (t.count <= 4 * MOST && t.count > 0)
                 seen[key][t.count - 1]++;
         } else {
-            tern_status status = tern_hashtable_find(f.worker, table, &key, any_via(&random), &t);
+            tern_status status = tern_hashtable_find(f.worker, table, &key, any_path(&random), &t);
             CU_ASSERT(status == TERN_OK || status == TERN_ERR_NOT_FOUND);
             int existed = 0;
             EXPECT(TERN_OK, status == TERN_OK
                                 ? tern_hashtable_insert_new(f.worker, table, &key, &t,
-                                                            any_via(&random), &existed)
+                                                            any_path(&random), &existed)
                                 : TERN_OK);
             CU_ASSERT_EQUAL(existed, status == TERN_OK);
         }
@@ -285,7 +285,7 @@ static void modified_keys_come_and_go(void) {
             CU_ASSERT_EQUAL(existed, t.count > 1);
             ends[0] += existed == 0;
         } else {
-            tern_status status = tern_hashtable_erase(f.worker, table, &key, any_via(&random));
+            tern_status status = tern_hashtable_erase(f.worker, table, &key, any_path(&random));
             CU_ASSERT(status == TERN_OK || status == TERN_ERR_NOT_FOUND);
             ends[1] += status == TERN_OK;
         }

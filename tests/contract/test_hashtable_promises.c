@@ -80,25 +80,25 @@ static int look(const void *key, const void *value, void *argument) {
 /* Single operations on a key of the rank inside.key belongs to, by RMA. */
 static void single_operations_inside(tern_worker *w) {
     const tern_status wanted = inside.near ? TERN_OK : TERN_ERR_STATE;
-    const tern_flags ways[] = {TERN_BY_RMA, TERN_AUTO};
+    const tern_flags paths[] = {TERN_BY_RMA, TERN_AUTO};
     for (size_t i = 0; i < 2; i++) {
         uint64_t value = 77, before = 77;
         int existed = 77;
-        EXPECT(wanted, tern_hashtable_find(w, inside.values, &inside.key, ways[i], &value));
+        EXPECT(wanted, tern_hashtable_find(w, inside.values, &inside.key, paths[i], &value));
         CU_ASSERT_EQUAL(value, inside.near ? 1 : 77);
-        EXPECT(wanted, tern_hashtable_insert(w, inside.values, &inside.key, &inside.count, ways[i],
+        EXPECT(wanted, tern_hashtable_insert(w, inside.values, &inside.key, &inside.count, paths[i],
                                              &existed));
         CU_ASSERT_EQUAL(existed, inside.near ? 1 : 77);
         EXPECT(wanted, tern_hashtable_insert_new(w, inside.values, &inside.key, &inside.key,
-                                                 ways[i], &existed));
+                                                 paths[i], &existed));
         CU_ASSERT_EQUAL(existed, inside.near ? 1 : 77);
-        EXPECT(wanted, tern_hashtable_add(w, inside.counters, &inside.key, 1, ways[i], &before));
+        EXPECT(wanted, tern_hashtable_add(w, inside.counters, &inside.key, 1, paths[i], &before));
         CU_ASSERT_EQUAL(before, inside.near ? inside.count : 77);
         EXPECT(wanted, tern_hashtable_compare_swap(w, inside.counters, &inside.key,
-                                                   inside.count + 1, inside.count, ways[i], NULL));
-        EXPECT(wanted, tern_hashtable_erase(w, inside.counters, &inside.key, ways[i]));
+                                                   inside.count + 1, inside.count, paths[i], NULL));
+        EXPECT(wanted, tern_hashtable_erase(w, inside.counters, &inside.key, paths[i]));
         EXPECT(wanted,
-               tern_hashtable_add(w, inside.counters, &inside.key, inside.count, ways[i], NULL));
+               tern_hashtable_add(w, inside.counters, &inside.key, inside.count, paths[i], NULL));
     }
 }
 
@@ -128,12 +128,12 @@ static void others_inside(tern_worker *w) {
     EXPECT(TERN_ERR_STATE, tern_hashtable_load(w, "/tmp/tern-test-no-file", NULL, NULL, &none));
     EXPECT(TERN_ERR_NOT_FOUND,
            tern_hashtable_file_read("/tmp/tern-test-no-file", &(tern_hashtable_file){.keys = 0}));
-    for (tern_flags way = rma; way <= call; way *= 2) {
-        EXPECT(TERN_ERR_STATE, tern_hashtable_add_many(w, t, &inside.key, 1, 1, way, &many));
+    for (tern_flags path = rma; path <= call; path *= 2) {
+        EXPECT(TERN_ERR_STATE, tern_hashtable_add_many(w, t, &inside.key, 1, 1, path, &many));
         EXPECT(TERN_ERR_STATE,
-               tern_hashtable_insert_many(w, inside.values, &inside.key, &number, 1, way, &many));
+               tern_hashtable_insert_many(w, inside.values, &inside.key, &number, 1, path, &many));
         EXPECT(TERN_ERR_STATE,
-               tern_hashtable_find_many(w, t, &inside.key, 1, way, &number, &found, &many));
+               tern_hashtable_find_many(w, t, &inside.key, 1, path, &number, &found, &many));
     }
     CU_ASSERT(number == 77 && found == 77 && none == NULL);
     inside.buffer = buffer;
@@ -189,39 +189,40 @@ static void in_a_handler(void) {
  * that are there are still written. */
 static void refuse_values(fixture *f, tern_hashtable *table, uint64_t key, uint64_t old) {
     for (int i = 0; i < 3; i++) {
-        const tern_flags way = fixture_way((uint64_t)i);
+        const tern_flags path = fixture_path((uint64_t)i);
         uint64_t value = 5, refused = 77, got = 77;
         int existed = 77;
         size_t stored = 77;
         tern_request r = {0};
         tern_hashtable_buffer *buffer = NULL;
-        EXPECT(TERN_ERR_FULL, tern_hashtable_insert(f->worker, table, &key, &value, way, &existed));
         EXPECT(TERN_ERR_FULL,
-               tern_hashtable_insert_new(f->worker, table, &key, &value, way, &existed));
-        if (way != rma)
-            EXPECT(TERN_ERR_FULL, modify(f, table, &key, way, &existed));
+               tern_hashtable_insert(f->worker, table, &key, &value, path, &existed));
+        EXPECT(TERN_ERR_FULL,
+               tern_hashtable_insert_new(f->worker, table, &key, &value, path, &existed));
+        if (path != rma)
+            EXPECT(TERN_ERR_FULL, modify(f, table, &key, path, &existed));
         CU_ASSERT_EQUAL(existed, 77);
-        EXPECT_OK(tern_hashtable_insert_start(f->worker, table, &key, &value, way, &r));
+        EXPECT_OK(tern_hashtable_insert_start(f->worker, table, &key, &value, path, &r));
         EXPECT(TERN_ERR_FULL, tern_wait(f->worker, &r));
-        EXPECT_OK(tern_hashtable_insert_new_start(f->worker, table, &key, &value, way, &r));
+        EXPECT_OK(tern_hashtable_insert_new_start(f->worker, table, &key, &value, path, &r));
         EXPECT(TERN_ERR_FULL, tern_wait(f->worker, &r));
         const uint64_t keys[] = {key, old}, values[] = {6, 7 + (uint64_t)i};
         EXPECT(TERN_ERR_FULL,
-               tern_hashtable_insert_many(f->worker, table, keys, values, 2, way, &stored));
+               tern_hashtable_insert_many(f->worker, table, keys, values, 2, path, &stored));
         CU_ASSERT_EQUAL(stored, 1);
-        EXPECT_OK(tern_hashtable_find(f->worker, table, &old, way, &got));
+        EXPECT_OK(tern_hashtable_find(f->worker, table, &old, path, &got));
         CU_ASSERT_EQUAL(got, 7 + (uint64_t)i);
         EXPECT_OK(tern_hashtable_buffer_create(f->worker, table, 0, &buffer));
         EXPECT_OK(tern_hashtable_buffer_insert(f->worker, buffer, &key, &value));
         EXPECT_OK(tern_hashtable_buffer_insert(f->worker, buffer, &old, &value));
         EXPECT(TERN_ERR_FULL, tern_hashtable_buffer_destroy(f->worker, buffer, &refused));
         CU_ASSERT_EQUAL(refused, 1);
-        EXPECT_OK(tern_hashtable_insert_new(f->worker, table, &old, &key, way, &existed));
+        EXPECT_OK(tern_hashtable_insert_new(f->worker, table, &old, &key, path, &existed));
         CU_ASSERT_EQUAL(existed, 1);
-        EXPECT_OK(tern_hashtable_find(f->worker, table, &old, way, &got));
+        EXPECT_OK(tern_hashtable_find(f->worker, table, &old, path, &got));
         CU_ASSERT_EQUAL(got, 5);
         got = 77;
-        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_find(f->worker, table, &key, way, &got));
+        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_find(f->worker, table, &key, path, &got));
         CU_ASSERT_EQUAL(got, 77);
     }
 }
@@ -229,19 +230,19 @@ static void refuse_values(fixture *f, tern_hashtable *table, uint64_t key, uint6
 static void refuse_counts(fixture *f, tern_hashtable *table, uint64_t key, uint64_t old) {
     uint64_t count = 1, got = 77;
     for (int i = 0; i < 3; i++) {
-        const tern_flags way = fixture_way((uint64_t)i);
+        const tern_flags path = fixture_path((uint64_t)i);
         uint64_t before = 77, refused = 77;
         size_t added = 77;
         tern_request r = {0};
         tern_hashtable_buffer *buffer = NULL;
-        EXPECT(TERN_ERR_FULL, tern_hashtable_add(f->worker, table, &key, 1, way, &before));
+        EXPECT(TERN_ERR_FULL, tern_hashtable_add(f->worker, table, &key, 1, path, &before));
         EXPECT(TERN_ERR_NOT_FOUND,
-               tern_hashtable_compare_swap(f->worker, table, &key, 0, 1, way, &before));
+               tern_hashtable_compare_swap(f->worker, table, &key, 0, 1, path, &before));
         CU_ASSERT_EQUAL(before, 77);
-        EXPECT_OK(tern_hashtable_add_start(f->worker, table, &key, 1, way, &r));
+        EXPECT_OK(tern_hashtable_add_start(f->worker, table, &key, 1, path, &r));
         EXPECT(TERN_ERR_FULL, tern_wait(f->worker, &r));
         const uint64_t keys[] = {old, key, old};
-        EXPECT(TERN_ERR_FULL, tern_hashtable_add_many(f->worker, table, keys, 3, 10, way, &added));
+        EXPECT(TERN_ERR_FULL, tern_hashtable_add_many(f->worker, table, keys, 3, 10, path, &added));
         CU_ASSERT_EQUAL(added, 2);
         EXPECT_OK(tern_hashtable_buffer_create(f->worker, table, 1, &buffer));
         for (int n = 0; n < 3; n++)
@@ -251,7 +252,7 @@ static void refuse_counts(fixture *f, tern_hashtable *table, uint64_t key, uint6
         EXPECT_OK(tern_hashtable_buffer_destroy(f->worker, buffer, &refused));
         CU_ASSERT_EQUAL(refused, 0);
         count += 220;
-        EXPECT_OK(tern_hashtable_find(f->worker, table, &old, way, &got));
+        EXPECT_OK(tern_hashtable_find(f->worker, table, &old, path, &got));
         CU_ASSERT_EQUAL(got, count);
     }
     EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_find(f->worker, table, &key, 0, &got));
@@ -327,19 +328,19 @@ static void no_call_is_left(void) {
 
 static void store(fixture *f, tern_hashtable *table, const uint64_t *key, const uint64_t *value,
                   uint64_t form) {
-    const tern_flags way = form % 2 ? call : rma;
+    const tern_flags path = form % 2 ? call : rma;
     tern_request r = {0};
     tern_hashtable_buffer *buffer = NULL;
     switch (form / 2) {
     case 0:
-        EXPECT_OK(tern_hashtable_insert(f->worker, table, key, value, way, NULL));
+        EXPECT_OK(tern_hashtable_insert(f->worker, table, key, value, path, NULL));
         break;
     case 1:
-        EXPECT_OK(tern_hashtable_insert_start(f->worker, table, key, value, way, &r));
+        EXPECT_OK(tern_hashtable_insert_start(f->worker, table, key, value, path, &r));
         EXPECT_OK(tern_wait(f->worker, &r));
         break;
     case 2:
-        EXPECT_OK(tern_hashtable_insert_many(f->worker, table, key, value, 1, way, NULL));
+        EXPECT_OK(tern_hashtable_insert_many(f->worker, table, key, value, 1, path, NULL));
         break;
     default:
         EXPECT_OK(tern_hashtable_buffer_create(f->worker, table, 0, &buffer));
@@ -351,15 +352,15 @@ static void store(fixture *f, tern_hashtable *table, const uint64_t *key, const 
 
 static void load(fixture *f, tern_hashtable *table, const uint64_t *key, uint64_t *value,
                  uint64_t form) {
-    const tern_flags way = form % 2 ? call : rma;
+    const tern_flags path = form % 2 ? call : rma;
     tern_request r = {0};
     if (form % 6 < 2) {
-        EXPECT_OK(tern_hashtable_find(f->worker, table, key, way, value));
+        EXPECT_OK(tern_hashtable_find(f->worker, table, key, path, value));
     } else if (form % 6 < 4) {
-        EXPECT_OK(tern_hashtable_find_start(f->worker, table, key, way, value, &r));
+        EXPECT_OK(tern_hashtable_find_start(f->worker, table, key, path, value, &r));
         EXPECT_OK(tern_wait(f->worker, &r));
     } else {
-        EXPECT_OK(tern_hashtable_find_many(f->worker, table, key, 1, way, value, NULL, NULL));
+        EXPECT_OK(tern_hashtable_find_many(f->worker, table, key, 1, path, value, NULL, NULL));
     }
 }
 
@@ -421,7 +422,7 @@ static void one_of_two_sees_the_other(void) {
     uint64_t random = tern_test_seed(), unseen = 0, keys[2];
     for (int i = fixture_times(&f, 200) * 2; i > 0; i--) {
         tern_hashtable *table = tables[below(&random, 2)];
-        const tern_flags write = any_via(&random), read = any_via(&random);
+        const tern_flags write = any_path(&random), read = any_path(&random);
         const uint64_t one = 1;
         keys[0] = below(&random, 10);
         keys[1] = 10 + below(&random, 10);

@@ -36,7 +36,7 @@ static void one_insert_is_the_first(void) {
         make_value(value, 16, number, f.rank);
         int existed = -1;
         EXPECT_OK(
-            tern_hashtable_insert(f.worker, table, &number, value, any_via(&random), &existed));
+            tern_hashtable_insert(f.worker, table, &number, value, any_path(&random), &existed));
         first[number] = existed == 0;
     }
     fixture_share(&f, first, sizeof first, all);
@@ -68,7 +68,7 @@ static void every_count_once(void) {
     for (int i = 0; i < times; i++) {
         uint64_t key = below(&random, KEYS), before = UINT64_MAX;
         EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1,
-                                     any_writer(&random) | any_via(&random), &before));
+                                     any_writer(&random) | any_path(&random), &before));
         CU_ASSERT(before < 4 * MOST);
         if (before < 4 * MOST)
             seen[key][before]++;
@@ -91,7 +91,7 @@ static void every_count_once(void) {
         }
         CU_ASSERT_EQUAL(wrong, 0);
         tern_status status =
-            tern_hashtable_find(f.worker, table, &k, TERN_READ_ONLY | any_via(&random), &count);
+            tern_hashtable_find(f.worker, table, &k, TERN_READ_ONLY | any_path(&random), &count);
         CU_ASSERT(status == (sum > 0 ? TERN_OK : TERN_ERR_NOT_FOUND));
         CU_ASSERT_EQUAL(count, sum);
     }
@@ -120,12 +120,12 @@ static void values_are_never_torn(void) {
             uint64_t number = below(&random, KEYS), found;
             if (below(&random, 2)) {
                 make_value(value, bytes, number, (uint64_t)f.rank << 32 | ++version);
-                EXPECT_OK(
-                    tern_hashtable_insert(f.worker, table, &number, value, any_via(&random), NULL));
+                EXPECT_OK(tern_hashtable_insert(f.worker, table, &number, value, any_path(&random),
+                                                NULL));
                 continue;
             }
             tern_status status =
-                tern_hashtable_find(f.worker, table, &number, any_via(&random), value);
+                tern_hashtable_find(f.worker, table, &number, any_path(&random), value);
             CU_ASSERT(status == TERN_OK || status == TERN_ERR_NOT_FOUND);
             if (status != TERN_OK)
                 continue;
@@ -167,12 +167,12 @@ static void batches(size_t key_bytes, int salt) {
             mine[number] += delta;
         }
         EXPECT_OK(tern_hashtable_add_many(f.worker, table, keys, count, delta,
-                                          any_writer(&random) | any_via(&random), &added));
+                                          any_writer(&random) | any_path(&random), &added));
         CU_ASSERT_EQUAL(added, count);
         uint64_t number = below(&random, number_of_keys);
         make_key(key, key_bytes, number);
         mine[number] += 1;
-        EXPECT_OK(tern_hashtable_add(f.worker, table, key, 1, any_via(&random), NULL));
+        EXPECT_OK(tern_hashtable_add(f.worker, table, key, 1, any_path(&random), NULL));
     }
     fixture_share(&f, mine, sizeof mine, all);
     uint64_t expected_keys = 0;
@@ -185,7 +185,7 @@ static void batches(size_t key_bytes, int salt) {
         if (number % f.size != f.rank)
             continue;
         tern_status status =
-            tern_hashtable_find(f.worker, table, key, TERN_READ_ONLY | any_via(&random), &count);
+            tern_hashtable_find(f.worker, table, key, TERN_READ_ONLY | any_path(&random), &count);
         wrong += count != sum || (status != TERN_OK && status != TERN_ERR_NOT_FOUND);
     }
     CU_ASSERT_EQUAL(wrong, 0);
@@ -225,13 +225,13 @@ static void arguments_are_checked(void) {
     tern_hashtable *values = make(&f, 8, 8, 10), *counters = make(&f, 8, 0, 10);
     uint64_t key = 1, before = 77;
     int existed = 77;
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
         EXPECT(TERN_ERR_ARGUMENT,
-               tern_hashtable_insert_new(w, values, &key, &key, reads | via, &existed));
-        EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_erase(w, values, &key, reads | via));
+               tern_hashtable_insert_new(w, values, &key, &key, reads | path, &existed));
+        EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_erase(w, values, &key, reads | path));
         EXPECT_DETAIL("TERN_READ_ONLY");
         EXPECT(TERN_ERR_ARGUMENT,
-               tern_hashtable_compare_swap(w, counters, &key, 0, 1, reads | via, &before));
+               tern_hashtable_compare_swap(w, counters, &key, 0, 1, reads | path, &before));
     }
     EXPECT(TERN_ERR_ARGUMENT, tern_hashtable_insert_new(w, values, &key, NULL, rma, NULL));
     EXPECT_DETAIL("value is NULL");
@@ -324,17 +324,17 @@ static void inserts_and_erases_take_turns(void) {
             switch (below(&random, 3)) {
             case 0:
                 make_value(value, bytes, key, (uint64_t)i);
-                EXPECT_OK(tern_hashtable_insert_new(f.worker, table, &key, value, any_via(&random),
+                EXPECT_OK(tern_hashtable_insert_new(f.worker, table, &key, value, any_path(&random),
                                                     &existed));
                 count[key] += existed == 0;
                 break;
             case 1:
-                status = tern_hashtable_erase(f.worker, table, &key, any_via(&random));
+                status = tern_hashtable_erase(f.worker, table, &key, any_path(&random));
                 CU_ASSERT(status == TERN_OK || status == TERN_ERR_NOT_FOUND);
                 count[KEYS + key] += status == TERN_OK;
                 break;
             default:
-                status = tern_hashtable_find(f.worker, table, &key, any_via(&random), value);
+                status = tern_hashtable_find(f.worker, table, &key, any_path(&random), value);
                 CU_ASSERT(status == TERN_OK || status == TERN_ERR_NOT_FOUND);
                 uint64_t version = 0;
                 memcpy(&version, value, bytes < 8 ? 0 : 8);
@@ -371,17 +371,17 @@ static void counters_live_and_die(void) {
         tern_status status;
         switch (below(&random, 4)) {
         case 0:
-            status = tern_hashtable_erase(f.worker, table, &key, any_via(&random));
+            status = tern_hashtable_erase(f.worker, table, &key, any_path(&random));
             CU_ASSERT(status == TERN_OK || status == TERN_ERR_NOT_FOUND);
             count[KEYS + key] += status == TERN_OK;
             break;
         case 1:
-            status =
-                tern_hashtable_compare_swap(f.worker, table, &key, 5, 6, any_via(&random), &before);
+            status = tern_hashtable_compare_swap(f.worker, table, &key, 5, 6, any_path(&random),
+                                                 &before);
             CU_ASSERT(status == TERN_ERR_NOT_FOUND || (before > 0 && status == TERN_OK));
             break;
         default:
-            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, any_via(&random), &before));
+            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 1, any_path(&random), &before));
             count[key] += before == 0;
         }
     }
@@ -414,7 +414,7 @@ static void compare_swap_loses_nothing(void) {
     for (int i = fixture_times(&f, 1000); i > 0; i--) {
         uint64_t before = 77;
         EXPECT_OK(tern_hashtable_compare_swap(f.worker, table, &key, expected, expected + 1,
-                                              any_via(&random), &before));
+                                              any_path(&random), &before));
         mine += before == expected;
         expected = before == expected ? expected + 1 : before;
     }

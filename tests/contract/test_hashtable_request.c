@@ -74,7 +74,7 @@ static void arguments_are_checked(void) {
 }
 
 /* The life of a key, one request after the other. */
-static void life_of_a_value(fixture *f, size_t key_bytes, size_t value_bytes, tern_flags via) {
+static void life_of_a_value(fixture *f, size_t key_bytes, size_t value_bytes, tern_flags path) {
     tern_hashtable *table = make_table(f, key_bytes, value_bytes, 0, 100);
     char *key = malloc(key_bytes), *value = malloc(value_bytes + 1), *out = malloc(value_bytes + 1);
     tern_request r = {0};
@@ -82,34 +82,34 @@ static void life_of_a_value(fixture *f, size_t key_bytes, size_t value_bytes, te
     tern_worker *w = f->worker;
     for (uint64_t n = f->rank * 5; n < f->rank * 5 + 5; n++) {
         make_key(key, key_bytes, n);
-        EXPECT_OK(tern_hashtable_find_start(w, table, key, any_reader(&random) | via, out, &r));
+        EXPECT_OK(tern_hashtable_find_start(w, table, key, any_reader(&random) | path, out, &r));
         EXPECT(TERN_ERR_NOT_FOUND, outcome(f, &r, NULL, n % 2));
         EXPECT_DETAIL("no such key");
         for (uint64_t version = 0; version < 3; version++) {
             make_value(value, value_bytes, n, version);
             EXPECT_OK(
-                tern_hashtable_insert_start(w, table, key, value, any_writer(&random) | via, &r));
+                tern_hashtable_insert_start(w, table, key, value, any_writer(&random) | path, &r));
             EXPECT_OK(outcome(f, &r, &result, n % 2));
             CU_ASSERT_EQUAL(result, version > 0);
             EXPECT_OK(tern_flush_all(w));
-            EXPECT_OK(tern_hashtable_find_start(w, table, key, via, out, &r));
+            EXPECT_OK(tern_hashtable_find_start(w, table, key, path, out, &r));
             EXPECT_OK(outcome(f, &r, &result, n % 2));
             CU_ASSERT(is_value(out, value_bytes, n, version));
         }
-        EXPECT_OK(tern_hashtable_insert_new_start(w, table, key, out, via, &r));
+        EXPECT_OK(tern_hashtable_insert_new_start(w, table, key, out, path, &r));
         EXPECT_OK(outcome(f, &r, &result, n % 2));
         CU_ASSERT_EQUAL(result, 1);
-        EXPECT_OK(tern_hashtable_erase(w, table, key, via));
-        EXPECT_OK(tern_hashtable_find_start(w, table, key, via, out, &r));
+        EXPECT_OK(tern_hashtable_erase(w, table, key, path));
+        EXPECT_OK(tern_hashtable_find_start(w, table, key, path, out, &r));
         EXPECT(TERN_ERR_NOT_FOUND, outcome(f, &r, NULL, n % 2));
         EXPECT(TERN_ERR_NOT_FOUND, tern_wait(w, &r));
         make_value(value, value_bytes, n, 7);
         EXPECT_OK((n % 2 ? tern_hashtable_insert_new_start
-                         : tern_hashtable_insert_start)(w, table, key, value, via, &r));
+                         : tern_hashtable_insert_start)(w, table, key, value, path, &r));
         EXPECT_OK(outcome(f, &r, &result, n % 2));
         CU_ASSERT_EQUAL(result, 0);
         memset(out, 0, value_bytes);
-        EXPECT_OK(tern_hashtable_find(w, table, key, via, out));
+        EXPECT_OK(tern_hashtable_find(w, table, key, path, out));
         CU_ASSERT(is_value(out, value_bytes, n, 7));
     }
     CU_ASSERT_EQUAL(total_keys(f, table), 5 * f->size);
@@ -119,27 +119,27 @@ static void life_of_a_value(fixture *f, size_t key_bytes, size_t value_bytes, te
     free(out);
 }
 
-static void life_of_a_counter(fixture *f, tern_flags via) {
+static void life_of_a_counter(fixture *f, tern_flags path) {
     tern_hashtable *table = make_table(f, 8, 0, 1, 100);
     tern_request r = {0};
     uint64_t result = 9, out = 0;
     for (uint64_t n = f->rank * 5; n < f->rank * 5 + 5; n++) {
-        EXPECT_OK(tern_hashtable_add_start(f->worker, table, &n, 3, via, &r));
+        EXPECT_OK(tern_hashtable_add_start(f->worker, table, &n, 3, path, &r));
         EXPECT_OK(outcome(f, &r, &result, n % 2));
         CU_ASSERT_EQUAL(result, 0);
-        EXPECT_OK(tern_hashtable_add_start(f->worker, table, &n, 4, via, &r));
+        EXPECT_OK(tern_hashtable_add_start(f->worker, table, &n, 4, path, &r));
         EXPECT_OK(outcome(f, &r, &result, n % 2));
         CU_ASSERT_EQUAL(result, 3);
-        EXPECT_OK(tern_hashtable_find_start(f->worker, table, &n, via, &out, &r));
+        EXPECT_OK(tern_hashtable_find_start(f->worker, table, &n, path, &out, &r));
         EXPECT_OK(outcome(f, &r, NULL, n % 2));
         CU_ASSERT_EQUAL(out, 7);
-        EXPECT_OK(tern_hashtable_erase(f->worker, table, &n, via));
-        EXPECT_OK(tern_hashtable_find_start(f->worker, table, &n, via, &out, &r));
+        EXPECT_OK(tern_hashtable_erase(f->worker, table, &n, path));
+        EXPECT_OK(tern_hashtable_find_start(f->worker, table, &n, path, &out, &r));
         EXPECT(TERN_ERR_NOT_FOUND, outcome(f, &r, NULL, n % 2));
-        EXPECT_OK(tern_hashtable_add_start(f->worker, table, &n, 5, via, &r));
+        EXPECT_OK(tern_hashtable_add_start(f->worker, table, &n, 5, path, &r));
         EXPECT_OK(outcome(f, &r, &result, n % 2));
         CU_ASSERT_EQUAL(result, 0);
-        EXPECT_OK(tern_hashtable_find(f->worker, table, &n, via, &out));
+        EXPECT_OK(tern_hashtable_find(f->worker, table, &n, path, &out));
         CU_ASSERT_EQUAL(out, 5);
     }
     EXPECT_OK(tern_barrier(f->worker));
@@ -150,12 +150,12 @@ static void one_after_the_other(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
-    for (uint64_t way = 0; way < 3; way++) {
-        const tern_flags via = fixture_way(way);
-        life_of_a_value(&f, 8, 8, via);
-        life_of_a_value(&f, 13, 0, via);
-        life_of_a_value(&f, 5, 1000, via);
-        life_of_a_counter(&f, via);
+    for (uint64_t p = 0; p < 3; p++) {
+        const tern_flags path = fixture_path(p);
+        life_of_a_value(&f, 8, 8, path);
+        life_of_a_value(&f, 13, 0, path);
+        life_of_a_value(&f, 5, 1000, path);
+        life_of_a_counter(&f, path);
     }
     life_of_a_value(&f, 1024, 65536, rma);
     fixture_close(&f);
@@ -211,16 +211,16 @@ static void begin(player *p, slot *s) {
         make_value(s->value, VALUE, s->key, s->version);
     }
     tern_status status = TERN_ERR_AGAIN;
-    const tern_flags via = any_via(&p->random);
+    const tern_flags path = any_path(&p->random);
     s->what = find ? FINDS : below(&p->random, 3) ? INSERTS : INSERTS_NEW;
     uint64_t key = s->key; /* which is copied */
     if (s->what == FINDS)
         status =
-            tern_hashtable_find_start(p->f->worker, p->table, &key, via, s->value, &s->request);
+            tern_hashtable_find_start(p->f->worker, p->table, &key, path, s->value, &s->request);
     else
         status =
             (s->what == INSERTS ? tern_hashtable_insert_start : tern_hashtable_insert_new_start)(
-                p->f->worker, p->table, &key, s->value, via, &s->request);
+                p->f->worker, p->table, &key, s->value, path, &s->request);
     key = UINT64_MAX;
     EXPECT_OK(status);
     p->reads[own] += find;
@@ -233,27 +233,27 @@ static void do_something_else(player *p) {
     if (p->writes[own] + p->reads[own] > 0)
         return;
     int existed = 9;
-    const tern_flags via = any_via(&p->random);
+    const tern_flags path = any_path(&p->random);
     switch (below(&p->random, 4)) {
     case 0:
         EXPECT(p->version[own] == 0 ? TERN_ERR_NOT_FOUND : TERN_OK,
-               tern_hashtable_erase(p->f->worker, p->table, &key, via));
+               tern_hashtable_erase(p->f->worker, p->table, &key, path));
         p->version[own] = 0;
         break;
     case 1:
         EXPECT(p->version[own] == 0 ? TERN_ERR_NOT_FOUND : TERN_OK,
-               tern_hashtable_find(p->f->worker, p->table, &key, via, value));
+               tern_hashtable_find(p->f->worker, p->table, &key, path, value));
         CU_ASSERT(p->version[own] == 0 || is_value(value, VALUE, key, p->version[own]));
         break;
     case 2:
         make_value(value, VALUE, key, ++p->last[own]);
-        EXPECT_OK(tern_hashtable_insert(p->f->worker, p->table, &key, value, via, &existed));
+        EXPECT_OK(tern_hashtable_insert(p->f->worker, p->table, &key, value, path, &existed));
         CU_ASSERT_EQUAL(existed, p->version[own] > 0);
         p->version[own] = p->last[own];
         break;
     default:
         make_value(value, VALUE, key, ++p->last[own]);
-        EXPECT_OK(tern_hashtable_insert_many(p->f->worker, p->table, &key, value, 1, via, NULL));
+        EXPECT_OK(tern_hashtable_insert_many(p->f->worker, p->table, &key, value, 1, path, NULL));
         p->version[own] = p->last[own];
     }
 }
@@ -263,11 +263,11 @@ static void turn_over(player *p) {
     tern_request request = {0};
     const uint64_t key = (UINT64_C(1) << 32) * (p->f->rank + 1) + p->fresh++,
                    value[VALUE / 8] = {0};
-    const tern_flags via = any_via(&p->random);
-    EXPECT_OK(tern_hashtable_insert_start(p->f->worker, p->table, &key, value, via, &request));
+    const tern_flags path = any_path(&p->random);
+    EXPECT_OK(tern_hashtable_insert_start(p->f->worker, p->table, &key, value, path, &request));
     EXPECT_OK(tern_wait(p->f->worker, &request));
     CU_ASSERT_EQUAL(tern_request_result(&request), 0);
-    EXPECT_OK(tern_hashtable_erase(p->f->worker, p->table, &key, via));
+    EXPECT_OK(tern_hashtable_erase(p->f->worker, p->table, &key, path));
 }
 
 /* turnover: so many keys come and go with each request. */
@@ -344,14 +344,15 @@ static void all_want_the_same_keys(void) {
             uint64_t key = i % KEYS, other = 100 + key;
             make_value(given[i], 16, other, f.rank * 64 + i);
             EXPECT_OK(tern_hashtable_insert_new_start(f.worker, values, &key, given[i],
-                                                      any_via(&random), &fresh[i]));
+                                                      any_path(&random), &fresh[i]));
             EXPECT_OK(tern_hashtable_insert_start(f.worker, values, &other, given[i],
-                                                  any_via(&random), &inserts[i]));
+                                                  any_path(&random), &inserts[i]));
             EXPECT_OK(
                 tern_hashtable_find_start(f.worker, values, &other, rma, taken[i], &finds[i]));
             tern_status status = TERN_ERR_AGAIN;
-            while ((status = tern_hashtable_add_start(f.worker, sums, &key, i + 1, any_via(&random),
-                                                      &adds[i])) == TERN_ERR_AGAIN) {
+            while ((status = tern_hashtable_add_start(f.worker, sums, &key, i + 1,
+                                                      any_path(&random), &adds[i])) ==
+                   TERN_ERR_AGAIN) {
                 tern_progress(f.worker);
                 sched_yield();
             }
@@ -428,9 +429,9 @@ static void limits(void) {
     uint64_t key, refused = 0, out[MORE];
     const uint32_t next = (f.rank + 1) % f.size;
     memset(r, 0, sizeof r);
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL && f.rank == 0; via *= 2) {
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL && f.rank == 0; path *= 2) {
         for (key = 0; key < KEYS; key++) {
-            EXPECT_OK(tern_hashtable_insert_start(f.worker, table, &key, &key, via, &one));
+            EXPECT_OK(tern_hashtable_insert_start(f.worker, table, &key, &key, path, &one));
             tern_status status = tern_wait(f.worker, &one);
             refused += status == TERN_ERR_FULL;
             if (status == TERN_ERR_FULL)
@@ -442,12 +443,12 @@ static void limits(void) {
     }
     EXPECT_OK(tern_barrier(f.worker));
     key = number_owned_by(table, next, 1000);
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
         tern_status status = TERN_OK;
         int started = 0;
         for (; started < MORE && status == TERN_OK; started++)
             status =
-                tern_hashtable_find_start(f.worker, table, &key, via, &out[started], &r[started]);
+                tern_hashtable_find_start(f.worker, table, &key, path, &out[started], &r[started]);
         if (status != TERN_OK) {
             EXPECT(TERN_ERR_AGAIN, status);
             EXPECT_DETAIL("wait for one");
@@ -531,17 +532,17 @@ static void destroyed_under_way(void) {
     if (!fixture_open(&f, NULL))
         return;
     enum { KEYS = 30 };
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
         tern_hashtable *table = make_table(&f, 8, 8, 0, 1000);
         tern_request r[KEYS] = {0};
         uint64_t values[KEYS];
         for (uint64_t k = 0; k < KEYS; k++) {
             uint64_t key = f.rank * KEYS + k;
             values[k] = key;
-            EXPECT_OK(tern_hashtable_insert_start(f.worker, table, &key, &values[k], via, &r[k]));
+            EXPECT_OK(tern_hashtable_insert_start(f.worker, table, &key, &values[k], path, &r[k]));
         }
         /* By call they have to be waited for: the owner may be done with the table. */
-        if (via == TERN_BY_CALL)
+        if (path == TERN_BY_CALL)
             EXPECT_OK(tern_wait_all(f.worker, r, KEYS));
         EXPECT_OK(tern_hashtable_destroy(f.worker, table));
         int done = 0;

@@ -130,10 +130,10 @@ static void arguments_are_checked(void) {
 
 /* The value that find_alloc gives is this one, in memory of its own. */
 static void find_allocated(fixture *f, tern_map *map, size_t key_bytes, const void *wanted,
-                           size_t wanted_bytes, tern_flags via) {
+                           size_t wanted_bytes, tern_flags path) {
     void *copy = NULL;
     size_t bytes = 77;
-    EXPECT_OK(tern_map_find_alloc(f->worker, map, key, key_bytes, via, &copy, &bytes));
+    EXPECT_OK(tern_map_find_alloc(f->worker, map, key, key_bytes, path, &copy, &bytes));
     CU_ASSERT_PTR_NOT_NULL(copy);
     CU_ASSERT(bytes == wanted_bytes && copy != NULL && memcmp(copy, wanted, bytes) == 0);
     free(copy);
@@ -141,24 +141,24 @@ static void find_allocated(fixture *f, tern_map *map, size_t key_bytes, const vo
 
 /* One key of one size with one value of another, through its whole life. */
 static void one_life(fixture *f, tern_map *map, size_t key_bytes, size_t value_bytes,
-                     tern_flags via) {
+                     tern_flags path) {
     tern_worker *w = f->worker;
     size_t bytes = 77;
     int existed = 77;
     fill_bytes(key, key_bytes, 1 + f->rank);
     fill_bytes(value, value_bytes, 2 + f->rank);
-    EXPECT(TERN_ERR_NOT_FOUND, tern_map_find(w, map, key, key_bytes, via, found, 8, &bytes));
-    EXPECT(TERN_ERR_NOT_FOUND, tern_map_erase(w, map, key, key_bytes, via));
+    EXPECT(TERN_ERR_NOT_FOUND, tern_map_find(w, map, key, key_bytes, path, found, 8, &bytes));
+    EXPECT(TERN_ERR_NOT_FOUND, tern_map_erase(w, map, key, key_bytes, path));
     CU_ASSERT_EQUAL(bytes, 77);
     void *copy = key;
-    EXPECT(TERN_ERR_NOT_FOUND, tern_map_find_alloc(w, map, key, key_bytes, via, &copy, &bytes));
+    EXPECT(TERN_ERR_NOT_FOUND, tern_map_find_alloc(w, map, key, key_bytes, path, &copy, &bytes));
     CU_ASSERT(copy == key && bytes == 77);
-    EXPECT_OK(tern_map_insert_new(w, map, key, key_bytes, value, value_bytes, via, &existed));
+    EXPECT_OK(tern_map_insert_new(w, map, key, key_bytes, value, value_bytes, path, &existed));
     CU_ASSERT_EQUAL(existed, 0);
-    EXPECT_OK(tern_map_insert_new(w, map, key, key_bytes, "other", 5, via, &existed));
+    EXPECT_OK(tern_map_insert_new(w, map, key, key_bytes, "other", 5, path, &existed));
     CU_ASSERT_EQUAL(existed, 1);
-    for (uint64_t way = 0; way < 3; way++) {
-        const tern_flags by = fixture_way(way);
+    for (uint64_t p = 0; p < 3; p++) {
+        const tern_flags by = fixture_path(p);
         memset(found, 0xee, sizeof found);
         EXPECT_OK(tern_map_find(w, map, key, key_bytes, by, found, value_bytes, &bytes));
         CU_ASSERT_EQUAL(bytes, value_bytes);
@@ -171,17 +171,17 @@ static void one_life(fixture *f, tern_map *map, size_t key_bytes, size_t value_b
             CU_ASSERT_EQUAL(bytes, value_bytes);
         }
     }
-    EXPECT_OK(tern_map_insert(w, map, key, key_bytes, "other", 5, via, &existed));
+    EXPECT_OK(tern_map_insert(w, map, key, key_bytes, "other", 5, path, &existed));
     CU_ASSERT_EQUAL(existed, 1);
-    EXPECT_OK(tern_map_find(w, map, key, key_bytes, via, found, 5, &bytes));
+    EXPECT_OK(tern_map_find(w, map, key, key_bytes, path, found, 5, &bytes));
     CU_ASSERT(bytes == 5 && memcmp(found, "other", 5) == 0);
-    EXPECT_OK(tern_map_erase(w, map, key, key_bytes, via));
-    EXPECT(TERN_ERR_NOT_FOUND, tern_map_find(w, map, key, key_bytes, via, NULL, 0, NULL));
-    EXPECT_OK(tern_map_insert(w, map, key, key_bytes, value, value_bytes, via, &existed));
+    EXPECT_OK(tern_map_erase(w, map, key, key_bytes, path));
+    EXPECT(TERN_ERR_NOT_FOUND, tern_map_find(w, map, key, key_bytes, path, NULL, 0, NULL));
+    EXPECT_OK(tern_map_insert(w, map, key, key_bytes, value, value_bytes, path, &existed));
     CU_ASSERT_EQUAL(existed, 0);
-    EXPECT_OK(tern_map_find(w, map, key, key_bytes, via, found, sizeof found, &bytes));
+    EXPECT_OK(tern_map_find(w, map, key, key_bytes, path, found, sizeof found, &bytes));
     CU_ASSERT(bytes == value_bytes && memcmp(found, value, value_bytes) == 0);
-    EXPECT_OK(tern_map_erase(w, map, key, key_bytes, via));
+    EXPECT_OK(tern_map_erase(w, map, key, key_bytes, path));
 }
 
 /* Short keys of two ranks may be the same one: rank 0 alone has them. */
@@ -200,9 +200,9 @@ static void sizes_at_the_limits(void) {
             map_make(&f, (tern_map_options){.capacity = 1000, .inline_bytes = inline_bytes});
         size_t before = heap_at_first(&f);
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-            tern_flags via = (i + inline_bytes / 100 + f.rank) % 2 ? TERN_BY_CALL : TERN_BY_RMA;
+            tern_flags path = (i + inline_bytes / 100 + f.rank) % 2 ? TERN_BY_CALL : TERN_BY_RMA;
             if (f.rank == 0 || sizes[i].key >= 8)
-                one_life(&f, map, sizes[i].key, sizes[i].value, via);
+                one_life(&f, map, sizes[i].key, sizes[i].value, path);
         }
         EXPECT_OK(tern_barrier(f.worker));
         clear_and_expect_heap(&f, map, before);
@@ -248,20 +248,20 @@ static void everybody_replaces_and_finds(void) {
     for (int i = fixture_times(&f, 4000); i > 0; i--) {
         uint64_t number = 1 + below(&random, SHARED), what = below(&random, 8);
         size_t key_bytes = make_map_key(key, number), bytes = 0;
-        tern_flags via = any_via(&random);
+        tern_flags path = any_path(&random);
         int existed = 1;
         if (what < 4) {
             tern_status status =
-                tern_map_find(f.worker, map, key, key_bytes, via, found, sizeof found, &bytes);
+                tern_map_find(f.worker, map, key, key_bytes, path, found, sizeof found, &bytes);
             wrong += status == TERN_OK ? !is_some_map_value(found, bytes, number)
                                        : status != TERN_ERR_NOT_FOUND;
         } else if (what < 7) {
             bytes = make_map_value(value, number, (uint64_t)i * 64 + f.rank);
             EXPECT_OK((what == 4 ? tern_map_insert_new : tern_map_insert)(
-                f.worker, map, key, key_bytes, value, bytes, via, &existed));
+                f.worker, map, key, key_bytes, value, bytes, path, &existed));
             lives[number - 1] += !existed;
         } else {
-            tern_status status = tern_map_erase(f.worker, map, key, key_bytes, via);
+            tern_status status = tern_map_erase(f.worker, map, key, key_bytes, path);
             CU_ASSERT(status == TERN_OK || status == TERN_ERR_NOT_FOUND);
             lives[number - 1] -= status == TERN_OK;
         }
@@ -295,21 +295,21 @@ static void blocks_change_while_they_are_read(void) {
     size_t before = heap_at_first(&f), bytes = 0;
     uint64_t random = fixture_seed(&f, 3), wrong = 0;
     for (int i = fixture_times(&f, fixture_all_near(&f) ? 4000 : 600); i > 0; i--) {
-        tern_flags via = below(&random, 8) ? TERN_BY_RMA : TERN_BY_CALL;
+        tern_flags path = below(&random, 8) ? TERN_BY_RMA : TERN_BY_CALL;
         if (f.rank % 2 == 0) {
             memset(value, (int)(i * 4) + (int)f.rank, LARGE);
-            EXPECT_OK(tern_map_insert(f.worker, map, "key", 3, value, LARGE, via, NULL));
+            EXPECT_OK(tern_map_insert(f.worker, map, "key", 3, value, LARGE, path, NULL));
             continue;
         }
         tern_status status =
-            tern_map_find(f.worker, map, "key", 3, via, found, sizeof found, &bytes);
+            tern_map_find(f.worker, map, "key", 3, path, found, sizeof found, &bytes);
         if (status != TERN_ERR_NOT_FOUND)
             wrong +=
                 status != TERN_OK || bytes != LARGE || memcmp(found, found + 1, LARGE - 1) != 0;
         if (i % 16 != 1)
             continue;
         void *copy = NULL;
-        status = tern_map_find_alloc(f.worker, map, "key", 3, via, &copy, &bytes);
+        status = tern_map_find_alloc(f.worker, map, "key", 3, path, &copy, &bytes);
         if (status != TERN_ERR_NOT_FOUND)
             wrong += status != TERN_OK || bytes != LARGE ||
                      memcmp(copy, (char *)copy + 1, LARGE - 1) != 0;
@@ -380,7 +380,7 @@ static void a_full_segment_changes_nothing(void) {
     fixture f;
     if (!map_open(&f, (size_t)1 << 20))
         return;
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
         tern_map *map = map_make(&f, (tern_map_options){.capacity = 1000});
         size_t before = heap_at_first(&f), bytes = 0;
         uint64_t stored = 0, number = (uint64_t)f.rank << 32, count = 0;
@@ -388,24 +388,24 @@ static void a_full_segment_changes_nothing(void) {
         memset(value, (int)f.rank, 20000);
         while (status == TERN_OK && stored < 1000) {
             number++;
-            status = tern_map_insert(f.worker, map, &number, 8, value, 20000, via, NULL);
+            status = tern_map_insert(f.worker, map, &number, 8, value, 20000, path, NULL);
             stored += status == TERN_OK;
         }
         EXPECT(TERN_ERR_MEMORY, status);
         EXPECT_DETAIL("TERN_SEGMENT_SIZE");
         EXPECT(TERN_ERR_NOT_FOUND,
-               tern_map_find(f.worker, map, &number, 8, via, found, sizeof found, NULL));
+               tern_map_find(f.worker, map, &number, 8, path, found, sizeof found, NULL));
         /* Once nobody gives anything back, what is full stays so. */
         EXPECT_OK(tern_barrier(f.worker));
         uint64_t first = ((uint64_t)f.rank << 32) + 1;
         EXPECT_OK(tern_map_size(f.worker, map, &count));
-        if (via == TERN_BY_RMA && stored > 0) {
+        if (path == TERN_BY_RMA && stored > 0) {
             EXPECT(TERN_ERR_MEMORY,
-                   tern_map_insert(f.worker, map, &first, 8, value, 20000, via, NULL));
-            EXPECT_OK(tern_map_find(f.worker, map, &first, 8, via, found, sizeof found, &bytes));
+                   tern_map_insert(f.worker, map, &first, 8, value, 20000, path, NULL));
+            EXPECT_OK(tern_map_find(f.worker, map, &first, 8, path, found, sizeof found, &bytes));
             CU_ASSERT(bytes == 20000 && memcmp(found, value, bytes) == 0);
-            EXPECT_OK(tern_map_erase(f.worker, map, &first, 8, via));
-            EXPECT_OK(tern_map_insert(f.worker, map, &first, 8, value, 20000, via, NULL));
+            EXPECT_OK(tern_map_erase(f.worker, map, &first, 8, path));
+            EXPECT_OK(tern_map_insert(f.worker, map, &first, 8, value, 20000, path, NULL));
         }
         uint64_t all[64], total = 0, now = 0;
         fixture_share(&f, &stored, sizeof stored, all);
@@ -430,12 +430,12 @@ static void a_map_by_call_only(void) {
     EXPECT_DETAIL("call_only");
     for (uint64_t number = 0; number < KEYS; number++) {
         size_t key_bytes = own_key(&f, number), bytes = make_map_value(value, number, 1);
-        tern_flags via = number % 2 ? TERN_BY_CALL : TERN_AUTO;
-        EXPECT_OK(tern_map_insert(f.worker, map, key, key_bytes, value, bytes, via, NULL));
-        find_own(&f, map, key_bytes, number, 1, via);
+        tern_flags path = number % 2 ? TERN_BY_CALL : TERN_AUTO;
+        EXPECT_OK(tern_map_insert(f.worker, map, key, key_bytes, value, bytes, path, NULL));
+        find_own(&f, map, key_bytes, number, 1, path);
         bytes = make_map_value(value, number, 2);
-        EXPECT_OK(tern_map_insert(f.worker, map, key, key_bytes, value, bytes, via, NULL));
-        find_own(&f, map, key_bytes, number, 2, via);
+        EXPECT_OK(tern_map_insert(f.worker, map, key, key_bytes, value, bytes, path, NULL));
+        find_own(&f, map, key_bytes, number, 2, path);
     }
     EXPECT_OK(tern_barrier(f.worker));
     clear_and_expect_heap(&f, map, before);
@@ -551,7 +551,7 @@ static void each_rank_in_its_own_part(void) {
     tern_map *map = map_make(&f, (tern_map_options){.capacity = 1, .grow = 1});
     EXPECT_OK(tern_barrier(w));
     for (uint64_t i = 0, number = 0; i < NUMBERS; i++, number++) {
-        const tern_flags local = TERN_LOCAL | fixture_way(i);
+        const tern_flags local = TERN_LOCAL | fixture_path(i);
         tern_request request = {0};
         uint64_t before = 77, count = 77;
         size_t bytes = 77;

@@ -59,19 +59,19 @@ static void keys_lie_with_their_source(void) {
     size_t before = heap_at_first(&f), bytes = 0;
     for (uint64_t i = 0; i < EDGES; i++) {
         const size_t key_bytes = make_edge(&f, i);
-        const tern_flags way = any_via(&random);
+        const tern_flags path = any_path(&random);
         int existed = 77;
-        EXPECT_OK(tern_map_insert_new(f.worker, map, key, key_bytes, key, key_bytes, way, NULL));
-        EXPECT_OK(tern_map_insert(f.worker, map, key, key_bytes, key, key_bytes, any_via(&random),
+        EXPECT_OK(tern_map_insert_new(f.worker, map, key, key_bytes, key, key_bytes, path, NULL));
+        EXPECT_OK(tern_map_insert(f.worker, map, key, key_bytes, key, key_bytes, any_path(&random),
                                   &existed));
         CU_ASSERT_EQUAL(existed, 1);
         if (i % 8 == 0) {
-            EXPECT_OK(tern_map_erase(f.worker, map, key, key_bytes, any_via(&random)));
+            EXPECT_OK(tern_map_erase(f.worker, map, key, key_bytes, any_path(&random)));
             EXPECT(TERN_ERR_NOT_FOUND,
-                   tern_map_find(f.worker, map, key, key_bytes, way, found, sizeof found, &bytes));
-            EXPECT_OK(tern_map_insert(f.worker, map, key, key_bytes, key, key_bytes, way, NULL));
+                   tern_map_find(f.worker, map, key, key_bytes, path, found, sizeof found, &bytes));
+            EXPECT_OK(tern_map_insert(f.worker, map, key, key_bytes, key, key_bytes, path, NULL));
         }
-        EXPECT_OK(tern_map_find(f.worker, map, key, key_bytes, way, found, sizeof found, &bytes));
+        EXPECT_OK(tern_map_find(f.worker, map, key, key_bytes, path, found, sizeof found, &bytes));
         CU_ASSERT(bytes == key_bytes && memcmp(found, key, bytes) == 0);
     }
     CU_ASSERT(calls > 0);
@@ -92,7 +92,7 @@ static void keys_lie_with_their_source(void) {
 }
 
 /* By RMA as a rule: a call waits until its owner has a processor. */
-static tern_flags some_way(uint64_t *random) {
+static tern_flags some_path(uint64_t *random) {
     return below(random, 200) == 0 ? TERN_BY_CALL : TERN_BY_RMA;
 }
 
@@ -108,14 +108,14 @@ static void a_map_grows(void) {
     for (int turn = 0; turn < 2; turn++) {
         const size_t value_bytes = turn == 0 ? 8 : 4;
         for (uint64_t i = f.rank; i < all; i += f.size)
-            wrong += tern_map_insert(f.worker, map, &i, 8, &i, value_bytes, some_way(&random),
+            wrong += tern_map_insert(f.worker, map, &i, 8, &i, value_bytes, some_path(&random),
                                      NULL) != TERN_OK;
         EXPECT_OK(tern_map_size(f.worker, map, &size));
         CU_ASSERT(size == all && wrong == 0);
         for (uint64_t i = (f.rank + 1) % f.size; i < all; i += f.size) {
             uint64_t number = 0;
             size_t bytes = 0;
-            wrong += tern_map_find(f.worker, map, &i, 8, any_reader(&random) | some_way(&random),
+            wrong += tern_map_find(f.worker, map, &i, 8, any_reader(&random) | some_path(&random),
                                    &number, 8, &bytes) != TERN_OK;
             wrong += bytes != value_bytes || number != i;
         }
@@ -161,21 +161,21 @@ static uint64_t one_step(fixture *f, tern_map *map, uint64_t number, uint64_t *v
     uint64_t wrong = 0;
     if (what == 0) {
         EXPECT(last == 0 ? TERN_ERR_NOT_FOUND : TERN_OK,
-               tern_map_erase(f->worker, map, key, key_bytes, any_via(random)));
+               tern_map_erase(f->worker, map, key, key_bytes, any_path(random)));
         *version = 0;
     } else if (what < 6) {
         EXPECT_OK((what == 1 ? tern_map_insert_new : tern_map_insert)(
-            f->worker, map, key, key_bytes, value, bytes, any_via(random), &existed));
+            f->worker, map, key, key_bytes, value, bytes, any_path(random), &existed));
         wrong += existed != (last != 0);
         *version = what == 1 && last != 0 ? last : next;
     } else {
-        tern_status status = tern_map_find(f->worker, map, key, key_bytes, any_via(random), found,
+        tern_status status = tern_map_find(f->worker, map, key, key_bytes, any_path(random), found,
                                            sizeof found, &bytes);
         wrong += last == 0 ? status != TERN_ERR_NOT_FOUND
                            : status != TERN_OK || !is_map_value(found, bytes, number, last);
         key_bytes = make_own_key(key, (f->rank + 1) % f->size, number);
-        status = tern_map_find(f->worker, map, key, key_bytes, any_via(random), found, sizeof found,
-                               &bytes);
+        status = tern_map_find(f->worker, map, key, key_bytes, any_path(random), found,
+                               sizeof found, &bytes);
         wrong += status == TERN_OK ? !is_some_map_value(found, bytes, number)
                                    : status != TERN_ERR_NOT_FOUND;
     }
@@ -265,21 +265,21 @@ static uint64_t spelled_step(fixture *f, tern_map *map, spelling *s, uint64_t ne
                              uint64_t *random) {
     const uint64_t number = below(random, SPELLED), last = s->version[number],
                    tildes = below(random, TILDES), what = below(random, 6);
-    const tern_flags way = any_via(random);
+    const tern_flags path = any_path(random);
     size_t key_bytes = spell(f->rank, number, tildes), bytes = make_map_value(value, number, next);
     int existed = 77;
     if (what == 0) {
         s->version[number] = 0;
-        return tern_map_erase(f->worker, map, key, key_bytes, way) !=
+        return tern_map_erase(f->worker, map, key, key_bytes, path) !=
                (last == 0 ? TERN_ERR_NOT_FOUND : TERN_OK);
     }
     if (what < 4) {
         const tern_map_item twice[2] = {{key, found, key_bytes - tildes, 1},
                                         {key, value, key_bytes, bytes}};
-        tern_status status = what == 3
-                                 ? tern_map_insert_many(f->worker, map, twice, 2, way, NULL)
-                                 : (what == 1 ? tern_map_insert_new : tern_map_insert)(
-                                       f->worker, map, key, key_bytes, value, bytes, way, &existed);
+        tern_status status =
+            what == 3 ? tern_map_insert_many(f->worker, map, twice, 2, path, NULL)
+                      : (what == 1 ? tern_map_insert_new : tern_map_insert)(
+                            f->worker, map, key, key_bytes, value, bytes, path, &existed);
         if (what != 1 || last == 0) {
             s->version[number] = next;
             s->tildes[number] = tildes;
@@ -288,8 +288,8 @@ static uint64_t spelled_step(fixture *f, tern_map *map, spelling *s, uint64_t ne
     }
     tern_request request = {0};
     tern_status status =
-        what == 4 ? tern_map_find(f->worker, map, key, key_bytes, way, found, sizeof found, &bytes)
-                  : tern_map_find_start(f->worker, map, key, key_bytes, way, found, sizeof found,
+        what == 4 ? tern_map_find(f->worker, map, key, key_bytes, path, found, sizeof found, &bytes)
+                  : tern_map_find_start(f->worker, map, key, key_bytes, path, found, sizeof found,
                                         &request);
     if (what == 5 && status == TERN_OK) {
         status = tern_wait(f->worker, &request);
@@ -343,7 +343,7 @@ static void no_memory_to_grow(void) {
     uint64_t stored = 0, size = 77, all[64], total = 0, number = f.rank;
     tern_status status = TERN_OK;
     for (; status == TERN_OK && stored < 4000; number += f.size) {
-        status = tern_map_insert(f.worker, map, &number, 8, value, 8, fixture_way(stored), NULL);
+        status = tern_map_insert(f.worker, map, &number, 8, value, 8, fixture_path(stored), NULL);
         stored += status == TERN_OK;
     }
     EXPECT(TERN_ERR_FULL, status);

@@ -10,11 +10,11 @@ enum { KEYS = 20, BYTES = 3000 };
 
 static unsigned char value[BYTES], found[BYTES];
 
-static void finds_are_told(fixture *f, tern_map *map, tern_flags via) {
+static void finds_are_told(fixture *f, tern_map *map, tern_flags path) {
     for (uint64_t number = 0; number < (uint64_t)f->size * KEYS; number++) {
         size_t bytes = 0;
         tern_status status =
-            tern_map_find(f->worker, map, &number, 8, via, found, sizeof found, &bytes);
+            tern_map_find(f->worker, map, &number, 8, path, found, sizeof found, &bytes);
         CU_ASSERT(status == TERN_OK || status == TERN_ERR_PEER);
         fill_bytes(value, BYTES, number);
         if (status == TERN_OK)

@@ -31,7 +31,7 @@ static size_t make_any_value(uint64_t number, uint64_t version) {
 static void insert_one(fixture *f, tern_map *map, uint64_t number, uint64_t version) {
     const size_t key_bytes = make_map_key(key, number), bytes = make_any_value(number, version);
     EXPECT_OK(tern_map_insert(f->worker, map, key, key_bytes, value, bytes,
-                              TERN_WRITE_ONLY | fixture_way(number), NULL));
+                              TERN_WRITE_ONLY | fixture_path(number), NULL));
 }
 
 /* Collective: a map with the content, whose keys all ranks insert in turn. */

@@ -28,11 +28,11 @@ static void numbers_are_added_many_at_once(void) {
     }
     for (int turn = 0; turn < TURNS; turn++) {
         size_t added = 77;
-        EXPECT_OK(tern_map_add_many(f.worker, map, items, WORDS, 2, any_via(&random), &added));
+        EXPECT_OK(tern_map_add_many(f.worker, map, items, WORDS, 2, any_path(&random), &added));
         CU_ASSERT_EQUAL(added, WORDS);
         for (int i = 0; i < WORDS; i += 2) {
             EXPECT_OK(tern_map_add_start(f.worker, map, items[i].key, items[i].key_bytes, 1,
-                                         fixture_way((uint64_t)i / 2), &request[i]));
+                                         fixture_path((uint64_t)i / 2), &request[i]));
         }
         EXPECT_OK(tern_wait_all(f.worker, request, WORDS));
     }
@@ -205,19 +205,19 @@ static void full_maps_refuse_by_every_form(void) {
     /* The others have filled it, too, before anything is counted. */
     EXPECT_OK(tern_map_size(f.worker, map, &size));
     for (refused_form form = 0; form < REFUSED_FORMS; form++)
-        for (uint64_t way = 0; way < 3; way++) {
-            const tern_flags by = fixture_way(way);
+        for (uint64_t p = 0; p < 3; p++) {
+            const tern_flags by = fixture_path(p);
             EXPECT(TERN_ERR_FULL, insert_by(&f, map, buffer, form, by, &number));
             EXPECT(TERN_ERR_NOT_FOUND, tern_map_find(f.worker, map, &number, 8, by, &got, 8, NULL));
         }
     EXPECT_OK(tern_map_size(f.worker, map, &after));
     CU_ASSERT_EQUAL(size, after);
     if (number != first)
-        for (uint64_t way = 0; way < 3; way++) {
-            const uint64_t value_now = 1000 + way;
+        for (uint64_t p = 0; p < 3; p++) {
+            const uint64_t value_now = 1000 + p;
             EXPECT_OK(
-                tern_map_insert(f.worker, map, &first, 8, &value_now, 8, fixture_way(way), NULL));
-            EXPECT_OK(tern_map_find(f.worker, map, &first, 8, fixture_way(way + 1), &got, 8, NULL));
+                tern_map_insert(f.worker, map, &first, 8, &value_now, 8, fixture_path(p), NULL));
+            EXPECT_OK(tern_map_find(f.worker, map, &first, 8, fixture_path(p + 1), &got, 8, NULL));
             CU_ASSERT_EQUAL(got, value_now);
         }
     EXPECT_OK(tern_map_buffer_destroy(f.worker, buffer, NULL));
@@ -245,10 +245,10 @@ static void requests_outlive_growth(void) {
             memset(large, (int)i, sizeof large);
             if (i % 4 != 3)
                 EXPECT_OK(tern_map_insert(f.worker, map, &keys[i], 8, large, i % 2 ? 800 : 8,
-                                          fixture_way(i), NULL));
+                                          fixture_path(i), NULL));
         }
         for (uint64_t i = 0; i < STARTED; i++)
-            EXPECT_OK(tern_map_find_start(f.worker, map, &keys[i], 8, fixture_way(i / 2), got[i],
+            EXPECT_OK(tern_map_find_start(f.worker, map, &keys[i], 8, fixture_path(i / 2), got[i],
                                           sizeof got[i], &request[i]));
         for (uint64_t i = 0; i < more; i++) {
             const uint64_t other = ((round + 9) << 32) + i * f.size + f.rank;
@@ -308,16 +308,16 @@ static void calls_take_effect_in_order(void) {
 }
 
 /* Whatever the way: a value that does not fit is no error of the start. */
-static void outcomes_are_told_by_waits(tern_worker *w, tern_map *map, tern_flags way) {
+static void outcomes_are_told_by_waits(tern_worker *w, tern_map *map, tern_flags path) {
     tern_request request = {0};
     char small[4];
-    EXPECT_OK(tern_map_find_start(w, map, "b", 1, way, small, sizeof small, &request));
+    EXPECT_OK(tern_map_find_start(w, map, "b", 1, path, small, sizeof small, &request));
     for (int again = 0; again < 2; again++)
         EXPECT(TERN_ERR_RANGE, tern_wait(w, &request));
     EXPECT_DETAIL("8 bytes; there is room for 4");
-    EXPECT_OK(tern_map_add_start(w, map, "a", 1, 1, way, &request));
+    EXPECT_OK(tern_map_add_start(w, map, "a", 1, 1, path, &request));
     EXPECT(TERN_ERR_RANGE, tern_wait(w, &request));
-    EXPECT_OK(tern_map_find_start(w, map, "absent", 6, way, small, sizeof small, &request));
+    EXPECT_OK(tern_map_find_start(w, map, "absent", 6, path, small, sizeof small, &request));
     EXPECT(TERN_ERR_NOT_FOUND, tern_wait(w, &request));
 }
 
@@ -392,15 +392,15 @@ static void many_are_checked(void) {
     CU_ASSERT(done == 77 && request.kind == NULL);
     EXPECT_OK(tern_map_find_many(w, map, NULL, 0, 0, &done));
     CU_ASSERT_EQUAL(done, 0);
-    for (uint64_t way = 0; way < 3; way++) {
-        EXPECT(TERN_ERR_ARGUMENT, tern_map_insert_many(w, map, items, 3, fixture_way(way), &done));
+    for (uint64_t p = 0; p < 3; p++) {
+        EXPECT(TERN_ERR_ARGUMENT, tern_map_insert_many(w, map, items, 3, fixture_path(p), &done));
         CU_ASSERT_EQUAL(done, 2);
-        outcomes_are_told_by_waits(w, map, fixture_way(way));
-        EXPECT(TERN_ERR_RANGE, tern_map_find_many(w, map, slots, 3, fixture_way(way), &done));
+        outcomes_are_told_by_waits(w, map, fixture_path(p));
+        EXPECT(TERN_ERR_RANGE, tern_map_find_many(w, map, slots, 3, fixture_path(p), &done));
         EXPECT_DETAIL("1 of 3 values");
         CU_ASSERT(done == 2 && slots[0].found && slots[0].value_bytes == 4 && slots[1].found &&
                   slots[1].value_bytes == 8 && !slots[2].found);
-        EXPECT(TERN_ERR_RANGE, tern_map_add_many(w, map, items, 1, 1, fixture_way(way), &done));
+        EXPECT(TERN_ERR_RANGE, tern_map_add_many(w, map, items, 1, 1, fixture_path(p), &done));
         EXPECT_DETAIL("a number has 8");
         CU_ASSERT_EQUAL(done, 0);
     }

@@ -41,7 +41,7 @@ static struct {
     tern_map *map;
     tern_map_buffer *buffer;
     form form;
-    uint64_t script, ways; /* states of random numbers: the way is no part of the script */
+    uint64_t script, paths; /* states of random numbers: the way is no part of the script */
     entry entry[KEYS];
     unsigned char key[KEYS][KEY_ROOM], room[STEP_MOST][MAP_VALUE_ROOM + MARGIN];
     size_t key_bytes[KEYS];
@@ -60,7 +60,7 @@ static bool right(bool is, const char *what, const operation *o, tern_status sta
 }
 
 static uint64_t draw(uint64_t limit) { return below(&s.script, limit); }
-static tern_flags way(void) { return fixture_way(below(&s.ways, 3)); }
+static tern_flags next_path(void) { return fixture_path(below(&s.paths, 3)); }
 
 /* Sizes at every limit: nothing, a word, the inline sizes of the maps below, the room on a stack,
  * a message. The first byte is the rank's, the second the key's. */
@@ -144,7 +144,7 @@ static void finish_inserts(bool only_new, size_t from, size_t to, const tern_sta
 /* Each value has been copied when its start returns. Inserts of one key by RMA are not under way
  * together: they would take effect in any order. */
 static void start_inserts(bool only_new) {
-    const tern_flags by = way();
+    const tern_flags by = next_path();
     tern_request request[STEP_MOST] = {0};
     tern_status start[STEP_MOST];
     size_t first = 0;
@@ -171,7 +171,7 @@ static void start_inserts(bool only_new) {
 static void insert_one(operation *o, bool only_new) {
     int existed = NEVER;
     const tern_status status = (only_new ? tern_map_insert_new : tern_map_insert)(
-        s.f.worker, s.map, o->key, o->key_bytes, o->value, o->bytes, way(), &existed);
+        s.f.worker, s.map, o->key, o->key_bytes, o->value, o->bytes, next_path(), &existed);
     right(status == TERN_OK && existed == (o->e->there ? 1 : 0), "insert", o, status);
     if (!only_new || !o->e->there)
         store(o->e, o->value, o->bytes);
@@ -184,7 +184,7 @@ static void insert_at_once(void) {
     tern_status status = TERN_OK;
     fill_items(items);
     if (s.form == BATCHED) {
-        status = tern_map_insert_many(s.f.worker, s.map, items, s.count, way(), &stored);
+        status = tern_map_insert_many(s.f.worker, s.map, items, s.count, next_path(), &stored);
         right(status == TERN_OK && stored == s.count, "insert_many", s.o, status);
     }
     for (operation *o = s.o; o < s.o + s.count; o++) {
@@ -214,7 +214,8 @@ static void insert(bool numbers, bool only_new) {
 static void erase(void) {
     choose(0, KEYS);
     for (operation *o = s.o; o < s.o + s.count; o++) {
-        const tern_status status = tern_map_erase(s.f.worker, s.map, o->key, o->key_bytes, way());
+        const tern_status status =
+            tern_map_erase(s.f.worker, s.map, o->key, o->key_bytes, next_path());
         right(status == (o->e->there ? TERN_OK : TERN_ERR_NOT_FOUND), "erase", o, status);
         o->e->there = false;
     }
@@ -237,12 +238,12 @@ static void add_one(operation *o, uint64_t delta) {
     tern_status status;
     if (s.form == STARTED) {
         tern_request request = {0};
-        status = outcome(
-            tern_map_add_start(s.f.worker, s.map, o->key, o->key_bytes, delta, way(), &request),
-            &request);
+        status = outcome(tern_map_add_start(s.f.worker, s.map, o->key, o->key_bytes, delta,
+                                            next_path(), &request),
+                         &request);
         before = status == TERN_OK ? tern_request_result(&request) : before;
     } else {
-        status = tern_map_add(s.f.worker, s.map, o->key, o->key_bytes, delta, way(), &before);
+        status = tern_map_add(s.f.worker, s.map, o->key, o->key_bytes, delta, next_path(), &before);
     }
     if (o->e->there && o->e->bytes != 8) {
         right(status == TERN_ERR_RANGE && before == NEVER, "add to no number", o, status);
@@ -266,7 +267,7 @@ static void add(void) {
     }
     if (s.form == BATCHED) {
         size_t added = NEVER;
-        status = tern_map_add_many(s.f.worker, s.map, items, s.count, delta, way(), &added);
+        status = tern_map_add_many(s.f.worker, s.map, items, s.count, delta, next_path(), &added);
         right(status == TERN_OK && added == s.count, "add_many", s.o, status);
     }
     for (operation *o = s.o; o < s.o + s.count; o++) {
@@ -285,8 +286,9 @@ static void swap(void) {
         const bool hits = draw(2);
         const uint64_t now = number_of(o->e), desired = draw(UINT64_MAX);
         uint64_t before = NEVER;
-        const tern_status status = tern_map_compare_swap(
-            s.f.worker, s.map, o->key, o->key_bytes, hits ? now : now + 1, desired, way(), &before);
+        const tern_status status =
+            tern_map_compare_swap(s.f.worker, s.map, o->key, o->key_bytes, hits ? now : now + 1,
+                                  desired, next_path(), &before);
         if (!o->e->there) {
             right(status == TERN_ERR_NOT_FOUND && before == NEVER, "swap", o, status);
         } else if (o->e->bytes != 8) {
@@ -339,7 +341,7 @@ static void modify_one(operation *o, const tern_map_modifier *modifier, tern_abs
                                                                       .result = &before,
                                                                       .capacity = sizeof before,
                                                                       .result_bytes = &result},
-                                               way(), &existed);
+                                               next_path(), &existed);
     if (!o->e->there && absent == TERN_ABSENT_FAIL) {
         right(status == TERN_ERR_NOT_FOUND && before == NEVER, "modify", o, status);
         return;
@@ -432,7 +434,7 @@ static void find_many(void) {
         large += o->e->there && o->e->bytes > o->bytes;
     }
     const tern_status status =
-        tern_map_find_many(s.f.worker, s.map, slots, s.count, way(), &present);
+        tern_map_find_many(s.f.worker, s.map, slots, s.count, next_path(), &present);
     right(status == (large > 0 ? TERN_ERR_RANGE : TERN_OK) && present == there, "find_many", s.o,
           status);
     for (size_t i = 0; i < s.count; i++) {
@@ -452,7 +454,7 @@ static void find_started(void) {
     tern_request request[STEP_MOST] = {0};
     tern_status start[STEP_MOST];
     for (size_t i = 0; i < s.count; i++)
-        start[i] = tern_map_find_start(s.f.worker, s.map, s.o[i].key, s.o[i].key_bytes, way(),
+        start[i] = tern_map_find_start(s.f.worker, s.map, s.o[i].key, s.o[i].key_bytes, next_path(),
                                        s.o[i].value, s.o[i].bytes, &request[i]);
     for (size_t i = s.count; i-- > 0;) {
         right(start[i] == TERN_OK, "find_start", &s.o[i], start[i]);
@@ -468,7 +470,7 @@ static void find(void) {
         find_started();
     else if (s.form == BLOCKING)
         for (size_t i = 0; i < s.count; i++)
-            find_one(&s.o[i], way());
+            find_one(&s.o[i], next_path());
     else
         find_many();
 }
@@ -535,7 +537,7 @@ static void audit(void) {
     for (size_t k = 0; k < KEYS; k++) {
         operation o = {&s.entry[k], s.key[k], s.key_bytes[k], MAP_VALUE_ROOM, s.room[0]};
         memset(o.value, 0xee, MAP_VALUE_ROOM + MARGIN);
-        find_one(&o, TERN_READ_ONLY | way());
+        find_one(&o, TERN_READ_ONLY | next_path());
         mine[0] += s.entry[k].there;
     }
     EXPECT_OK(tern_map_local_size(s.f.worker, s.map, &mine[1]));
@@ -567,10 +569,10 @@ static void every_form_answers_alike(void) {
                                                   .inline_bytes = inline_bytes,
                                                   .grow = grow});
         const size_t before = heap_at_first(&s.f);
-        EXPECT_OK(tern_map_buffer_create(s.f.worker, s.map, 1 + below(&s.ways, 5), &s.buffer));
+        EXPECT_OK(tern_map_buffer_create(s.f.worker, s.map, 1 + below(&s.paths, 5), &s.buffer));
         s.form = form;
         s.script = fixture_seed(&s.f, 1);
-        s.ways = fixture_seed(&s.f, 2 + form);
+        s.paths = fixture_seed(&s.f, 2 + form);
         s.steps = 0;
         for (size_t k = 0; k < KEYS; k++)
             s.entry[k].there = false;

@@ -64,7 +64,7 @@ static void everybody_appends(void) {
                                                          .absent = TERN_ABSENT_INSERT,
                                                          .result = &at,
                                                          .capacity = sizeof at},
-                                  any_via(&random), NULL));
+                                  any_path(&random), NULL));
         wrong += at % PIECE != 0;
         appended[number]++;
     }
@@ -135,7 +135,7 @@ static void a_lost_race_begins_again(void) {
         tern_ignore(tern_map_erase(f.worker, m.map, key, key_bytes, TERN_BY_RMA));
         if (there)
             EXPECT_OK(tern_map_insert(f.worker, m.map, key, key_bytes, value + 8, first,
-                                      fixture_way(i), NULL));
+                                      fixture_path(i), NULL));
         EXPECT_OK(tern_map_modify(f.worker, m.map, key, key_bytes, &append_late_modifier,
                                   &(tern_modify_options){.argument = "end",
                                                          .argument_bytes = 3,
@@ -144,7 +144,7 @@ static void a_lost_race_begins_again(void) {
                                                          .capacity = sizeof at},
                                   TERN_BY_RMA, &existed));
         CU_ASSERT(m.runs == 2 && existed == !m.erases && at == (m.erases ? 0 : second));
-        EXPECT_OK(tern_map_find(f.worker, m.map, key, key_bytes, fixture_way(i), found,
+        EXPECT_OK(tern_map_find(f.worker, m.map, key, key_bytes, fixture_path(i), found,
                                 sizeof found, &bytes));
         CU_ASSERT(bytes == at + 3 && memcmp(found, value, at) == 0 &&
                   memcmp(found + at, "end", 3) == 0);
@@ -176,16 +176,16 @@ static void words_are_counted(void) {
     uint64_t random = fixture_seed(&f, 9), size = 0, before = 77, count = 0;
     for (const char *at = text; *at != 0; at += strspn(at, " ")) {
         const size_t bytes = strcspn(at, " ");
-        EXPECT_OK(tern_map_add(f.worker, map, at, bytes, 1, any_writer(&random) | any_via(&random),
+        EXPECT_OK(tern_map_add(f.worker, map, at, bytes, 1, any_writer(&random) | any_path(&random),
                                NULL));
         at += bytes;
     }
     EXPECT_OK(tern_map_size(f.worker, map, &size));
     CU_ASSERT_EQUAL(size, 13);
-    for (uint64_t way = 0; way < 3; way++) {
-        EXPECT_OK(tern_map_find(f.worker, map, "the", 3, fixture_way(way), &count, 8, NULL));
+    for (uint64_t p = 0; p < 3; p++) {
+        EXPECT_OK(tern_map_find(f.worker, map, "the", 3, fixture_path(p), &count, 8, NULL));
         CU_ASSERT_EQUAL(count, 8 * f.size);
-        EXPECT_OK(tern_map_find(f.worker, map, strrchr(text, ' ') + 1, 56, fixture_way(way), &count,
+        EXPECT_OK(tern_map_find(f.worker, map, strrchr(text, ' ') + 1, 56, fixture_path(p), &count,
                                 8, NULL));
         CU_ASSERT_EQUAL(count, f.size);
     }
@@ -193,7 +193,7 @@ static void words_are_counted(void) {
     /* One rank swaps; the number of the dogs is in the way of the others. */
     uint64_t swapped[64];
     EXPECT_OK(tern_map_compare_swap(f.worker, map, "dog", 3, 2 * f.size, 1000 + f.rank,
-                                    any_via(&random), &before));
+                                    any_path(&random), &before));
     const uint64_t mine = before == 2 * f.size;
     fixture_share(&f, &mine, sizeof mine, swapped);
     EXPECT_OK(tern_map_find(f.worker, map, "dog", 3, 0, &count, 8, NULL));
@@ -204,7 +204,7 @@ static void words_are_counted(void) {
     }
     CU_ASSERT_EQUAL(sum, 1);
     EXPECT(TERN_ERR_NOT_FOUND,
-           tern_map_compare_swap(f.worker, map, "bird", 4, 0, 1, any_via(&random), &before));
+           tern_map_compare_swap(f.worker, map, "bird", 4, 0, 1, any_path(&random), &before));
     EXPECT_OK(tern_barrier(f.worker));
     clear_and_expect_heap(&f, map, heap);
     map_end(&f, map);
@@ -234,8 +234,8 @@ static void modifications_are_checked(void) {
     EXPECT(TERN_ERR_ARGUMENT, tern_map_add(w, map, key, key_bytes, 1, TERN_READ_ONLY, NULL));
     EXPECT(TERN_ERR_RANGE, tern_map_add(w, map, key, TERN_MAP_KEY_MAX + 1, 1, 0, NULL));
     EXPECT(TERN_ERR_ARGUMENT, tern_map_resize(NULL, 1));
-    for (uint64_t way = 0; way < 3; way++) {
-        const tern_flags by = fixture_way(way);
+    for (uint64_t p = 0; p < 3; p++) {
+        const tern_flags by = fixture_path(p);
         EXPECT_OK(tern_map_insert(w, map, key, key_bytes, "short", 5, by, NULL));
         EXPECT(TERN_ERR_RANGE, tern_map_add(w, map, key, key_bytes, 1, by, &before));
         EXPECT_DETAIL("the value has 5 bytes");
@@ -311,8 +311,8 @@ static tern_status use_map(tern_call_info *call, const void *arguments, size_t b
     uint64_t before = 77, mine;
     int existed = 77;
     memcpy(&mine, arguments, bytes < 8 ? bytes : 8);
-    for (uint64_t way = 0; way < 3; way++, mine += 1u << 20) {
-        const tern_flags by = fixture_way(way);
+    for (uint64_t p = 0; p < 3; p++, mine += 1u << 20) {
+        const tern_flags by = fixture_path(p);
         while (tern_map_owner(map, &mine, 8) != tern_context_rank(tern_worker_context(w)))
             mine++;
         EXPECT_OK(tern_map_add(w, map, &mine, 8, 5, by, &before));

@@ -18,12 +18,12 @@ typedef struct job {
 } job;
 
 static void one_operation(job *j, tern_worker *worker, uint64_t *random, uint64_t version) {
-    const tern_flags via = fixture_way(below(random, 4));
+    const tern_flags path = fixture_path(below(random, 4));
     const uint64_t number = 1 + below(random, KEYS), what = below(random, 8);
     size_t key_bytes = make_map_key(j->key, number), bytes = 0;
     tern_status status;
     if (what < 4) {
-        status = tern_map_find(worker, j->map, j->key, key_bytes, via, j->value, sizeof j->value,
+        status = tern_map_find(worker, j->map, j->key, key_bytes, path, j->value, sizeof j->value,
                                &bytes);
         j->found += status == TERN_OK;
         j->failures += status == TERN_OK ? !is_some_map_value(j->value, bytes, number)
@@ -35,10 +35,10 @@ static void one_operation(job *j, tern_worker *worker, uint64_t *random, uint64_
              i++)
             version += (uint64_t)1 << 32;
         bytes = make_map_value(j->value, number, version);
-        status = tern_map_insert(worker, j->map, j->key, key_bytes, j->value, bytes, via, NULL);
+        status = tern_map_insert(worker, j->map, j->key, key_bytes, j->value, bytes, path, NULL);
         j->failures += status != TERN_OK;
     } else {
-        status = tern_map_erase(worker, j->map, j->key, key_bytes, via);
+        status = tern_map_erase(worker, j->map, j->key, key_bytes, path);
         j->failures += status != TERN_OK && status != TERN_ERR_NOT_FOUND;
     }
 }

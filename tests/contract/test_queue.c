@@ -134,15 +134,15 @@ typedef struct model {
 enum { BATCH = 9, LARGEST = 65536, MARGIN = 16 };
 
 /* A large item is pushed and popped by RMA alone. */
-static tern_flags model_way(const model *m, uint64_t *random) {
-    return m->bytes > TERN_RESULT_MAX ? TERN_BY_RMA : any_via(random);
+static tern_flags model_path(const model *m, uint64_t *random) {
+    return m->bytes > TERN_RESULT_MAX ? TERN_BY_RMA : any_path(random);
 }
 
 static void push_one_way(fixture *f, model *m, tern_flags promise, uint64_t *random) {
     static unsigned char items[BATCH * LARGEST];
     uint64_t room = m->capacity - (m->pushed - m->popped);
     size_t count = 1, wanted = 1, done = 1;
-    const tern_flags flags = promise | model_way(m, random);
+    const tern_flags flags = promise | model_path(m, random);
     tern_status status = TERN_OK, full = TERN_ERR_FULL;
     for (uint32_t i = 0; i < BATCH; i++)
         make_item(items + i * m->bytes, m->bytes, 0, m->pushed + i);
@@ -176,7 +176,7 @@ static void pop_one_way(fixture *f, model *m, tern_flags promise, uint64_t *rand
     static unsigned char items[BATCH * LARGEST + MARGIN], wanted[BATCH * LARGEST + MARGIN];
     uint32_t there = m->pushed - m->popped;
     size_t most = 1, done = 1;
-    const tern_flags flags = promise | model_way(m, random);
+    const tern_flags flags = promise | model_path(m, random);
     tern_status status = TERN_OK, empty = TERN_ERR_EMPTY;
     const size_t room = BATCH * m->bytes + MARGIN;
     memset(items, 0xee, room);
@@ -261,26 +261,26 @@ static void deadlines(void) {
     fixture f;
     if (!fixture_enter(&f))
         return;
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
         tern_queue *queue = make_queue(&f, (tern_queue_options){.item_bytes = 8, .capacity = 2});
         uint64_t item = 5, size = 9;
         double start = MPI_Wtime();
-        EXPECT(TERN_ERR_TIMEOUT, tern_queue_pop_timed(f.worker, queue, &item, 0.02, via));
+        EXPECT(TERN_ERR_TIMEOUT, tern_queue_pop_timed(f.worker, queue, &item, 0.02, path));
         CU_ASSERT(MPI_Wtime() - start >= 0.0199);
         CU_ASSERT_EQUAL(item, 5);
         EXPECT_OK(tern_barrier(f.worker));
         if (f.rank == f.size - 1)
             for (item = 0; item < 2; item++)
-                EXPECT_OK(tern_queue_push_timed(f.worker, queue, &item, 5, via));
+                EXPECT_OK(tern_queue_push_timed(f.worker, queue, &item, 5, path));
         EXPECT_OK(tern_barrier(f.worker));
-        EXPECT(TERN_ERR_TIMEOUT, tern_queue_push_timed(f.worker, queue, &item, 0.02, via));
+        EXPECT(TERN_ERR_TIMEOUT, tern_queue_push_timed(f.worker, queue, &item, 0.02, path));
         EXPECT_DETAIL("tern_queue_push_timed");
         EXPECT_OK(tern_barrier(f.worker));
         EXPECT_OK(tern_queue_size(f.worker, queue, &size));
         CU_ASSERT_EQUAL(size, 2);
         EXPECT_OK(tern_barrier(f.worker));
         for (uint64_t i = 0; f.rank == 0 && i < 2; i++) {
-            EXPECT_OK(tern_queue_pop_timed(f.worker, queue, &item, 5, via));
+            EXPECT_OK(tern_queue_pop_timed(f.worker, queue, &item, 5, path));
             CU_ASSERT_EQUAL(item, i);
         }
         EXPECT_OK(tern_barrier(f.worker));
@@ -296,7 +296,7 @@ static void batches_stay_together(void) {
     fixture f;
     if (!fixture_enter(&f))
         return;
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
         tern_queue *queue = make(&f, f.size - 1, 8, (uint64_t)PIECE * PIECES * f.size, 0);
         uint64_t items[PIECE], last = UINT64_MAX, wrong = 0;
         size_t done = 0;
@@ -304,12 +304,12 @@ static void batches_stay_together(void) {
         for (uint32_t p = 0; p < PIECES; p++) {
             for (uint32_t i = 0; i < PIECE; i++)
                 make_item(&items[i], 8, f.rank, p * PIECE + i);
-            EXPECT_OK(tern_queue_push_many(f.worker, queue, items, PIECE, via, &done));
+            EXPECT_OK(tern_queue_push_many(f.worker, queue, items, PIECE, path, &done));
             CU_ASSERT_EQUAL(done, PIECE);
         }
         EXPECT_OK(tern_barrier(f.worker));
         for (uint64_t i = 0; f.rank == 0 && i < (uint64_t)PIECE * PIECES * f.size; i++) {
-            EXPECT_OK(tern_queue_try_pop(f.worker, queue, items, via));
+            EXPECT_OK(tern_queue_try_pop(f.worker, queue, items, path));
             wrong += i % PIECE != 0 && items[0] != last + 1;
             last = items[0];
         }

@@ -126,17 +126,17 @@ static void model_pop(model *m, size_t count, tern_flags flags) {
 }
 
 /* Some operations that block between the others. */
-static void model_block(model *m, tern_flags via) {
+static void model_block(model *m, tern_flags path) {
     uint32_t producer, number;
     const uint64_t size = m->pushed - m->popped;
     make_item(m->items, m->bytes, m->f->rank, m->pushed);
     if (below(&m->random, 2)) {
         EXPECT(size < m->capacity ? TERN_OK : TERN_ERR_FULL,
-               tern_queue_try_push(m->f->worker, m->queue, m->items, via));
+               tern_queue_try_push(m->f->worker, m->queue, m->items, path));
         m->pushed += size < m->capacity;
     } else {
         EXPECT(size > 0 ? TERN_OK : TERN_ERR_EMPTY,
-               tern_queue_try_pop(m->f->worker, m->queue, m->items, via));
+               tern_queue_try_pop(m->f->worker, m->queue, m->items, path));
         CU_ASSERT(size == 0 ||
                   (read_item(m->items, m->bytes, &producer, &number) && number == m->popped));
         m->popped += size > 0;
@@ -155,19 +155,19 @@ static void play_alone(fixture *f, size_t bytes, uint64_t capacity, bool calls) 
                .random = fixture_seed(f, bytes + capacity),
                .items = malloc(MANY * bytes)};
     for (int times = fixture_times(f, 400); times > 0; times--) {
-        const tern_flags via = calls && below(&m.random, 2) ? call : rma;
+        const tern_flags path = calls && below(&m.random, 2) ? call : rma;
         const size_t count = 1 + (size_t)below(&m.random, MANY);
         switch (below(&m.random, 5)) {
         case 0:
         case 1:
-            model_push(&m, count, via);
+            model_push(&m, count, path);
             break;
         case 2:
         case 3:
-            model_pop(&m, count, via);
+            model_pop(&m, count, path);
             break;
         default:
-            model_block(&m, via);
+            model_block(&m, path);
             break;
         }
     }
@@ -204,7 +204,7 @@ static void phases(void) {
         uint64_t good[2] = {0, 0}, all[64][2], sum[2] = {0, 0};
         for (int kind = 0; kind < 2; kind++) {
             const tern_flags flags =
-                (kind == 0 ? TERN_WRITE_ONLY : TERN_READ_ONLY) | any_via(&random);
+                (kind == 0 ? TERN_WRITE_ONLY : TERN_READ_ONLY) | any_path(&random);
             for (int i = 0; i < MANY; i++)
                 EXPECT_OK(
                     (kind == 0
@@ -262,12 +262,12 @@ static void player_begin(player *p, slot *s) {
     s->pops = p->number == p->each || below(&p->random, 2);
     tern_status status;
     if (s->pops) {
-        status =
-            tern_queue_pop_start(p->f->worker, p->queue, s->item, any_via(&p->random), &s->request);
+        status = tern_queue_pop_start(p->f->worker, p->queue, s->item, any_path(&p->random),
+                                      &s->request);
     } else {
         s->number = p->number++;
         make_item(s->item, ITEM, p->f->rank, s->number);
-        status = tern_queue_push_start(p->f->worker, p->queue, s->item, any_via(&p->random),
+        status = tern_queue_push_start(p->f->worker, p->queue, s->item, any_path(&p->random),
                                        &s->request);
     }
     s->busy = EXPECT_OK(status);
@@ -302,7 +302,7 @@ static void everybody_at_once(void) {
                 player_end(&p, &p.slots[i]);
         EXPECT_OK(tern_barrier(f.worker));
         unsigned char item[ITEM];
-        while (tern_queue_try_pop(f.worker, p.queue, item, any_via(&p.random)) == TERN_OK) {
+        while (tern_queue_try_pop(f.worker, p.queue, item, any_path(&p.random)) == TERN_OK) {
             memset(p.popped.next, 0, sizeof p.popped.next);
             enter(&p.popped, item, ITEM, 1);
         }
@@ -318,18 +318,18 @@ static void in_a_producers_order(void) {
     if (!fixture_enter(&f))
         return;
     const uint32_t each = (uint32_t)fixture_times(&f, 400);
-    for (int way = 0; way < 2; way++) {
+    for (int p = 0; p < 2; p++) {
         tern_queue *queue = make(&f, f.size - 1, ITEM, 10);
         tern_request out[MANY] = {{0}}, in[MANY] = {{0}};
         static unsigned char items[MANY][ITEM], got[MANY][ITEM];
         queue_book pushed = {{0}, 0, 0, 0}, popped = {{0}, 0, 0, 0};
-        uint64_t random = fixture_seed(&f, (uint64_t)way);
+        uint64_t random = fixture_seed(&f, (uint64_t)p);
         for (uint32_t next = 0; next < each;) {
             const uint32_t some = each - next < MANY ? each - next : MANY;
             for (uint32_t i = 0; i < some; i++) {
                 make_item(items[i], ITEM, f.rank, next + i);
-                EXPECT_OK(tern_queue_push_start(f.worker, queue, items[i], way == 0 ? rma : call,
-                                                &out[i]));
+                EXPECT_OK(
+                    tern_queue_push_start(f.worker, queue, items[i], p == 0 ? rma : call, &out[i]));
             }
             for (uint32_t i = 0; f.rank == 0 && i < MANY; i++)
                 EXPECT_OK(tern_queue_pop_start(f.worker, queue, got[i], rma, &in[i]));

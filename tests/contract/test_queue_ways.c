@@ -47,8 +47,8 @@ static void fill_and_empty(fixture *f, size_t shape) {
         for (;; number++) {
             make_item(item, bytes, f->rank, number);
             status = phase && below(&random, 2)
-                         ? tern_queue_push(f->worker, queue, item, writes | any_via(&random))
-                         : tern_queue_try_push(f->worker, queue, item, writes | any_via(&random));
+                         ? tern_queue_push(f->worker, queue, item, writes | any_path(&random))
+                         : tern_queue_try_push(f->worker, queue, item, writes | any_path(&random));
             if (status != TERN_OK)
                 break;
             note_push(&pushed, f->rank, number);
@@ -61,8 +61,8 @@ static void fill_and_empty(fixture *f, size_t shape) {
         EXPECT_OK(tern_barrier(f->worker));
         for (;;) {
             status = phase && below(&random, 2)
-                         ? tern_queue_pop(f->worker, queue, item, reads | any_via(&random))
-                         : tern_queue_try_pop(f->worker, queue, item, reads | any_via(&random));
+                         ? tern_queue_pop(f->worker, queue, item, reads | any_path(&random))
+                         : tern_queue_try_pop(f->worker, queue, item, reads | any_path(&random));
             if (status != TERN_OK)
                 break;
             enter(&popped, item, bytes, 1);
@@ -180,20 +180,20 @@ static void produce_and_consume(fixture *f, size_t shape, bool batches) {
             most = most < each - in ? most : each - in;
             for (uint32_t i = 0; i < most; i++)
                 make_item(items + i * bytes, bytes, f->rank, in + i);
-            status = batches ? tern_queue_push_many(f->worker, queue, items, most, any_via(&random),
-                                                    &done)
-                             : tern_queue_push(f->worker, queue, items, any_via(&random));
+            status = batches ? tern_queue_push_many(f->worker, queue, items, most,
+                                                    any_path(&random), &done)
+                             : tern_queue_push(f->worker, queue, items, any_path(&random));
             CU_ASSERT(status == TERN_OK || (batches && status == TERN_ERR_FULL));
             for (uint32_t i = 0; status == TERN_OK && i < done; i++)
                 note_push(&pushed, f->rank, in++);
         }
         if (out < each) {
             most = most < each - out ? most : each - out;
-            status = batches ? tern_queue_pop_many(f->worker, queue, items, most, any_via(&random),
+            status = batches ? tern_queue_pop_many(f->worker, queue, items, most, any_path(&random),
                                                    &done)
                      : below(&random, 2)
-                         ? tern_queue_pop(f->worker, queue, items, any_via(&random))
-                         : tern_queue_pop_timed(f->worker, queue, items, 20, any_via(&random));
+                         ? tern_queue_pop(f->worker, queue, items, any_path(&random))
+                         : tern_queue_pop_timed(f->worker, queue, items, 20, any_path(&random));
             CU_ASSERT(status == TERN_OK || (batches && status == TERN_ERR_EMPTY));
             if (status == TERN_OK) {
                 enter(&popped, items, bytes, done);
@@ -244,16 +244,16 @@ static void everybody_at_once(uint64_t capacity, size_t bytes, int call_only, in
         EXPECT_OK(tern_atomic_store(f.worker, counter, 0));
     fixture_share(&f, &counter, sizeof counter, places);
     for (uint64_t done = 0; done < total;) {
-        tern_flags via = call_only ? TERN_BY_CALL : any_via(&random);
+        tern_flags path = call_only ? TERN_BY_CALL : any_path(&random);
         if (pushed < each && below(&random, 2)) {
             make_item(item, bytes, f.rank, pushed);
-            tern_status status = tern_queue_try_push(f.worker, queue, item, via);
+            tern_status status = tern_queue_try_push(f.worker, queue, item, path);
             CU_ASSERT(status == TERN_OK || status == TERN_ERR_FULL);
             pushed += status == TERN_OK;
             if (status != TERN_ERR_FULL)
                 continue;
         }
-        tern_status status = tern_queue_try_pop(f.worker, queue, item, via);
+        tern_status status = tern_queue_try_pop(f.worker, queue, item, path);
         CU_ASSERT(status == TERN_OK || status == TERN_ERR_EMPTY);
         if (status == TERN_OK) {
             uint32_t producer = 0, number = 0;
@@ -305,10 +305,10 @@ static void one_to_one(void) {
         return;
     const int count = fixture_times(&f, 800);
     uint32_t consumer = f.size - 1;
-    for (int way = 0; way < 4; way++) {
+    for (int p = 0; p < 4; p++) {
         tern_queue *queue = make(&f, consumer / 2, 16, 10, 0);
-        tern_flags in = way & 1 ? TERN_BY_CALL : TERN_BY_RMA;
-        tern_flags out = way & 2 ? TERN_BY_CALL : TERN_BY_RMA;
+        tern_flags in = p & 1 ? TERN_BY_CALL : TERN_BY_RMA;
+        tern_flags out = p & 2 ? TERN_BY_CALL : TERN_BY_RMA;
         uint64_t item[2], wrong = 0;
         int pushed = f.rank == 0 ? 0 : count, popped = f.rank == consumer ? 0 : count;
         while (pushed < count || popped < count) {

@@ -92,7 +92,7 @@ static bool judge(const char *what, tern_status status, tern_status other, doubl
 
 static uint64_t draw(uint64_t limit) { return below(&job.state, limit); }
 
-static tern_flags draw_via(void) { return fixture_way(draw(3)); }
+static tern_flags draw_path(void) { return fixture_path(draw(3)); }
 
 static uint64_t draw_key(void) { return draw(MODEL_KEYS * (uint64_t)job.f.size); }
 
@@ -108,8 +108,8 @@ static void table_change(void) {
     const model_value v = model_make(key, job.f.rank, number);
     const double since = MPI_Wtime();
     const tern_status status =
-        stores ? tern_hashtable_insert(job.f.worker, job.v.table, &key, &v, draw_via(), NULL)
-               : tern_hashtable_erase(job.f.worker, job.v.table, &key, draw_via());
+        stores ? tern_hashtable_insert(job.f.worker, job.v.table, &key, &v, draw_path(), NULL)
+               : tern_hashtable_erase(job.f.worker, job.v.table, &key, draw_path());
     (void)judge("a change of the table", status, stores ? TERN_OK : TERN_ERR_NOT_FOUND, since);
     if (status == TERN_ERR_NOT_FOUND &&
         !model_may_miss(&job.v.of_table, key, job.f.rank, job.f.size))
@@ -120,7 +120,7 @@ static void table_change(void) {
 static void table_find_in(tern_hashtable *table, uint64_t key) {
     model_value v = {0, 0, 0, 0};
     const double since = MPI_Wtime();
-    const tern_status status = tern_hashtable_find(job.f.worker, table, &key, draw_via(), &v);
+    const tern_status status = tern_hashtable_find(job.f.worker, table, &key, draw_path(), &v);
     if (judge("a find in the table", status, TERN_ERR_NOT_FOUND, since)) {
         if (!model_may_find(&job.v.of_table, key, job.f.rank, job.f.size, &v))
             complain("garbage in the table", status);
@@ -136,7 +136,7 @@ static void counter_add(void) {
     const uint64_t key = draw(MODEL_KEYS);
     uint64_t before = 0;
     if (!JUDGE(TERN_OK,
-               tern_hashtable_add(job.f.worker, job.v.counters, &key, 1, draw_via(), &before)))
+               tern_hashtable_add(job.f.worker, job.v.counters, &key, 1, draw_path(), &before)))
         return;
     if (before < job.v.counted[key] || before < job.v.counts_seen[key])
         complain("a counter went back", TERN_OK);
@@ -161,8 +161,8 @@ static void map_change(void) {
     const double since = MPI_Wtime();
     const tern_status status =
         stores ? tern_map_insert(job.f.worker, job.v.map, &key, sizeof key, bytes, bytes_of(&v),
-                                 draw_via(), NULL)
-               : tern_map_erase(job.f.worker, job.v.map, &key, sizeof key, draw_via());
+                                 draw_path(), NULL)
+               : tern_map_erase(job.f.worker, job.v.map, &key, sizeof key, draw_path());
     (void)judge("a change of the map", status, stores ? TERN_OK : TERN_ERR_NOT_FOUND, since);
     if (status == TERN_ERR_NOT_FOUND && !model_may_miss(&job.v.of_map, key, job.f.rank, job.f.size))
         complain("the map lost a key", status);
@@ -183,7 +183,7 @@ static void map_find(void) {
     const uint64_t key = draw_key();
     size_t count = 0;
     const double since = MPI_Wtime();
-    const tern_status status = tern_map_find(job.f.worker, job.v.map, &key, sizeof key, draw_via(),
+    const tern_status status = tern_map_find(job.f.worker, job.v.map, &key, sizeof key, draw_path(),
                                              bytes, sizeof bytes, &count);
     if (judge("a find in the map", status, TERN_ERR_NOT_FOUND, since)) {
         model_value v;
@@ -199,12 +199,12 @@ static void map_find(void) {
 
 static void queue_push(void) {
     const model_value v = model_make(0, job.f.rank, ++job.v.pushed);
-    (void)JUDGE(TERN_ERR_FULL, tern_queue_try_push(job.f.worker, job.v.queue, &v, draw_via()));
+    (void)JUDGE(TERN_ERR_FULL, tern_queue_try_push(job.f.worker, job.v.queue, &v, draw_path()));
 }
 
 static void queue_pop(void) {
     model_value v;
-    if (!JUDGE(TERN_ERR_EMPTY, tern_queue_try_pop(job.f.worker, job.v.queue, &v, draw_via())))
+    if (!JUDGE(TERN_ERR_EMPTY, tern_queue_try_pop(job.f.worker, job.v.queue, &v, draw_path())))
         return;
     if (v.check != model_check(&v) || v.writer >= job.f.size || v.number <= job.v.popped[v.writer])
         complain("garbage in the queue", TERN_OK);

@@ -82,10 +82,11 @@ static bool calls(stage *s) {
 static bool in_a_table(stage *s) {
     bool good = true;
     for (uint64_t key = 0; key < ITEMS; key++) {
-        tern_flags via = key % 2 == 0 ? TERN_BY_RMA : TERN_BY_CALL;
+        tern_flags path = key % 2 == 0 ? TERN_BY_RMA : TERN_BY_CALL;
         uint64_t own = key * s->f.size + s->f.rank;
-        bool there = CLEAN(tern_hashtable_insert(s->f.worker, s->table, &own, data, 0 | via, NULL));
-        good &= there && CLEAN(tern_hashtable_find(s->f.worker, s->table, &own, 0 | via, got));
+        bool there =
+            CLEAN(tern_hashtable_insert(s->f.worker, s->table, &own, data, 0 | path, NULL));
+        good &= there && CLEAN(tern_hashtable_find(s->f.worker, s->table, &own, 0 | path, got));
     }
     return good;
 }
@@ -93,12 +94,12 @@ static bool in_a_table(stage *s) {
 static bool in_a_map(stage *s) {
     bool good = true;
     for (uint64_t key = 0; key < ITEMS; key++) {
-        tern_flags via = key % 2 == 0 ? TERN_BY_RMA : TERN_BY_CALL;
+        tern_flags path = key % 2 == 0 ? TERN_BY_RMA : TERN_BY_CALL;
         uint64_t own = key * s->f.size + s->f.rank;
         bool there =
-            CLEAN(tern_map_insert(s->f.worker, s->map, &own, 8, data, 1500, 0 | via, NULL));
+            CLEAN(tern_map_insert(s->f.worker, s->map, &own, 8, data, 1500, 0 | path, NULL));
         good &=
-            there && CLEAN(tern_map_find(s->f.worker, s->map, &own, 8, 0 | via, got, BYTES, NULL));
+            there && CLEAN(tern_map_find(s->f.worker, s->map, &own, 8, 0 | path, got, BYTES, NULL));
     }
     return good;
 }
@@ -106,8 +107,8 @@ static bool in_a_map(stage *s) {
 static bool in_a_queue(stage *s) {
     bool good = true;
     for (int i = 0; i < ITEMS; i++) {
-        tern_flags via = i % 2 == 0 ? TERN_BY_RMA : TERN_BY_CALL;
-        good &= CLEAN(tern_queue_push(s->f.worker, s->queue, data, 0 | via));
+        tern_flags path = i % 2 == 0 ? TERN_BY_RMA : TERN_BY_CALL;
+        good &= CLEAN(tern_queue_push(s->f.worker, s->queue, data, 0 | path));
     }
     return good;
 }

@@ -168,7 +168,7 @@ $(yes '    a();' | head -78)
 	other int other(int x) { return tern_map_far(x) + tern_map_near(x); }
 	END
     sound
-    plant path/b.c 'int other(int way) { return way == TERN_AUTO; }'
+    plant path/b.c 'int other(int path) { return path == TERN_AUTO; }'
     fails 'path/b.c:1: other decides'
     # A way to do an operation that the list lacks.
     sound

@@ -10,7 +10,7 @@
 
 typedef struct flip_run {
     flip_scene *s;
-    tern_flags via;
+    tern_flags path;
     bool checks; /* what comes back has to be a value that was there */
     tern_request request;
     uint64_t number, item[4];
@@ -20,7 +20,7 @@ typedef struct flip_run {
 typedef struct flip_operation {
     const char *name;
     unsigned group;
-    tern_flags via;
+    tern_flags path;
     tern_status (*begin)(flip_run *r); /* NULL: nothing */
     tern_status (*end)(flip_run *r);
 } flip_operation;
@@ -40,7 +40,7 @@ static inline tern_status flip_checked(const flip_run *r, tern_status status, ui
 
 #define FLIP_END(name) static inline tern_status flip_##name(flip_run *r)
 #define FLIP_W r->s->f.worker
-#define FLIP_FLAGS (flip_all | r->via)
+#define FLIP_FLAGS (flip_all | r->path)
 
 /* ---- Tables ---- */
 
@@ -63,7 +63,7 @@ FLIP_END(find) {
 }
 FLIP_END(find_still) {
     const tern_status status =
-        tern_hashtable_find(FLIP_W, r->s->pairs, &r->s->pair, TERN_READ_ONLY | r->via, &r->number);
+        tern_hashtable_find(FLIP_W, r->s->pairs, &r->s->pair, TERN_READ_ONLY | r->path, &r->number);
     return flip_checked(r, status, r->number);
 }
 FLIP_END(erase) { return tern_hashtable_erase(FLIP_W, r->s->pairs, &r->s->pair, FLIP_FLAGS); }
@@ -173,25 +173,25 @@ FLIP_END(grown_erase) {
 
 FLIP_END(map_insert) {
     const uint64_t value = 7001;
-    return tern_map_insert(FLIP_W, r->s->map, &r->s->small, 8, &value, 8, r->via, NULL);
+    return tern_map_insert(FLIP_W, r->s->map, &r->s->small, 8, &value, 8, r->path, NULL);
 }
 FLIP_END(map_insert_new) {
     const uint64_t value = 7002;
-    return tern_map_insert_new(FLIP_W, r->s->map, &r->s->small, 8, &value, 8, r->via, NULL);
+    return tern_map_insert_new(FLIP_W, r->s->map, &r->s->small, 8, &value, 8, r->path, NULL);
 }
 FLIP_END(map_find) {
     size_t got;
     const tern_status status =
-        tern_map_find(FLIP_W, r->s->map, &r->s->small, 8, r->via, &r->number, 8, &got);
+        tern_map_find(FLIP_W, r->s->map, &r->s->small, 8, r->path, &r->number, 8, &got);
     return flip_checked(r, status, r->number);
 }
-FLIP_END(map_erase) { return tern_map_erase(FLIP_W, r->s->map, &r->s->small, 8, r->via); }
+FLIP_END(map_erase) { return tern_map_erase(FLIP_W, r->s->map, &r->s->small, 8, r->path); }
 FLIP_END(map_add) {
-    return flip_checked(r, tern_map_add(FLIP_W, r->s->map, &r->s->small, 8, 1, r->via, &r->number),
+    return flip_checked(r, tern_map_add(FLIP_W, r->s->map, &r->s->small, 8, 1, r->path, &r->number),
                         r->number);
 }
 FLIP_END(map_swap) {
-    return tern_map_compare_swap(FLIP_W, r->s->map, &r->s->small, 8, 7000, 7001, r->via,
+    return tern_map_compare_swap(FLIP_W, r->s->map, &r->s->small, 8, 7000, 7001, r->path,
                                  &r->number);
 }
 static inline tern_status flip_map_seven(tern_map_modify_info *info) {
@@ -203,22 +203,22 @@ static inline tern_status flip_map_seven(tern_map_modify_info *info) {
 TERN_MAP_MODIFIER(flip_map_seven)
 FLIP_END(map_modify) {
     return tern_map_modify(FLIP_W, r->s->map, &r->s->small, 8, &flip_map_seven_modifier, NULL,
-                           r->via, NULL);
+                           r->path, NULL);
 }
 FLIP_END(map_modify_large) {
     return tern_map_modify(FLIP_W, r->s->map, &r->s->large, 8, &flip_map_seven_modifier,
-                           &(tern_modify_options){.absent = TERN_ABSENT_INSERT}, r->via, NULL);
+                           &(tern_modify_options){.absent = TERN_ABSENT_INSERT}, r->path, NULL);
 }
 FLIP_END(map_insert_large) {
     for (size_t i = 0; i < FLIP_LARGE / 8; i++)
         r->large[i] = 7001;
-    return tern_map_insert(FLIP_W, r->s->map, &r->s->large, 8, r->large, sizeof r->large, r->via,
+    return tern_map_insert(FLIP_W, r->s->map, &r->s->large, 8, r->large, sizeof r->large, r->path,
                            NULL);
 }
 FLIP_END(map_find_large) {
     size_t got;
     const tern_status status =
-        tern_map_find(FLIP_W, r->s->map, &r->s->large, 8, r->via, r->large, sizeof r->large, &got);
+        tern_map_find(FLIP_W, r->s->map, &r->s->large, 8, r->path, r->large, sizeof r->large, &got);
     for (size_t i = 0; i < FLIP_LARGE / 8; i++)
         flip_check(r, status, r->large[i]);
     return status;
@@ -227,19 +227,19 @@ FLIP_END(map_find_alloc) {
     void *value = NULL;
     size_t got;
     const tern_status status =
-        tern_map_find_alloc(FLIP_W, r->s->map, &r->s->large, 8, r->via, &value, &got);
+        tern_map_find_alloc(FLIP_W, r->s->map, &r->s->large, 8, r->path, &value, &got);
     if (status == TERN_OK)
         flip_check(r, status, *(const uint64_t *)value);
     free(status == TERN_OK ? value : NULL);
     return status;
 }
-FLIP_END(map_erase_large) { return tern_map_erase(FLIP_W, r->s->map, &r->s->large, 8, r->via); }
+FLIP_END(map_erase_large) { return tern_map_erase(FLIP_W, r->s->map, &r->s->large, 8, r->path); }
 FLIP_END(map_find_many) {
     tern_map_slot slots[2] = {
         {.key = &r->s->small, .key_bytes = 8, .value = &r->number, .room = 8},
         {.key = &r->s->large, .key_bytes = 8, .value = r->large, .room = sizeof r->large}};
     size_t present;
-    const tern_status status = tern_map_find_many(FLIP_W, r->s->map, slots, 2, r->via, &present);
+    const tern_status status = tern_map_find_many(FLIP_W, r->s->map, slots, 2, r->path, &present);
     if (status == TERN_OK && slots[0].found)
         flip_check(r, status, r->number);
     if (status == TERN_OK && slots[1].found)
@@ -250,30 +250,30 @@ FLIP_END(map_insert_many) {
     const uint64_t value = 7003;
     const tern_map_item items[2] = {{&r->s->small, &value, 8, 8}, {&r->s->large, &value, 8, 8}};
     size_t stored;
-    return tern_map_insert_many(FLIP_W, r->s->map, items, 2, r->via, &stored);
+    return tern_map_insert_many(FLIP_W, r->s->map, items, 2, r->path, &stored);
 }
 FLIP_END(map_add_many) {
     const tern_map_item items[1] = {{&r->s->small, NULL, 8, 0}};
     size_t added;
-    return tern_map_add_many(FLIP_W, r->s->map, items, 1, 1, r->via, &added);
+    return tern_map_add_many(FLIP_W, r->s->map, items, 1, 1, r->path, &added);
 }
 FLIP_END(map_start_find) {
-    return tern_map_find_start(FLIP_W, r->s->map, &r->s->large, 8, r->via, r->large,
+    return tern_map_find_start(FLIP_W, r->s->map, &r->s->large, 8, r->path, r->large,
                                sizeof r->large, &r->request);
 }
 FLIP_END(map_wait_large) { return flip_checked(r, tern_wait(FLIP_W, &r->request), r->large[0]); }
 FLIP_END(map_start_insert) {
     r->item[0] = 7004;
-    return tern_map_insert_start(FLIP_W, r->s->map, &r->s->small, 8, r->item, 8, r->via,
+    return tern_map_insert_start(FLIP_W, r->s->map, &r->s->small, 8, r->item, 8, r->path,
                                  &r->request);
 }
 FLIP_END(map_start_insert_new) {
     r->item[0] = 7004;
-    return tern_map_insert_new_start(FLIP_W, r->s->map, &r->s->small, 8, r->item, 8, r->via,
+    return tern_map_insert_new_start(FLIP_W, r->s->map, &r->s->small, 8, r->item, 8, r->path,
                                      &r->request);
 }
 FLIP_END(map_start_add) {
-    return tern_map_add_start(FLIP_W, r->s->map, &r->s->small, 8, 1, r->via, &r->request);
+    return tern_map_add_start(FLIP_W, r->s->map, &r->s->small, 8, 1, r->path, &r->request);
 }
 FLIP_END(map_fill) {
     const uint64_t value = 7005;

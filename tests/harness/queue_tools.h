@@ -16,7 +16,7 @@ static inline tern_queue *make_queue(fixture *f, tern_queue_options options) {
     return queue;
 }
 
-static inline tern_flags any_via(uint64_t *random) { return fixture_way(below(random, 3)); }
+static inline tern_flags any_path(uint64_t *random) { return fixture_path(below(random, 3)); }
 
 /* Item number of a producer: the rest of it follows from the first bytes. */
 static inline void make_item(void *item, size_t bytes, uint32_t producer, uint32_t number) {

@@ -42,7 +42,7 @@ static inline tern_flags any_reader(uint64_t *random) {
     return below(random, 2) ? TERN_READ_WRITE : TERN_READ_ONLY;
 }
 
-static inline tern_flags any_via(uint64_t *random) { return fixture_way(below(random, 3)); }
+static inline tern_flags any_path(uint64_t *random) { return fixture_path(below(random, 3)); }
 
 /* The first number from start on whose key of 8 bytes rank owns. */
 static inline uint64_t number_owned_by(const tern_hashtable *table, uint32_t rank, uint64_t start) {

@@ -29,21 +29,22 @@ static void a_rank_dies(void) {
         tear_bucket(&f, table, &held, &held);
     fixture_lose(&f, victim);
 
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
         size_t stored = 99, present = 99;
         uint64_t with_held[3] = {keys[0], held, keys[1]}, out[3];
         EXPECT(TERN_ERR_PEER,
-               tern_hashtable_insert_many(f.worker, table, with_held, values, 3, via, &stored));
+               tern_hashtable_insert_many(f.worker, table, with_held, values, 3, path, &stored));
         EXPECT_DETAIL("has died");
         CU_ASSERT(stored == 1 || (stored == 2 && !fixture_all_near(&f)));
         EXPECT(TERN_ERR_PEER,
-               tern_hashtable_find_many(f.worker, table, with_held, 3, via, out, found, &present));
+               tern_hashtable_find_many(f.worker, table, with_held, 3, path, out, found, &present));
         EXPECT_DETAIL("has died");
         CU_ASSERT_EQUAL(present, 99);
-        EXPECT_OK(tern_hashtable_insert_many(f.worker, table, keys, values, KEYS, via, &stored));
+        EXPECT_OK(tern_hashtable_insert_many(f.worker, table, keys, values, KEYS, path, &stored));
         CU_ASSERT_EQUAL(stored, KEYS);
         uint64_t got[KEYS];
-        EXPECT_OK(tern_hashtable_find_many(f.worker, table, keys, KEYS, via, got, found, &present));
+        EXPECT_OK(
+            tern_hashtable_find_many(f.worker, table, keys, KEYS, path, got, found, &present));
         CU_ASSERT(present == KEYS && memcmp(got, values, sizeof got) == 0);
     }
     /* The others may still call this rank. */

@@ -18,17 +18,17 @@ typedef struct churn {
     size_t value_bytes;
     bool counts;
     bool batches;
-    tern_flags via;
+    tern_flags path;
 } churn;
 
-static tern_flags way(const churn *c, uint64_t number) {
-    return c->via == TERN_AUTO ? fixture_way(number) : c->via;
+static tern_flags path_of(const churn *c, uint64_t number) {
+    return c->path == TERN_AUTO ? fixture_path(number) : c->path;
 }
 
 static tern_status put(const churn *c, uint64_t key) {
     static unsigned char value[256];
     tern_worker *w = c->f->worker;
-    const tern_flags flags = way(c, key / c->f->size);
+    const tern_flags flags = path_of(c, key / c->f->size);
     make_value(value, sizeof value, key, 1);
     if (c->map != NULL)
         return tern_map_insert(w, c->map, &key, sizeof key, value, c->value_bytes, flags, NULL);
@@ -37,7 +37,7 @@ static tern_status put(const churn *c, uint64_t key) {
 }
 
 static tern_status take(const churn *c, uint64_t key) {
-    const tern_flags flags = way(c, key / c->f->size + 1);
+    const tern_flags flags = path_of(c, key / c->f->size + 1);
     return c->map != NULL ? tern_map_erase(c->f->worker, c->map, &key, sizeof key, flags)
                           : tern_hashtable_erase(c->f->worker, c->table, &key, flags);
 }
@@ -47,7 +47,7 @@ static bool holds(const churn *c, uint64_t key) {
     unsigned char value[256];
     uint64_t count;
     size_t bytes = c->value_bytes;
-    const tern_flags flags = way(c, key / c->f->size + 2);
+    const tern_flags flags = path_of(c, key / c->f->size + 2);
     if (c->map != NULL)
         return tern_map_find(c->f->worker, c->map, &key, sizeof key, flags, value, sizeof value,
                              &bytes) == TERN_OK &&
@@ -102,13 +102,13 @@ static void come_and_go_in_batches(const churn *c, uint64_t times) {
         }
         const tern_status status =
             c->counts ? tern_hashtable_add_many(f->worker, c->table, keys, ALIVE, 1,
-                                                way(c, i / ALIVE), &stored)
+                                                path_of(c, i / ALIVE), &stored)
                       : tern_hashtable_insert_many(f->worker, c->table, keys, values, ALIVE,
-                                                   way(c, i / ALIVE), &stored);
+                                                   path_of(c, i / ALIVE), &stored);
         failed += !EXPECT_OK(status);
         uint64_t there[ALIVE] = {0};
-        EXPECT_OK(tern_hashtable_find_many(f->worker, c->table, keys, ALIVE, way(c, i / ALIVE + 1),
-                                           there, NULL, &present));
+        EXPECT_OK(tern_hashtable_find_many(f->worker, c->table, keys, ALIVE,
+                                           path_of(c, i / ALIVE + 1), there, NULL, &present));
         lost += stored != ALIVE || present != ALIVE;
         for (uint64_t k = 0; k < ALIVE && failed == 0; k++) {
             lost += there[k] != (c->counts ? 1 : values[k]);
@@ -214,7 +214,7 @@ static void an_operation_is_halfway(void) {
     enum { MOVES = 4 };
 
     fixture f;
-    churn c = {.f = &f, .value_bytes = 8, .via = TERN_BY_RMA};
+    churn c = {.f = &f, .value_bytes = 8, .path = TERN_BY_RMA};
     const tern_hashtable_options options = {
         .key_bytes = 8, .value_bytes = 8, .grow = 1, .capacity = FAR_CAPACITY};
     if (!fixture_open(&f, NULL))
@@ -279,7 +279,7 @@ static void a_large_clear(void) {
 
     static uint64_t keys[KEYS];
     fixture f;
-    churn c = {.f = &f, .value_bytes = 8, .via = TERN_BY_RMA};
+    churn c = {.f = &f, .value_bytes = 8, .path = TERN_BY_RMA};
     const tern_hashtable_options options = {
         .key_bytes = 8, .value_bytes = 8, .grow = 1, .capacity = CAPACITY};
     uint64_t size = 1;
@@ -309,51 +309,51 @@ static void a_large_clear(void) {
 /* In full, many millions over shm, and 200,000 of two ranks over other transports. */
 static void fixed_by_rma(void) {
     const int times = tern_test_full() ? 1600000 : 10000;
-    on_table((churn){.value_bytes = 8, .via = TERN_BY_RMA}, 0, times);
+    on_table((churn){.value_bytes = 8, .path = TERN_BY_RMA}, 0, times);
 }
 static void fixed_by_call(void) {
-    on_table((churn){.value_bytes = 8, .via = TERN_BY_CALL}, 0, 1500);
+    on_table((churn){.value_bytes = 8, .path = TERN_BY_CALL}, 0, 1500);
 }
-static void fixed_any_way(void) {
-    on_table((churn){.value_bytes = 100, .via = TERN_AUTO}, 0, 1500);
+static void fixed_by_any_path(void) {
+    on_table((churn){.value_bytes = 100, .path = TERN_AUTO}, 0, 1500);
 }
 static void counters(void) {
-    on_table((churn){.value_bytes = 8, .counts = true, .via = TERN_BY_RMA}, 0, 1500);
+    on_table((churn){.value_bytes = 8, .counts = true, .path = TERN_BY_RMA}, 0, 1500);
 }
-static void counters_any_way(void) {
-    on_table((churn){.value_bytes = 8, .counts = true, .via = TERN_AUTO}, 0, 1500);
+static void counters_by_any_path(void) {
+    on_table((churn){.value_bytes = 8, .counts = true, .path = TERN_AUTO}, 0, 1500);
 }
 static void batches(void) {
-    on_table((churn){.value_bytes = 8, .batches = true, .via = TERN_BY_RMA}, 0, 400);
-    on_table((churn){.value_bytes = 8, .batches = true, .via = TERN_BY_CALL}, 0, 400);
+    on_table((churn){.value_bytes = 8, .batches = true, .path = TERN_BY_RMA}, 0, 400);
+    on_table((churn){.value_bytes = 8, .batches = true, .path = TERN_BY_CALL}, 0, 400);
 }
 static void batches_of_adds(void) {
-    on_table((churn){.counts = true, .batches = true, .via = TERN_BY_RMA}, 0, 400);
-    on_table((churn){.counts = true, .batches = true, .via = TERN_BY_CALL}, 0, 400);
+    on_table((churn){.counts = true, .batches = true, .path = TERN_BY_RMA}, 0, 400);
+    on_table((churn){.counts = true, .batches = true, .path = TERN_BY_CALL}, 0, 400);
 }
-static void growing(void) { on_table((churn){.value_bytes = 8, .via = TERN_BY_RMA}, 1, 1500); }
-static void growing_any_way(void) {
-    on_table((churn){.value_bytes = 8, .via = TERN_AUTO}, 1, 1500);
+static void growing(void) { on_table((churn){.value_bytes = 8, .path = TERN_BY_RMA}, 1, 1500); }
+static void growing_by_any_path(void) {
+    on_table((churn){.value_bytes = 8, .path = TERN_AUTO}, 1, 1500);
 }
-static void maps(void) { churn_on((churn){.value_bytes = 8, .via = TERN_AUTO}, NULL, 0, 1500); }
+static void maps(void) { churn_on((churn){.value_bytes = 8, .path = TERN_AUTO}, NULL, 0, 1500); }
 static void maps_with_blocks(void) {
-    churn_on((churn){.value_bytes = 200, .via = TERN_BY_RMA}, NULL, 0, 1500);
+    churn_on((churn){.value_bytes = 200, .path = TERN_BY_RMA}, NULL, 0, 1500);
 }
 static void growing_maps(void) {
-    churn_on((churn){.value_bytes = 200, .via = TERN_AUTO}, NULL, 1, 1500);
+    churn_on((churn){.value_bytes = 200, .path = TERN_AUTO}, NULL, 1, 1500);
 }
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"fixed_by_rma", fixed_by_rma},
         {"fixed_by_call", fixed_by_call},
-        {"fixed_any_way", fixed_any_way},
+        {"fixed_by_any_path", fixed_by_any_path},
         {"counters", counters},
-        {"counters_any_way", counters_any_way},
+        {"counters_by_any_path", counters_by_any_path},
         {"growing", growing},
         {"batches", batches},
         {"batches_of_adds", batches_of_adds},
-        {"growing_any_way", growing_any_way},
+        {"growing_by_any_path", growing_by_any_path},
         {"maps", maps},
         {"maps_with_blocks", maps_with_blocks},
         {"growing_maps", growing_maps},

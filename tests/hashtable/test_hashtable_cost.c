@@ -99,10 +99,10 @@ static void add_all(fixture *f, tern_hashtable *table, const uint64_t *keys, ter
         EXPECT_OK(tern_hashtable_add(f->worker, table, &keys[i], 1, flags, NULL));
 }
 
-static void erase_all(fixture *f, tern_hashtable *table, const uint64_t *keys, tern_flags via,
+static void erase_all(fixture *f, tern_hashtable *table, const uint64_t *keys, tern_flags path,
                       tern_status wanted) {
     for (int i = 0; i < KEYS; i++)
-        EXPECT(wanted, tern_hashtable_erase(f->worker, table, &keys[i], via));
+        EXPECT(wanted, tern_hashtable_erase(f->worker, table, &keys[i], path));
 }
 
 static void insert_all_new(fixture *f, tern_hashtable *table, const uint64_t *keys, bool there) {

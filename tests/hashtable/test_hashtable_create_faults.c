@@ -13,11 +13,11 @@ static void fill(fixture *f, tern_hashtable *table) {
     uint64_t value = 0, wrong = 0;
     for (uint64_t i = 0; i < 400; i++) {
         const uint64_t key = number_owned_by(table, 0, (uint64_t)f->rank << 32 | i * 1000);
-        EXPECT_OK(tern_hashtable_insert(f->worker, table, &key, &i, fixture_way(i % 2), NULL));
+        EXPECT_OK(tern_hashtable_insert(f->worker, table, &key, &i, fixture_path(i % 2), NULL));
     }
     for (uint64_t i = 0; i < 400; i++) {
         const uint64_t key = number_owned_by(table, 0, (uint64_t)f->rank << 32 | i * 1000);
-        wrong += tern_hashtable_find(f->worker, table, &key, fixture_way(i / 2 % 2), &value) !=
+        wrong += tern_hashtable_find(f->worker, table, &key, fixture_path(i / 2 % 2), &value) !=
                      TERN_OK ||
                  value != i;
     }

@@ -275,7 +275,7 @@ static void expect_corrupt_in_a_phase(fixture *f, tern_hashtable *table, uint64_
 
 /* user: the rank that meets a bucket of rank 0's part then, whose entry rank 1, of another node, is
  * said to be writing. Rank 0 has written it for rank 1, and so knows that nobody is. */
-static void a_far_rank_is_named_to(uint32_t user, tern_flags via) {
+static void a_far_rank_is_named_to(uint32_t user, tern_flags path) {
     fixture f;
     if (!open_far_scene(&f))
         return;
@@ -290,7 +290,7 @@ static void a_far_rank_is_named_to(uint32_t user, tern_flags via) {
         scribble(word + 2, key + 1);
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == user)
-        EXPECT(TERN_ERR_CORRUPT, tern_hashtable_insert(f.worker, table, &key, &value, via, NULL));
+        EXPECT(TERN_ERR_CORRUPT, tern_hashtable_insert(f.worker, table, &key, &value, path, NULL));
     EXPECT_OK(tern_barrier(f.worker));
     CU_ASSERT(f.rank != 0 || word_at(word) == tern_state_wrong(state));
     expect_corrupt_in_a_phase(&f, table, key);

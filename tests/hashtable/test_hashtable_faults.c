@@ -48,22 +48,22 @@ static void a_rank_dies_holding_buckets(void) {
 
     if (f.size > 2)
         ask_each_other(&f, values, held);
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
         size_t added = 77;
-        EXPECT(TERN_ERR_PEER, tern_hashtable_add(f.worker, counters, &begun, 1, via, NULL));
+        EXPECT(TERN_ERR_PEER, tern_hashtable_add(f.worker, counters, &begun, 1, path, NULL));
         EXPECT_DETAIL("has died");
         EXPECT(TERN_ERR_PEER,
-               tern_hashtable_add_many(f.worker, counters, &begun, 1, 1, via, &added));
+               tern_hashtable_add_many(f.worker, counters, &begun, 1, 1, path, &added));
         CU_ASSERT_EQUAL(added, 0);
-        EXPECT(TERN_ERR_PEER, tern_hashtable_find(f.worker, values, &locked, via, value));
-        EXPECT(TERN_ERR_PEER, tern_hashtable_insert(f.worker, values, &locked, value, via, NULL));
-        EXPECT(TERN_ERR_PEER, tern_hashtable_erase(f.worker, values, &locked, via));
-        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_find(f.worker, counters, &begun, via, &count));
-        EXPECT_OK(tern_hashtable_find(f.worker, values, &whole, via, value));
+        EXPECT(TERN_ERR_PEER, tern_hashtable_find(f.worker, values, &locked, path, value));
+        EXPECT(TERN_ERR_PEER, tern_hashtable_insert(f.worker, values, &locked, value, path, NULL));
+        EXPECT(TERN_ERR_PEER, tern_hashtable_erase(f.worker, values, &locked, path));
+        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_find(f.worker, counters, &begun, path, &count));
+        EXPECT_OK(tern_hashtable_find(f.worker, values, &whole, path, value));
         make_value(value, 16, whole, 2 + f.rank);
-        EXPECT_OK(tern_hashtable_insert(f.worker, values, &whole, value, via, NULL));
+        EXPECT_OK(tern_hashtable_insert(f.worker, values, &whole, value, path, NULL));
         uint64_t other = number_owned_by(counters, 0, 300);
-        EXPECT_OK(tern_hashtable_add(f.worker, counters, &other, 1, via, NULL));
+        EXPECT_OK(tern_hashtable_add(f.worker, counters, &other, 1, path, NULL));
     }
     /* The others may still call this rank. */
     fixture_meet_living(&f);

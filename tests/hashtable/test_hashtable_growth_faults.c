@@ -82,12 +82,12 @@ static void a_rank_dies_holding_buckets(void) {
         tern_progress(f.worker);
     if (f.rank == 0)
         CU_ASSERT(tern_table_part_of(table, 0)->generation > 0);
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
-        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_find(f.worker, table, &special[0], via, value));
-        EXPECT(TERN_ERR_PEER, tern_hashtable_find(f.worker, table, &special[1], via, value));
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
+        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_find(f.worker, table, &special[0], path, value));
+        EXPECT(TERN_ERR_PEER, tern_hashtable_find(f.worker, table, &special[1], path, value));
         EXPECT(TERN_ERR_PEER,
-               tern_hashtable_insert(f.worker, table, &special[1], value, via, NULL));
-        EXPECT_OK(tern_hashtable_find(f.worker, table, &special[2], via, value));
+               tern_hashtable_insert(f.worker, table, &special[1], value, path, NULL));
+        EXPECT_OK(tern_hashtable_find(f.worker, table, &special[2], path, value));
         CU_ASSERT(is_value(value, 16, special[2], 1));
     }
     for (uint64_t i = 0; i < KEYS; i++) {

@@ -33,19 +33,20 @@ static uint64_t new_key(scene *s) {
 }
 
 /* Puts a key that may be there, or adds nothing to it. */
-static void put(scene *s, uint64_t key, tern_flags via) {
+static void put(scene *s, uint64_t key, tern_flags path) {
     if (s->counts)
-        EXPECT_OK(tern_hashtable_add(s->f.worker, s->table, &key, 0, via, NULL));
+        EXPECT_OK(tern_hashtable_add(s->f.worker, s->table, &key, 0, path, NULL));
     else
-        EXPECT_OK(tern_hashtable_insert(s->f.worker, s->table, &key, &key, via, NULL));
+        EXPECT_OK(tern_hashtable_insert(s->f.worker, s->table, &key, &key, path, NULL));
 }
 
-static void put_many(scene *s, const uint64_t *keys, size_t count, tern_flags via) {
+static void put_many(scene *s, const uint64_t *keys, size_t count, tern_flags path) {
     size_t done = 0;
     if (s->counts)
-        EXPECT_OK(tern_hashtable_add_many(s->f.worker, s->table, keys, count, 0, via, &done));
+        EXPECT_OK(tern_hashtable_add_many(s->f.worker, s->table, keys, count, 0, path, &done));
     else
-        EXPECT_OK(tern_hashtable_insert_many(s->f.worker, s->table, keys, keys, count, via, &done));
+        EXPECT_OK(
+            tern_hashtable_insert_many(s->f.worker, s->table, keys, keys, count, path, &done));
     CU_ASSERT_EQUAL(done, count);
 }
 
@@ -120,7 +121,7 @@ static bool open_scene(scene *s, bool counts) {
 /* All ranks put one key, which nobody else took, again and again. False: nothing more can be tried
  * without waiting for ever. */
 static bool one_key_takes_one_place(scene *s) {
-    static const tern_flags vias[] = {TERN_BY_RMA, TERN_BY_CALL, TERN_AUTO};
+    static const tern_flags paths[] = {TERN_BY_RMA, TERN_BY_CALL, TERN_AUTO};
     const int64_t before = room(s);
     CU_ASSERT(before > 2 && before < MOST);
     s->keys[s->count++] = new_key(s);
@@ -129,8 +130,8 @@ static bool one_key_takes_one_place(scene *s) {
         put(s, s->keys[0], TERN_BY_RMA);
     CU_ASSERT_EQUAL(room(s), before - 1);
     for (size_t i = 0; i < 3; i++) {
-        put(s, s->keys[0], vias[i]);
-        put_many(s, s->keys, 1, vias[i]);
+        put(s, s->keys[0], paths[i]);
+        put_many(s, s->keys, 1, paths[i]);
     }
     const int64_t after = room(s);
     CU_ASSERT_EQUAL(after, before - 1);
@@ -142,9 +143,9 @@ static void take_the_rest(scene *s) {
     for (int64_t left = room(s); left > 0; left--) {
         const uint64_t key = s->keys[s->count] = new_key(s);
         if (s->f.rank == s->f.size - 1 && s->count % 2 == 0)
-            put(s, key, fixture_way(s->count / 2));
+            put(s, key, fixture_path(s->count / 2));
         else if (s->f.rank == s->f.size - 1)
-            put_many(s, &key, 1, fixture_way(s->count / 2));
+            put_many(s, &key, 1, fixture_path(s->count / 2));
         s->count++;
         s->all++;
     }
@@ -153,11 +154,11 @@ static void take_the_rest(scene *s) {
 
 /* All ranks at once. None may wait: the move does not go on before. */
 static void put_all_again(scene *s) {
-    for (uint64_t way = 0; way < 3; way++) {
-        const tern_flags via = fixture_way(way);
+    for (uint64_t p = 0; p < 3; p++) {
+        const tern_flags path = fixture_path(p);
         for (size_t i = 0; i < s->count; i++)
-            put(s, s->keys[(i + 7 * s->f.rank) % s->count], via);
-        put_many(s, s->keys, s->count, via);
+            put(s, s->keys[(i + 7 * s->f.rank) % s->count], path);
+        put_many(s, s->keys, s->count, path);
     }
     for (size_t i = 0; i < s->count && !s->counts; i++)
         EXPECT_OK(tern_hashtable_modify(s->f.worker, s->table, &s->keys[i], &leave_it_modifier,
@@ -169,8 +170,8 @@ static void put_all_again(scene *s) {
 /* Erased keys keep their buckets, and come back to them. */
 static void erase_and_put_back(scene *s) {
     for (size_t i = s->f.rank; i < s->count; i += s->f.size) {
-        EXPECT_OK(tern_hashtable_erase(s->f.worker, s->table, &s->keys[i], fixture_way(i)));
-        put(s, s->keys[i], fixture_way(i / 3));
+        EXPECT_OK(tern_hashtable_erase(s->f.worker, s->table, &s->keys[i], fixture_path(i)));
+        put(s, s->keys[i], fixture_path(i / 3));
     }
     CU_ASSERT_EQUAL(room(s), 0);
 }

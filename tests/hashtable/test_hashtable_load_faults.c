@@ -45,13 +45,14 @@ static void use(fixture *f, tern_hashtable *table) {
     for (uint64_t key = 0; key < KEYS; key++)
         wrong +=
             tern_hashtable_owner(table, &key) == 0 &&
-            (tern_hashtable_find(f->worker, table, &key, fixture_way(key), &value) != TERN_OK ||
+            (tern_hashtable_find(f->worker, table, &key, fixture_path(key), &value) != TERN_OK ||
              value != key);
     for (uint64_t i = 0; i < KEYS; i++) {
         const uint64_t key = number_owned_by(table, 0, (uint64_t)f->rank << 32 | i * 1000);
-        wrong += tern_hashtable_insert(f->worker, table, &key, &i, fixture_way(i), NULL) != TERN_OK;
         wrong +=
-            tern_hashtable_find(f->worker, table, &key, fixture_way(i / 3), &value) != TERN_OK ||
+            tern_hashtable_insert(f->worker, table, &key, &i, fixture_path(i), NULL) != TERN_OK;
+        wrong +=
+            tern_hashtable_find(f->worker, table, &key, fixture_path(i / 3), &value) != TERN_OK ||
             value != i;
     }
     CU_ASSERT_EQUAL(wrong, 0);

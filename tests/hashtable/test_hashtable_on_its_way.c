@@ -49,7 +49,7 @@ static void serve_for(fixture *f, double seconds) {
 }
 
 /* The last rank holds an insert in the middle: finds do not see the key, adds wait for it. */
-static void an_insert_on_its_way(tern_flags via) {
+static void an_insert_on_its_way(tern_flags path) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
@@ -74,12 +74,12 @@ static void an_insert_on_its_way(tern_flags via) {
     } else {
         uint64_t key = keys[BATCH - 1];
         EXPECT_OK(tern_barrier(f.worker));
-        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_find(f.worker, table, &key, via, &count));
+        EXPECT(TERN_ERR_NOT_FOUND, tern_hashtable_find(f.worker, table, &key, path, &count));
         EXPECT_OK(tern_barrier(f.worker));
         if (f.rank == 0)
-            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 5, via, NULL));
+            EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 5, path, NULL));
         EXPECT_OK(tern_barrier(f.worker));
-        EXPECT_OK(tern_hashtable_find(f.worker, table, &key, via, &count));
+        EXPECT_OK(tern_hashtable_find(f.worker, table, &key, path, &count));
         CU_ASSERT_EQUAL(count, 5);
 
         /* In the middle of a batch: what was done before it is not done again. */
@@ -87,12 +87,12 @@ static void an_insert_on_its_way(tern_flags via) {
         EXPECT_OK(tern_barrier(f.worker));
         EXPECT_OK(tern_barrier(f.worker));
         if (f.rank == 0) {
-            EXPECT_OK(tern_hashtable_add_many(f.worker, table, keys, BATCH, 1, via, &added));
+            EXPECT_OK(tern_hashtable_add_many(f.worker, table, keys, BATCH, 1, path, &added));
             CU_ASSERT_EQUAL(added, BATCH);
         }
         EXPECT_OK(tern_barrier(f.worker));
         for (size_t i = 0; i < BATCH; i += 10) {
-            EXPECT_OK(tern_hashtable_find(f.worker, table, &keys[i], via, &count));
+            EXPECT_OK(tern_hashtable_find(f.worker, table, &keys[i], path, &count));
             CU_ASSERT_EQUAL(count, 1);
         }
     }
@@ -119,7 +119,7 @@ static void an_update_on_its_way(void) {
         EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, TERN_BY_RMA, NULL));
     }
     EXPECT_OK(tern_barrier(f.worker));
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL && f.size > 1; via *= 2) {
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL && f.size > 1; path *= 2) {
         uint64_t locked = tern_state_locked(hash, writer), seen;
         if (f.rank == writer) {
             tern_ptr bucket =
@@ -144,13 +144,13 @@ static void an_update_on_its_way(void) {
             EXPECT_OK(tern_barrier(f.worker));
             int existed = 0;
             if (f.rank == 0)
-                EXPECT_OK(tern_hashtable_find(f.worker, table, &key, via, value));
+                EXPECT_OK(tern_hashtable_find(f.worker, table, &key, path, value));
             make_value(value, 16, key, 2 + f.rank);
-            EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, via, &existed));
+            EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value, path, &existed));
             CU_ASSERT_EQUAL(existed, 1);
         }
         EXPECT_OK(tern_barrier(f.worker));
-        EXPECT_OK(tern_hashtable_find(f.worker, table, &key, via, value));
+        EXPECT_OK(tern_hashtable_find(f.worker, table, &key, path, value));
         CU_ASSERT(value[0] >= 2 && is_value(value, 16, key, value[0]));
         EXPECT_OK(tern_barrier(f.worker));
     }

@@ -20,13 +20,13 @@ static void expect_told(fixture *f, tern_status started, tern_request *request) 
 static void survive(fixture *f, tern_hashtable *table, uint64_t held, uint64_t claimed,
                     uint64_t of_dead) {
     const tern_flags rma = TERN_BY_RMA;
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
-        tern_status find = tern_hashtable_find_start(f->worker, table, &held, via, &under_way.taken,
-                                                     &under_way.find);
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
+        tern_status find = tern_hashtable_find_start(f->worker, table, &held, path,
+                                                     &under_way.taken, &under_way.find);
         tern_status update =
-            tern_hashtable_insert_start(f->worker, table, &held, &held, via, &under_way.update);
+            tern_hashtable_insert_start(f->worker, table, &held, &held, path, &under_way.update);
         tern_status claim =
-            tern_hashtable_insert_start(f->worker, table, &claimed, &held, via, &under_way.held);
+            tern_hashtable_insert_start(f->worker, table, &claimed, &held, path, &under_way.held);
         expect_told(f, find, &under_way.find);
         expect_told(f, update, &under_way.update);
         expect_told(f, claim, &under_way.held);

@@ -16,12 +16,13 @@ static void share_a_value(fixture *f, tern_hashtable *table, uint64_t key) {
     uint64_t failures = 0;
     double end = MPI_Wtime() + 0.5;
     for (uint64_t round = 2; MPI_Wtime() < end && failures == 0; round++) {
-        const tern_flags via = round % 8 == 0 ? TERN_BY_CALL : TERN_BY_RMA;
+        const tern_flags path = round % 8 == 0 ? TERN_BY_CALL : TERN_BY_RMA;
         if (f->rank % 2 == 1) {
             memset(value, (int)(round % 256), sizeof value);
-            failures += !EXPECT_OK(tern_hashtable_insert(f->worker, table, &key, value, via, NULL));
+            failures +=
+                !EXPECT_OK(tern_hashtable_insert(f->worker, table, &key, value, path, NULL));
         } else {
-            failures += !EXPECT_OK(tern_hashtable_find(f->worker, table, &key, via, value));
+            failures += !EXPECT_OK(tern_hashtable_find(f->worker, table, &key, path, value));
             failures += memcmp(value, value + 1, sizeof value - 1) != 0;
         }
         tern_progress(f->worker);

@@ -91,7 +91,7 @@ static void churn(history_actor *actor, const history_target *target) {
     char value[TERN_RESULT_MAX] = {0};
     for (uint64_t i = 0; i < target->churn; i++) {
         uint64_t key = ~next_argument(actor), before;
-        const tern_flags flags = fixture_way(below(&actor->random, 3));
+        const tern_flags flags = fixture_path(below(&actor->random, 3));
         tern_status status =
             target->counts
                 ? tern_hashtable_add(actor->worker, target->table, &key, 1, flags, &before)
@@ -160,7 +160,7 @@ static history_operation any_operation(history_actor *actor, const history_part 
                            .actor = actor->number,
                            .flags =
                                (uint8_t)(any_promise(actor, part->phase, part->uniform || waits) |
-                                         fixture_way(below(&actor->random, 3)))};
+                                         fixture_path(below(&actor->random, 3)))};
     o.argument[0] = next_argument(actor);
     return o;
 }
@@ -235,7 +235,7 @@ static const char *promise_name(tern_flags flags) {
                                     : "read/write";
 }
 
-static const char *way_name(tern_flags flags) {
+static const char *path_name(tern_flags flags) {
     return flags & TERN_BY_RMA ? "by RMA" : flags & TERN_BY_CALL ? "by call" : "by choice";
 }
 
@@ -248,8 +248,8 @@ static void print_history(const history_operation *o, size_t count, const histor
                o[i].actor, (unsigned long long)(o[i].call - o[0].call),
                (unsigned long long)(o[i].done - o[0].call), (unsigned long long)o[i].object,
                kinds->kind[o[i].kind].name, (unsigned long long)o[i].argument[0],
-               (unsigned long long)o[i].argument[1], promise_name(o[i].flags), way_name(o[i].flags),
-               tern_strerror(o[i].status), (unsigned long long)o[i].result);
+               (unsigned long long)o[i].argument[1], promise_name(o[i].flags),
+               path_name(o[i].flags), tern_strerror(o[i].status), (unsigned long long)o[i].result);
 }
 
 static history_outcome judge_all(history_operation *all, size_t count, const history_kinds *kinds,

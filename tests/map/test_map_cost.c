@@ -61,9 +61,9 @@ static void choose_keys(const tern_map *map, uint32_t owner, uint64_t start, uin
 }
 
 static void insert_all(fixture *f, tern_map *map, const uint64_t *keys, size_t bytes,
-                       tern_flags via) {
+                       tern_flags path) {
     for (int i = 0; i < KEYS; i++)
-        EXPECT_OK(tern_map_insert(f->worker, map, &keys[i], 8, value, bytes, via, NULL));
+        EXPECT_OK(tern_map_insert(f->worker, map, &keys[i], 8, value, bytes, path, NULL));
 }
 
 static void insert_all_new(fixture *f, tern_map *map, const uint64_t *keys, size_t bytes) {
@@ -79,15 +79,15 @@ static void find_all(fixture *f, tern_map *map, const uint64_t *keys, tern_flags
                tern_map_find(f->worker, map, &keys[i], 8, flags, found, sizeof found, NULL));
 }
 
-static void erase_all(fixture *f, tern_map *map, const uint64_t *keys, tern_flags via) {
+static void erase_all(fixture *f, tern_map *map, const uint64_t *keys, tern_flags path) {
     for (int i = 0; i < KEYS; i++)
-        EXPECT_OK(tern_map_erase(f->worker, map, &keys[i], 8, via));
+        EXPECT_OK(tern_map_erase(f->worker, map, &keys[i], 8, path));
 }
 
 static void modify_all(fixture *f, tern_map *map, const uint64_t *keys, uint64_t delta,
-                       tern_flags via) {
+                       tern_flags path) {
     for (int i = 0; i < KEYS; i++)
-        EXPECT_OK(tern_map_add(f->worker, map, &keys[i], 8, delta, via, NULL));
+        EXPECT_OK(tern_map_add(f->worker, map, &keys[i], 8, delta, path, NULL));
 }
 
 /* By RMA as a find and an insert; an add of 0 does not change the number, and is a find. */

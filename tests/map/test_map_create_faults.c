@@ -9,7 +9,7 @@ static void fill(fixture *f, tern_map *map) {
     static unsigned char value[3000], found[3000];
     for (uint64_t i = 0; i < 40; i++) {
         const uint64_t key = f->rank * 1000 + i;
-        const tern_flags insert = fixture_way(i % 2), find = fixture_way(i / 2 % 2);
+        const tern_flags insert = fixture_path(i % 2), find = fixture_path(i / 2 % 2);
         size_t bytes = 0;
         if (tern_map_owner(map, &key, 8) == f->size - 1)
             continue;

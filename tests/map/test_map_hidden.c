@@ -8,7 +8,7 @@
 #include "hashtable/table/bucket.h"
 #include "map/op/message.h"
 
-static const tern_flags ways[] = {TERN_BY_RMA, TERN_BY_CALL};
+static const tern_flags paths[] = {TERN_BY_RMA, TERN_BY_CALL};
 static unsigned char found[4096];
 
 static tern_map *make(fixture *f) {
@@ -65,21 +65,21 @@ static void fingerprints_meet(void) {
         if (!tern_map_descriptor_is_small(map, d.words))
             EXPECT_OK(tern_block_make(f.worker, map, &others, found, value_bytes, &d));
         put_descriptor(&f, map, &key, &d);
-        for (int way = 0; way < 2; way++) {
-            const tern_flags via = ways[way];
+        for (int p = 0; p < 2; p++) {
+            const tern_flags path = paths[p];
             int existed = 77;
             EXPECT(TERN_ERR_NOT_FOUND,
-                   tern_map_find(f.worker, map, &number, 8, via, found, sizeof found, NULL));
-            EXPECT(TERN_ERR_NOT_FOUND, tern_map_erase(f.worker, map, &number, 8, via));
+                   tern_map_find(f.worker, map, &number, 8, path, found, sizeof found, NULL));
+            EXPECT(TERN_ERR_NOT_FOUND, tern_map_erase(f.worker, map, &number, 8, path));
             EXPECT(TERN_ERR_EXISTS,
-                   tern_map_insert(f.worker, map, &number, 8, found, 100, via, &existed));
+                   tern_map_insert(f.worker, map, &number, 8, found, 100, path, &existed));
             EXPECT_DETAIL("the same fingerprint");
             EXPECT(TERN_ERR_EXISTS,
-                   tern_map_insert_new(f.worker, map, &number, 8, found, 100, via, &existed));
-            EXPECT(TERN_ERR_EXISTS, tern_map_add(f.worker, map, &number, 8, 1, via, &count));
+                   tern_map_insert_new(f.worker, map, &number, 8, found, 100, path, &existed));
+            EXPECT(TERN_ERR_EXISTS, tern_map_add(f.worker, map, &number, 8, 1, path, &count));
             EXPECT_DETAIL("the same fingerprint");
             EXPECT(TERN_ERR_NOT_FOUND,
-                   tern_map_compare_swap(f.worker, map, &number, 8, 1, 2, via, &count));
+                   tern_map_compare_swap(f.worker, map, &number, 8, 1, 2, path, &count));
             CU_ASSERT_EQUAL(existed, 77);
         }
         CU_ASSERT(memcmp(descriptor_of(&f, map, &number).words, d.words, 32) == 0);
@@ -103,13 +103,13 @@ static void tags_meet_too(void) {
     EXPECT_OK(tern_block_make(f.worker, map, &others, found, 800, &d));
     d.words[1] = key.seed << 32 | (uint32_t)d.words[1];
     put_descriptor(&f, map, &key, &d);
-    for (int way = 0; way < 2; way++) {
+    for (int p = 0; p < 2; p++) {
         uint64_t before;
         EXPECT(TERN_ERR_NOT_FOUND,
-               tern_map_find(f.worker, map, &number, 8, ways[way], found, sizeof found, NULL));
-        EXPECT(TERN_ERR_EXISTS, tern_map_add(f.worker, map, &number, 8, 1, ways[way], &before));
+               tern_map_find(f.worker, map, &number, 8, paths[p], found, sizeof found, NULL));
+        EXPECT(TERN_ERR_EXISTS, tern_map_add(f.worker, map, &number, 8, 1, paths[p], &before));
         EXPECT(TERN_ERR_NOT_FOUND,
-               tern_map_compare_swap(f.worker, map, &number, 8, 1, 2, ways[way], &before));
+               tern_map_compare_swap(f.worker, map, &number, 8, 1, 2, paths[p], &before));
     }
     end(&f, map);
 }
@@ -225,23 +225,24 @@ static void expect_corrupt(tern_status status, const char *what) {
 }
 
 /* What needs the value. erased: what the entry says. */
-static void change(fixture *f, tern_map *map, uint64_t number, tern_flags via, bool erased) {
+static void change(fixture *f, tern_map *map, uint64_t number, tern_flags path, bool erased) {
     tern_worker *w = f->worker;
     uint64_t before = 0;
     tern_request request = {0};
-    expect_corrupt(tern_map_add(w, map, &number, 8, 1, via, &before), "tern_map_add");
+    expect_corrupt(tern_map_add(w, map, &number, 8, 1, path, &before), "tern_map_add");
     expect_corrupt(tern_map_modify(w, map, &number, 8, &leave_it_modifier,
-                                   &(tern_modify_options){.absent = TERN_ABSENT_INSERT}, via, NULL),
+                                   &(tern_modify_options){.absent = TERN_ABSENT_INSERT}, path,
+                                   NULL),
                    "tern_map_modify");
-    tern_status status = tern_map_add_start(w, map, &number, 8, 1, via, &request);
+    tern_status status = tern_map_add_start(w, map, &number, 8, 1, path, &request);
     if (status == TERN_OK)
         status = tern_wait(w, &request);
     expect_corrupt(status, "tern_map_add_start");
     if (!erased)
-        expect_corrupt(tern_map_compare_swap(w, map, &number, 8, 5, 6, via, &before),
+        expect_corrupt(tern_map_compare_swap(w, map, &number, 8, 5, 6, path, &before),
                        "tern_map_compare_swap");
     if (!erased)
-        expect_corrupt(tern_map_modify(w, map, &number, 8, &leave_it_modifier, NULL, via, NULL),
+        expect_corrupt(tern_map_modify(w, map, &number, 8, &leave_it_modifier, NULL, path, NULL),
                        "tern_map_modify of what is there");
 }
 
@@ -262,21 +263,21 @@ static void a_state_is_wrong(bool erased) {
     while (tern_map_owner(map, &other, sizeof other) != 0)
         other++;
     EXPECT_OK(tern_barrier(f.worker));
-    for (int way = 0; way < 2 && f.rank == 1; way++) {
+    for (int p = 0; p < 2 && f.rank == 1; p++) {
         const tern_ptr state = state_of(map, number);
         uint64_t five = 5;
-        EXPECT_OK(tern_map_insert(f.worker, map, &number, 8, &five, 8, ways[way], NULL));
-        EXPECT_OK(tern_map_insert(f.worker, map, &number, 8, &five, 8, ways[way], NULL));
+        EXPECT_OK(tern_map_insert(f.worker, map, &number, 8, &five, 8, paths[p], NULL));
+        EXPECT_OK(tern_map_insert(f.worker, map, &number, 8, &five, 8, paths[p], NULL));
         if (erased)
-            EXPECT_OK(tern_map_erase(f.worker, map, &number, 8, ways[way]));
+            EXPECT_OK(tern_map_erase(f.worker, map, &number, 8, paths[p]));
         EXPECT_OK(tern_atomic_fetch_xor(f.worker, state, TERN_ERASED, &old));
         CU_ASSERT_EQUAL(old & TERN_KIND, TERN_TAKEN);
         CU_ASSERT_EQUAL((old & TERN_ERASED) != 0, erased);
-        change(&f, map, number, ways[way], erased);
+        change(&f, map, number, paths[p], erased);
         /* Nothing stays at the head of the ring. */
         EXPECT_OK(tern_map_insert(f.worker, map, &other, 8, &five, 8, TERN_BY_CALL, NULL));
         EXPECT_OK(tern_atomic_fetch_xor(f.worker, state, TERN_ERASED, &old));
-        EXPECT_OK(tern_map_add(f.worker, map, &number, 8, 1, ways[way], &old));
+        EXPECT_OK(tern_map_add(f.worker, map, &number, 8, 1, paths[p], &old));
         CU_ASSERT_EQUAL(old, erased ? 0 : 5);
     }
     end(&f, map);

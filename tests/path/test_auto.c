@@ -76,7 +76,7 @@ static void values_against_a_model(int call_only, size_t value_bytes) {
     fixture_close(&f);
 }
 
-static void values_either_way(void) { values_against_a_model(0, 8); }
+static void values_by_either_path(void) { values_against_a_model(0, 8); }
 static void values_by_call_alone(void) { values_against_a_model(1, 16); }
 /* Found by RMA alone: no call returns so much. */
 static void values_too_large_for_a_result(void) { values_against_a_model(0, 2048); }
@@ -180,7 +180,7 @@ static void items_come_out_once(int call_only) {
     fixture_close(&f);
 }
 
-static void items_either_way(void) { items_come_out_once(0); }
+static void items_by_either_path(void) { items_come_out_once(0); }
 static void items_by_call_alone(void) { items_come_out_once(1); }
 
 static tern_hashtable *of_handler;
@@ -348,7 +348,7 @@ static void explanations_are_true(void) { explanations_hold(0); }
 static void explanations_with_service(void) { explanations_hold(1); }
 
 /* Of what options or sizes decide; what does not fit the caller's memory; and refusals. */
-static void explanations_of_forced_ways(void) {
+static void explanations_of_forced_paths(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return;
@@ -397,7 +397,7 @@ static void late_failures_keep_their_detail(void) {
     if (!fixture_open(&f, NULL))
         return;
     const uint32_t next = (f.rank + 1) % f.size;
-    const tern_pick late = {.via = TERN_BY_CALL,
+    const tern_pick late = {.flag = TERN_BY_CALL,
                             .class = tern_path_class_of(f.context, next),
                             .expected = 1,
                             .began = tern_now() - 1000000000,
@@ -414,17 +414,17 @@ static void late_failures_keep_their_detail(void) {
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"late_failures_keep_their_detail", late_failures_keep_their_detail},
-        {"values_either_way", values_either_way},
+        {"values_by_either_path", values_by_either_path},
         {"values_by_call_alone", values_by_call_alone},
         {"values_too_large_for_a_result", values_too_large_for_a_result},
         {"counters_lose_nothing", counters_lose_nothing},
         {"batches_tell_what_was_full", batches_tell_what_was_full},
-        {"items_either_way", items_either_way},
+        {"items_by_either_path", items_by_either_path},
         {"items_by_call_alone", items_by_call_alone},
         {"without_calls", without_calls},
         {"measuring_a_call_ends", measuring_a_call_ends},
         {"explanations_are_true", explanations_are_true},
         {"explanations_with_service", explanations_with_service},
-        {"explanations_of_forced_ways", explanations_of_forced_ways}};
+        {"explanations_of_forced_paths", explanations_of_forced_paths}};
     return tern_test_main(argc, argv, "auto", tests, sizeof tests / sizeof *tests);
 }

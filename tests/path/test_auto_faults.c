@@ -17,7 +17,7 @@ static void a_late_failure_keeps_its_detail(void) {
     const tern_queue_options options = {.host = play.victim, .item_bytes = 8, .capacity = 4};
     EXPECT_OK(tern_queue_create(f.worker, &options, &queue));
     const tern_pick late = {
-        .via = TERN_BY_CALL,
+        .flag = TERN_BY_CALL,
         .class = tern_path_class_of(f.context, play.victim),
         .expected = 1,
         .began = tern_now() - 1000000000,

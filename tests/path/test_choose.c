@@ -22,8 +22,8 @@ typedef struct sizes {
 
 typedef struct expected {
     bool refused;
-    tern_flags via;
-    tern_way way;
+    tern_flags flag;
+    tern_path path;
     tern_reason reason;
 } expected;
 
@@ -51,8 +51,8 @@ static expected by_costs(knowledge known, tern_path_class class) {
     }
 }
 
-static expected via_of(const tern_path_question *q, const sizes *s, knowledge known,
-                       tern_path_class class) {
+static expected flag_of(const tern_path_question *q, const sizes *s, knowledge known,
+                        tern_path_class class) {
     const bool rma = (q->flags & TERN_BY_RMA) != 0, call = (q->flags & TERN_BY_CALL) != 0;
     const bool owner_alone = q->kind == TERN_PATH_BY_OWNER;
     const bool fits = s->fits && (s->one_reply || is_batch(q->kind));
@@ -73,10 +73,10 @@ static expected via_of(const tern_path_question *q, const sizes *s, knowledge kn
 
 static expected model(const tern_path_question *q, const sizes *s, knowledge known,
                       tern_path_class class) {
-    expected e = via_of(q, s, known, class);
-    e.way = e.via == TERN_BY_CALL && class != TERN_PATH_OWN ? TERN_WAY_CALL
-            : q->reached                                    ? TERN_WAY_DIRECT
-                                                            : TERN_WAY_REMOTE;
+    expected e = flag_of(q, s, known, class);
+    e.path = e.flag == TERN_BY_CALL && class != TERN_PATH_OWN ? TERN_PATH_CALL
+             : q->reached                                     ? TERN_PATH_DIRECT
+                                                              : TERN_PATH_RMA;
     return e;
 }
 
@@ -104,10 +104,10 @@ static uint64_t compare(const tern_path_question *q, const sizes *s, knowledge k
     tern_error_clear();
     if (e.refused)
         return status != TERN_ERR_UNSUPPORTED || chosen != status;
-    const bool serves = e.via == TERN_BY_CALL && class == TERN_PATH_OWN;
-    return status != TERN_OK || chosen != status || pick.via != e.via || pick.way != e.way ||
-           pick.reason != e.reason || pick.class != class || taken.via != e.via ||
-           taken.way != e.way || taken.expected != 0 || progress != serves;
+    const bool serves = e.flag == TERN_BY_CALL && class == TERN_PATH_OWN;
+    return status != TERN_OK || chosen != status || pick.flag != e.flag || pick.path != e.path ||
+           pick.reason != e.reason || pick.class != class || taken.flag != e.flag ||
+           taken.path != e.path || taken.expected != 0 || progress != serves;
 }
 
 /* All kinds, with all flags. */
@@ -120,7 +120,7 @@ static void each_combination(void) {
                                {room, TERN_RESULT_MAX, true, true},
                                {room + 1, 0, false, true},
                                {room, TERN_RESULT_MAX + 1, true, false}};
-    static const tern_flags ways[] = {TERN_AUTO, TERN_BY_RMA, TERN_BY_CALL},
+    static const tern_flags paths[] = {TERN_AUTO, TERN_BY_RMA, TERN_BY_CALL},
                             promises[] = {TERN_READ_WRITE, TERN_WRITE_ONLY, TERN_READ_ONLY,
                                           TERN_LOCAL};
     uint32_t nodes[RANKS] = {0, 0, 1}, *const kept = f.context->node;
@@ -137,7 +137,7 @@ static void each_combination(void) {
                                                   .name = "an operation",
                                                   .object = "table",
                                                   .target.worker.rank = rank,
-                                                  .flags = ways[i % 3] | promises[i / 3 % 4],
+                                                  .flags = paths[i % 3] | promises[i / 3 % 4],
                                                   .kind = kind,
                                                   .call_only = i / 12 % 2,
                                                   .reached = i / 24 % 2,

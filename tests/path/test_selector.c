@@ -57,7 +57,7 @@ static void a_change_needs_a_lead(void) {
 }
 
 /* One get beats a call there; whatever takes several round trips, and batches, do not. */
-static void each_kind_has_its_way(void) {
+static void each_kind_has_its_path(void) {
     const tern_path_costs far = measured_at(1, &network);
     CU_ASSERT(!by_call(&far, TERN_PATH_FIND));
     CU_ASSERT(by_call(&far, TERN_PATH_INSERT));
@@ -83,8 +83,8 @@ static void flags_are_checked(void) {
     for (size_t i = 0; i < sizeof excluded / sizeof *excluded; i++)
         for (tern_flags flags = 0; flags < 256; flags++) {
             const tern_flags promise = flags & (TERN_WRITE_ONLY | TERN_READ_ONLY | TERN_LOCAL),
-                             way = flags & (TERN_BY_RMA | TERN_BY_CALL);
-            const bool right = (promise | way) == flags && bits(promise) <= 1 && bits(way) <= 1 &&
+                             path = flags & (TERN_BY_RMA | TERN_BY_CALL);
+            const bool right = (promise | path) == flags && bits(promise) <= 1 && bits(path) <= 1 &&
                                (promise == 0 || promise != excluded[i]);
             CU_ASSERT_EQUAL(tern_flags_check(flags, excluded[i], "f"),
                             right ? TERN_OK : TERN_ERR_ARGUMENT);
@@ -92,7 +92,7 @@ static void flags_are_checked(void) {
 }
 
 /* The model knows ways, and no TERN_LOCAL. */
-static void predictions_need_a_way(void) {
+static void predictions_need_a_path(void) {
     double ns = -1;
     const tern_flags wrong[] = {TERN_AUTO, TERN_READ_ONLY, TERN_LOCAL | TERN_BY_RMA,
                                 TERN_BY_RMA | TERN_BY_CALL};
@@ -221,9 +221,9 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"the_cheaper_way_comes_first", the_cheaper_way_comes_first},
         {"a_change_needs_a_lead", a_change_needs_a_lead},
-        {"each_kind_has_its_way", each_kind_has_its_way},
+        {"each_kind_has_its_path", each_kind_has_its_path},
         {"flags_are_checked", flags_are_checked},
-        {"predictions_need_a_way", predictions_need_a_way},
+        {"predictions_need_a_path", predictions_need_a_path},
         {"sums_are_the_models", sums_are_the_models},
         {"calls_on_time_are_not_late", calls_on_time_are_not_late},
         {"one_slow_call_is_none", one_slow_call_is_none},

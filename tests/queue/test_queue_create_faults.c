@@ -10,7 +10,7 @@ enum { ITEMS = 100 };
 static void push_and_pop(fixture *f, tern_queue *queue) {
     uint64_t wrong = 0;
     for (uint64_t i = 0, item = 0; i < 3 * ITEMS; i++) {
-        const tern_flags push = fixture_way(i % 2), pop = fixture_way(i / 2 % 2);
+        const tern_flags push = fixture_path(i % 2), pop = fixture_path(i / 2 % 2);
         EXPECT_OK(tern_queue_push(f->worker, queue, &i, push));
         if (i >= ITEMS / 2)
             EXPECT_OK(tern_queue_pop(f->worker, queue, &item, pop));

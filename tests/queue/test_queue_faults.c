@@ -23,29 +23,29 @@ static void work_in_vain(fixture *f, tern_distributed_queue *work) {
 static void wait_in_vain(fixture *f, tern_queue *full, tern_queue *empty) {
     uint64_t item = 9;
     size_t done = 9;
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
-        EXPECT(TERN_ERR_PEER, tern_queue_pop_timed(f->worker, empty, &item, 60, via));
-        EXPECT(TERN_ERR_PEER, tern_queue_push_timed(f->worker, full, &item, 60, via));
-        EXPECT(TERN_ERR_PEER, tern_queue_pop(f->worker, empty, &item, via));
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
+        EXPECT(TERN_ERR_PEER, tern_queue_pop_timed(f->worker, empty, &item, 60, path));
+        EXPECT(TERN_ERR_PEER, tern_queue_push_timed(f->worker, full, &item, 60, path));
+        EXPECT(TERN_ERR_PEER, tern_queue_pop(f->worker, empty, &item, path));
         EXPECT_DETAIL("has died");
-        EXPECT(TERN_ERR_PEER, tern_queue_push(f->worker, full, &item, via));
+        EXPECT(TERN_ERR_PEER, tern_queue_push(f->worker, full, &item, path));
         /* Operations that need no wait answer as before. */
-        EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(f->worker, empty, &item, via));
-        EXPECT(TERN_ERR_FULL, tern_queue_try_push(f->worker, full, &item, via));
-        EXPECT(TERN_ERR_EMPTY, tern_queue_pop_many(f->worker, empty, &item, 1, via, &done));
-        EXPECT(TERN_ERR_FULL, tern_queue_push_many(f->worker, full, &item, 1, via, &done));
+        EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(f->worker, empty, &item, path));
+        EXPECT(TERN_ERR_FULL, tern_queue_try_push(f->worker, full, &item, path));
+        EXPECT(TERN_ERR_EMPTY, tern_queue_pop_many(f->worker, empty, &item, 1, path, &done));
+        EXPECT(TERN_ERR_FULL, tern_queue_push_many(f->worker, full, &item, 1, path, &done));
         CU_ASSERT(item == 9 && done == 0);
     }
 }
 
 /* Requests that come to the ticket of the dead: one after the other is told. */
-static void start_in_vain(fixture *f, tern_queue *pushed, tern_queue *popped, tern_flags via) {
+static void start_in_vain(fixture *f, tern_queue *pushed, tern_queue *popped, tern_flags path) {
     enum { SOME = 3 };
     tern_request request[2][SOME] = {{{0}}};
     uint64_t items[2][SOME] = {{9, 9, 9}, {9, 9, 9}};
     for (size_t i = 0; i < SOME; i++) {
-        EXPECT_OK(tern_queue_pop_start(f->worker, pushed, &items[0][i], via, &request[0][i]));
-        EXPECT_OK(tern_queue_push_start(f->worker, popped, &items[1][i], via, &request[1][i]));
+        EXPECT_OK(tern_queue_pop_start(f->worker, pushed, &items[0][i], path, &request[0][i]));
+        EXPECT_OK(tern_queue_push_start(f->worker, popped, &items[1][i], path, &request[1][i]));
     }
     for (size_t i = 0; i < 2 * SOME; i++) {
         EXPECT(TERN_ERR_PEER, tern_wait(f->worker, &request[i % 2][i / 2]));
@@ -81,11 +81,11 @@ static void a_rank_dies_holding_tickets(void) {
     lose_later(&f); /* the others are waiting by then */
     work_in_vain(&f, work);
     wait_in_vain(&f, full, empty);
-    for (tern_flags via = TERN_BY_RMA; via <= TERN_BY_CALL; via *= 2) {
-        EXPECT(TERN_ERR_PEER, tern_queue_try_pop(f.worker, pushed, &item, via));
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
+        EXPECT(TERN_ERR_PEER, tern_queue_try_pop(f.worker, pushed, &item, path));
         EXPECT_DETAIL("has died");
-        EXPECT(TERN_ERR_PEER, tern_queue_try_push(f.worker, popped, &item, via));
-        start_in_vain(&f, pushed, popped, via);
+        EXPECT(TERN_ERR_PEER, tern_queue_try_push(f.worker, popped, &item, path));
+        start_in_vain(&f, pushed, popped, path);
     }
     EXPECT_OK(tern_queue_size(f.worker, popped, &size));
     CU_ASSERT_EQUAL(size, CAPACITY - 1);

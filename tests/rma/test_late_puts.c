@@ -111,13 +111,13 @@ static void others_too(void) {
             uint64_t key = below(&random, KEYS);
             make_value(value, sizeof value, key, f.rank);
             EXPECT_OK(tern_hashtable_insert(f.worker, table, &key, value,
-                                            any_writer(&random) | any_via(&random), NULL));
+                                            any_writer(&random) | any_path(&random), NULL));
         }
         kept += late_puts_end(&f);
         for (uint64_t key = 0; key < KEYS; key++) {
             char value[24];
             tern_status status = tern_hashtable_find(f.worker, table, &key,
-                                                     TERN_READ_ONLY | any_via(&random), value);
+                                                     TERN_READ_ONLY | any_path(&random), value);
             CU_ASSERT(status == TERN_ERR_NOT_FOUND ||
                       (status == TERN_OK &&
                        is_value(value, sizeof value, key, *(uint64_t *)(void *)value)));
@@ -140,10 +140,11 @@ static void counters(void) {
     for (uint64_t i = 0; i < 2 * KEYS; i++) {
         uint64_t key = (i + f.rank * 5) % KEYS;
         bool many = below(&random, 2);
-        tern_flags via = i < KEYS ? TERN_BY_RMA : TERN_BY_CALL;
+        tern_flags path = i < KEYS ? TERN_BY_RMA : TERN_BY_CALL;
         EXPECT_OK(
-            many ? tern_hashtable_add_many(f.worker, table, &key, 1, 1, TERN_WRITE_ONLY | via, NULL)
-                 : tern_hashtable_add(f.worker, table, &key, 1, TERN_WRITE_ONLY | via, NULL));
+            many
+                ? tern_hashtable_add_many(f.worker, table, &key, 1, 1, TERN_WRITE_ONLY | path, NULL)
+                : tern_hashtable_add(f.worker, table, &key, 1, TERN_WRITE_ONLY | path, NULL));
     }
     (void)late_puts_end(&f);
     for (uint64_t key = 0, count = 0; key < KEYS; key++) {
@@ -169,14 +170,14 @@ static void through_a_queue(void) {
         late_puts_begin(&f, false);
         for (uint32_t turn = 0; turn < f.size; turn++) {
             for (int i = 0; turn == f.rank && i < 12; i++) {
-                EXPECT_OK(tern_queue_try_push(f.worker, queue, item, any_via(&random)));
-                EXPECT_OK(tern_queue_try_pop(f.worker, queue, item, any_via(&random)));
+                EXPECT_OK(tern_queue_try_push(f.worker, queue, item, any_path(&random)));
+                EXPECT_OK(tern_queue_try_pop(f.worker, queue, item, any_path(&random)));
             }
             EXPECT_OK(tern_barrier(f.worker));
         }
         for (int i = 0; i < 12; i++) {
-            EXPECT_OK(tern_queue_push(f.worker, queue, item, any_via(&random)));
-            EXPECT_OK(tern_queue_pop(f.worker, queue, item, any_via(&random)));
+            EXPECT_OK(tern_queue_push(f.worker, queue, item, any_path(&random)));
+            EXPECT_OK(tern_queue_pop(f.worker, queue, item, any_path(&random)));
         }
         (void)late_puts_end(&f);
         EXPECT_OK(tern_queue_size(f.worker, queue, &left));

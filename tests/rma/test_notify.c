@@ -225,7 +225,7 @@ static void errors(void) {
         {to(next), {next, 0, 0, UINT64_MAX}, data, 8, "", 0, 0, TERN_ERR_RANGE, "8 bytes"},
     };
     tern_event event;
-    /* From the second operation on there is a short way, whose checks are its own. */
+    /* From the second operation on there is a short path, whose checks are its own. */
     EXPECT_OK(tern_put_notify(f.worker, to(next), p, data, 8, NULL));
     EXPECT_OK(tern_event_wait(f.worker, TERN_PROBE_LOCAL, &event));
     EXPECT_OK(tern_event_wait(f.worker, TERN_PROBE_REMOTE, &event));

@@ -121,15 +121,15 @@ static tern_status find(fixture *f, uint32_t rank) {
 
 static tern_status map_insert(fixture *f, uint32_t rank) {
     const uint64_t key = map_key(rank);
-    return tern_map_insert(f->worker, at.map, &key, sizeof key, &key, sizeof key, fixture_way(rank),
-                           NULL);
+    return tern_map_insert(f->worker, at.map, &key, sizeof key, &key, sizeof key,
+                           fixture_path(rank), NULL);
 }
 
 static tern_status map_find(fixture *f, uint32_t rank) {
     const uint64_t key = map_key(rank);
     uint64_t value;
     size_t bytes;
-    return tern_map_find(f->worker, at.map, &key, sizeof key, fixture_way(rank), &value,
+    return tern_map_find(f->worker, at.map, &key, sizeof key, fixture_path(rank), &value,
                          sizeof value, &bytes);
 }
 

@@ -83,7 +83,7 @@ static tern_status slot_start(uint64_t *random, size_t i) {
     slot *s = &slots[i];
     tern_worker *w = f.worker;
     tern_request *r = &request[i];
-    const tern_flags by = fixture_way(below(random, 3));
+    const tern_flags by = fixture_path(below(random, 3));
     s->in = s->number = below(random, UINT32_MAX) + 1; /* counters have 62 bits */
     switch (s->kind) {
     case PUT:

@@ -55,7 +55,7 @@ static uint32_t draw_rank(void) { return (uint32_t)draw(run.f.size); }
 
 static void step_counter(void) {
     const uint64_t key = draw(KEYS), delta = 1 + draw(9);
-    if (EXPECT_OK(tern_hashtable_add(run.f.worker, run.counters, &key, delta, fixture_way(draw(3)),
+    if (EXPECT_OK(tern_hashtable_add(run.f.worker, run.counters, &key, delta, fixture_path(draw(3)),
                                      NULL)))
         run.added += delta;
 }
@@ -68,19 +68,19 @@ static void step_map(void) {
     size_t found_bytes = 0;
     memset(value, (int)draw(256), bytes);
     EXPECT_OK(tern_map_insert(run.f.worker, run.map, &key, sizeof key, value, bytes,
-                              fixture_way(draw(3)), NULL));
-    EXPECT_OK(tern_map_find(run.f.worker, run.map, &key, sizeof key, fixture_way(draw(3)), found,
+                              fixture_path(draw(3)), NULL));
+    EXPECT_OK(tern_map_find(run.f.worker, run.map, &key, sizeof key, fixture_path(draw(3)), found,
                             sizeof found, &found_bytes));
     CU_ASSERT(found_bytes == bytes && memcmp(value, found, bytes) == 0);
 }
 
 static void step_queue(void) {
     uint64_t item = 1 + draw(1000);
-    tern_status status = tern_queue_try_push(run.f.worker, run.queue, &item, fixture_way(draw(3)));
+    tern_status status = tern_queue_try_push(run.f.worker, run.queue, &item, fixture_path(draw(3)));
     CU_ASSERT(status == TERN_OK || status == TERN_ERR_FULL);
     if (status == TERN_OK)
         run.pushed += item;
-    status = tern_queue_try_pop(run.f.worker, run.queue, &item, fixture_way(draw(3)));
+    status = tern_queue_try_pop(run.f.worker, run.queue, &item, fixture_path(draw(3)));
     CU_ASSERT(status == TERN_OK || status == TERN_ERR_EMPTY);
     if (status == TERN_OK)
         run.popped += item;

@@ -126,18 +126,18 @@ static void notify(in_turn *t, uint64_t *seed) {
 static void one_operation(in_turn *t, uint64_t *seed) {
     fixture *f = t->f;
     const uint64_t key = tern_test_random(seed) % 2000, kind = tern_test_random(seed) % 6;
-    const tern_flags way = fixture_way(tern_test_random(seed));
+    const tern_flags path = fixture_path(tern_test_random(seed));
     uint64_t item = key;
     if (kind <= 1) {
         ask(f, seed);
     } else if (kind <= 3) {
-        EXPECT_OK(tern_hashtable_add(f->worker, t->table, &key, 1, way, NULL));
+        EXPECT_OK(tern_hashtable_add(f->worker, t->table, &key, 1, path, NULL));
         t->added++;
     } else if (kind == 4) {
         notify(t, seed);
     } else {
-        EXPECT_OK(tern_queue_push(f->worker, t->queue, &item, way));
-        EXPECT_OK(tern_queue_pop(f->worker, t->queue, &item, way));
+        EXPECT_OK(tern_queue_push(f->worker, t->queue, &item, path));
+        EXPECT_OK(tern_queue_pop(f->worker, t->queue, &item, path));
     }
 }
 

@@ -3,7 +3,7 @@
 
 /*
  * Not for applications: the members of a worker that the inlined operations of transfer.h and
- * call.h read and write, and the short way into a ring of shared memory (rma/ring/ring.h says why
+ * call.h read and write, and the short path into a ring of shared memory (rma/ring/ring.h says why
  * it is correct).
  */
 
@@ -23,16 +23,16 @@ typedef struct tern_reach {
     uint64_t bytes; /* of the heap; 0 if load/store does not reach it */
 } tern_reach;
 
-/* The origin's side of a ring: everything that sending a record the short way needs, in one cache
+/* The origin's side of a ring: everything that sending a record the short path needs, in one cache
  * line. */
 typedef struct tern_lane {
-    char *data;            /* the ring itself, or the staging memory of a ring on another node */
-    uint64_t mask;         /* size - 1 */
-    uint64_t write;        /* position of the next record */
-    uint64_t limit;        /* below this position there is room without a wrap, and the short way is
-                              open; 0: it is closed */
-    const uint64_t *idle;  /* the target's mark that it waits for the doorbell */
-    uint64_t first;        /* position of the first unpublished record */
+    char *data;           /* the ring itself, or the staging memory of a ring on another node */
+    uint64_t mask;        /* size - 1 */
+    uint64_t write;       /* position of the next record */
+    uint64_t limit;       /* below this position there is room without a wrap, and the short path is
+                             open; 0: it is closed */
+    const uint64_t *idle; /* the target's mark that it waits for the doorbell */
+    uint64_t first;       /* position of the first unpublished record */
     uint64_t first_header; /* the header of that record, which is withheld until it is published; 0:
                               all records are published */
     uint64_t gather;       /* how many bytes are gathered before they are published; 0: each record
@@ -71,7 +71,8 @@ TERN_INLINE void tern_own_line(const char *line) {
 }
 
 /* Returns where to write a record of size bytes, header included, a multiple of 8; NULL: the short
- * way is closed. The word behind the record is free too, for the zero that ends the ring's content.
+ * path is closed. The word behind the record is free too, for the zero that ends the ring's
+ * content.
  */
 TERN_INLINE char *tern_lane_reserve(const tern_lane *lane, uint64_t size) {
     if (__builtin_expect(lane->write + size + 8 > lane->limit, 0))
