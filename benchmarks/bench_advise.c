@@ -213,7 +213,7 @@ static void batches(bench *b, advice *a) {
     bench_ok(tern_hashtable_destroy(b->worker, s.table), "tern_hashtable_destroy");
 }
 
-/* How long owners may compute until the way by RMA is faster, where it needs no owner. */
+/* How long owners may compute until RMA is faster, where it needs no owner. */
 static void owners_compute(const bench *b, const double ns[2], char *text, size_t room) {
     char time[24];
     text[0] = '\0';

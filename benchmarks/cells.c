@@ -11,15 +11,15 @@ enum { BY_AUTO, BY_CALL };
 
 enum { CELLS_MOST = 4096 };
 
-/* Sums over all cells of the program, at the origin. Apart: the cells whose way is forced, by size
+/* Sums over all cells of the program, at the origin. Apart: the cells whose path is forced, by size
  * or because TERN_AUTO always takes RMA over shared memory. */
 static struct {
     unsigned all, differ, right, rma, call, autos;
     double times[CELLS_MOST], worst,
-        spread; /* of auto over the better way; spread: of the worst cell */
+        spread; /* of auto over the better path; spread: of the worst cell */
 } count[2];
 
-/* A measured way of a cell: RMA is the case's own side, call and auto are its peers. */
+/* A measured path of a cell: RMA is the case's own side, call and auto are its peers. */
 typedef struct measured_path {
     const cell *cell;
     tern_flags flags;
@@ -153,7 +153,7 @@ void cells_measure(bench *b, const cells *costs, const cell *one) {
 typedef struct verdict {
     bool differ, rma_faster, rma_chosen;
     double rma, call;     /* predicted, in ns; 0: no prediction */
-    double autos, spread; /* auto's time over that of the better way, by pairs of blocks; 0: none */
+    double autos, spread; /* auto's time over the better path's, by pairs of blocks; 0: none */
 } verdict;
 
 /* The ratios of the pairs in which both were measured. */

@@ -35,7 +35,7 @@ static bool is_own(const tern_hashtable *table, const void *key, tern_flags flag
            tern_hash_owner(table, tern_hash_word(&word, 0)) == table->rank;
 }
 
-/* True: the operation goes the short path (near.h). [out] word, p: key and search. */
+/* True: the operation takes the short path (near.h). [out] word, p: key and search. */
 TERN_ALWAYS_INLINE bool table_begin(tern_worker *worker, tern_hashtable *table, const void *key,
                                     tern_flags flags, tern_op_kind kind, bool right, uint64_t *word,
                                     tern_key_search *p) {

@@ -7,10 +7,10 @@
  * tern_choice_of is the decision alone; tern_*_explain tell what it says. tern_choose takes it, and
  * does what goes with it.
  *
- * It goes by five things, in this order: the way that the program names; for a batch whether the
- * memory is of the caller's node; the ways that the container's options and the sizes of a call
- * leave; for a kind that the cost model does not know,
- * what load and store reach; and for all others the selector.
+ * The chooser looks at five things, in this order: the path that the program names; for a batch
+ * whether the memory is of the caller's node; the paths that the container's options and the sizes
+ * of a call leave; for a kind that the cost model does not know, whether load and store reach the
+ * memory; and for all other kinds the selector.
  */
 
 #include "path/selector.h"
@@ -41,7 +41,7 @@ static inline bool tern_path_is_many(tern_path_kind kind) {
     return kind >= TERN_PATH_FIND_MANY && kind <= TERN_PATH_ADD_MANY;
 }
 
-/* Whether the program leaves the way to the chooser. */
+/* Whether the program leaves the path to the chooser. */
 static inline bool tern_path_is_open(tern_flags flags) {
     return tern_flags_path(flags) == TERN_AUTO;
 }
@@ -63,7 +63,7 @@ static inline bool tern_is_direct(const tern_worker *worker, tern_flags flags,
 }
 
 /* The decision. It measures nothing, makes no progress, and depends only on the question and on
- * what the worker knows. TERN_ERR_UNSUPPORTED: the named way is not possible, and why. */
+ * what the worker knows. TERN_ERR_UNSUPPORTED: the named path is not possible, and why. */
 tern_status tern_choice_of(const tern_path_question *question, tern_pick *pick);
 
 /* Takes the decision, for which it measures if that is due and allowed. An operation by call on the

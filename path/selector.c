@@ -3,7 +3,7 @@
 #include "rma/reply/reply.h"
 #include "src/progress/wait.h"
 
-#define LEAD 0.75       /* a new way must cost less than this share of the way in use */
+#define LEAD 0.75       /* a new path must cost less than this share of the path in use */
 #define LATE 1.0        /* mean lateness, in predicted costs, at which a class is inattentive */
 #define LATE_MOST 4.0   /* the most lateness that one call counts, in predicted costs */
 #define LATE_LATEST 8.0 /* number of recent calls that the mean lateness covers */

@@ -7,11 +7,11 @@
  * size does not depend on the number of ranks.
  *
  * The first operation on a class that could go by call measures what a get, a put, an atomic and a
- * call cost there (measure.c). From these the cost model computes a sum for each way and each kind
- * of operation, and the selector takes the cheaper way. It leaves a way in use only for one that is
- * cheaper by a quarter. If calls then take far longer than their sum, the class is inattentive: the
- * worker measures its RMA costs again, decides again, and measures the class anew after a pause.
- * The pause doubles each time that the class is found inattentive again.
+ * call cost there (measure.c). From these the cost model computes a sum for each path and each kind
+ * of operation, and the selector takes the cheaper path. It leaves the path in use only for one
+ * that is cheaper by a quarter. If calls then take far longer than their sum, the class is
+ * inattentive: the worker measures its RMA costs again, decides again, and measures the class anew
+ * after a pause. The pause doubles each time that the class is found inattentive again.
  *
  * Over shared memory the selector takes calls only if ranks serve calls while their workers are
  * outside tern (tern_path_attends). Otherwise a rank that waits in MPI could keep the caller
@@ -53,7 +53,7 @@ typedef enum tern_path_class {
     TERN_PATH_CLASSES
 } tern_path_class;
 
-/* What an operation costs its caller by each way, in ns. */
+/* What an operation costs its caller by each path, in ns. */
 typedef struct tern_sums {
     double rma, call;
 } tern_sums;
@@ -65,7 +65,7 @@ typedef struct tern_path_costs {
     uint64_t measured; /* time of the last measurement, in ns; 0: none */
     uint64_t until;    /* the class is inattentive until this time; 0: it is not */
     uint64_t pause;    /* length of the last inattentive time, in ns; 0: there was none */
-    uint32_t by_call;  /* one bit per kind: the way in use is the call */
+    uint32_t by_call;  /* one bit per kind: the path in use is the call */
     uint32_t open;     /* one bit per kind: it has not settled on RMA */
 } tern_path_costs;
 
@@ -81,29 +81,29 @@ typedef struct tern_path_target {
     tern_ptr scratch;
 } tern_path_target;
 
-/* How this process does an operation. */
+/* The path of an operation: how this process does it. */
 typedef enum tern_path {
-    TERN_PATH_DIRECT, /* itself, by load and store */
-    TERN_PATH_RMA,    /* itself, by RMA */
-    TERN_PATH_CALL    /* the owner does it */
+    TERN_PATH_DIRECT, /* by load and store */
+    TERN_PATH_RMA,    /* by gets, puts and atomics */
+    TERN_PATH_CALL    /* by a call to the owner, which does it */
 } tern_path;
 
 /* Why. */
 typedef enum tern_reason {
-    TERN_REASON_ASKED, /* the program names the way */
+    TERN_REASON_ASKED, /* the program names the path */
     TERN_REASON_ONLY,  /* options or sizes leave no other */
     TERN_REASON_REACH, /* load and store reach the memory, or do not */
     TERN_REASON_NODE,  /* a batch works on the memory of its own node itself */
     TERN_REASON_MPI,   /* a rank of the node that waits in MPI serves no calls */
     TERN_REASON_BUSY,  /* the caller cannot wait for a call, or has all of them under way */
     TERN_REASON_DUE,   /* costs are to be measured first, or again */
-    TERN_REASON_COSTS  /* it is the cheaper way */
+    TERN_REASON_COSTS  /* it is the cheaper path */
 } tern_reason;
 
 /* How one operation is done, and why (path/choose.h). */
 typedef struct tern_pick {
     tern_flags flag; /* TERN_BY_RMA or TERN_BY_CALL */
-    tern_path path;  /* how this process does it; it never calls itself */
+    tern_path path;  /* never TERN_PATH_CALL for the caller's own part */
     tern_reason reason;
     tern_path_class class;
     double expected; /* the predicted sum in ns if the operation is timed, else 0 */
@@ -111,11 +111,11 @@ typedef struct tern_pick {
     tern_path_target target; /* if it is timed */
 } tern_pick;
 
-/* The decisions themselves. They depend on their arguments alone. now: the way in use, or AUTO if
- * there is none. */
+/* The decisions themselves. They depend on their arguments alone. now: the path in use, or AUTO
+ * before the first decision. */
 tern_sums tern_path_sums(tern_path_kind kind, const tern_costs *target, const tern_costs *own);
 tern_flags tern_path_choose(tern_flags now, tern_sums sums);
-/* Chooses for every kind. first: no way is in use. */
+/* Chooses for every kind. first: no path is in use. */
 void tern_path_decide(tern_path_costs *costs, const tern_costs *own, bool first);
 /* Records that a call took this long, and what its predicted sum was (both in ns). Returns true if
  * the class is inattentive from now on. */
@@ -160,7 +160,7 @@ static inline bool tern_path_settled(const tern_worker *worker, tern_path_kind k
             (tern_path_bit(TERN_PATH_OWN, kind) | tern_path_bit(TERN_PATH_LOCAL, kind))) == 0;
 }
 
-/* The cheaper way of an operation of the kind on the class, as far as the worker knows. RMA in a
+/* The cheaper path of an operation of the kind on the class, as far as the worker knows. RMA in a
  * handler, which cannot wait for a call, and if the program has all calls under way. [out] reason:
  * of tern_reason. */
 tern_flags tern_selector_path(tern_worker *worker, tern_path_kind kind, tern_path_class class,
@@ -173,9 +173,9 @@ double tern_selector_expects(const tern_worker *worker, tern_path_kind kind, ter
 void tern_selector_record(tern_worker *worker, const tern_pick *pick, tern_status status);
 
 /*
- * flags.c: the flags of a container's operation have two parts, a promise and a way. Inside the
+ * flags.c: the flags of a container's operation have two parts, a promise and a path. Inside the
  * library a variable `promise` is one of TERN_READ_WRITE, TERN_WRITE_ONLY, TERN_READ_ONLY and
- * TERN_LOCAL, and a variable `via` is one of TERN_AUTO, TERN_BY_RMA and TERN_BY_CALL.
+ * TERN_LOCAL, and a variable `flags` may hold both parts.
  */
 
 static inline tern_flags tern_flags_promise(tern_flags flags) { return flags & TERN_PROMISES; }

@@ -184,7 +184,7 @@ void tern_queue_step_call(tern_queue_op *op);
 
 /* queue.c */
 
-/* Checks the arguments of an op with these flags, and chooses its way, which sets the stage where
+/* Checks the arguments of an op with these flags, and chooses its path, which sets the stage where
  * it begins. may_measure: as in a question (path/choose.h). */
 tern_status tern_queue_choose(tern_queue_op *op, tern_flags flags, bool may_measure,
                               const char *name, tern_pick *pick);

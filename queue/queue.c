@@ -5,7 +5,7 @@
 #include "tern/transfer.h"
 
 /* The public operations. They check their arguments, and then do the operation by RMA or by a call.
- * The host does it in place either way. */
+ * The host does both in place. */
 
 static tern_status queue_check(const tern_worker *worker, const tern_queue *queue, const void *data,
                                const char *name) {
@@ -75,7 +75,7 @@ queue_do(tern_queue_op *op, tern_flags flags, const char *name) {
     const tern_queue *queue = op->queue;
     bool waited = false;
     status = tern_queue_op_run(op, &waited);
-    /* The time of a wait for a free slot or an item does not show what a way costs, and that of a
+    /* The time of a wait for a free slot or an item does not show what a path costs, and that of a
      * batch depends on its size. */
     if (!waited && op->count == 1)
         tern_pick_done(worker, &pick, status);

@@ -99,7 +99,7 @@ tern_status tern_queue_deadline(double seconds, uint64_t *until, const char *nam
 
 enum { TERN_QUEUE_MESSAGE = 16 }; /* bytes of a call before the items that are pushed */
 
-/* The question that a push or a pop asks the chooser of its way. */
+/* The question that a push or a pop asks the chooser of its path. */
 static inline tern_path_question tern_queue_question(tern_worker *worker, const tern_queue *queue,
                                                      tern_path_kind kind, tern_flags flags,
                                                      const char *name) {

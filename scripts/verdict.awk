@@ -1,5 +1,5 @@
-# Reads the cells of figures.awk and prints how often the cost model chose the faster way, over all
-# transports and hosts. A cell counts if the ways differ by more than the spread and no rank shared a
+# Reads the cells of figures.awk and prints how often the cost model chose the faster path, over all
+# transports and hosts. A cell counts if the paths differ by more than the spread and no rank shared a
 # core with another.
 BEGIN { FS = "\t" }
 $1 != "cell" { next }

@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
         printf("update where the owner computes: %s\n", cheaper(&busy, &own, TERN_MODEL_UPDATE));
     }
 
-    for (uint64_t key = 0; key < 100; key++) /* either way works on the same table */
+    for (uint64_t key = 0; key < 100; key++) /* either path works on the same table */
         check(tern_hashtable_insert(worker, table, &key, &key, key % 2 ? TERN_BY_RMA : TERN_BY_CALL,
                                     NULL));
     if (rank == 0) {

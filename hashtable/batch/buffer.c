@@ -32,7 +32,7 @@ tern_status tern_hashtable_buffer_create(tern_worker *worker, tern_hashtable *ta
     const uint8_t form = counts ? TERN_PIECE_NUMBERED : 0;
     tern_path_question question =
         tern_items_question(worker, table, kind, form, table->rank, TERN_BY_CALL, name);
-    question.call_only = true; /* a buffer has no other way */
+    question.call_only = true; /* a buffer has no other path */
     tern_pick pick;
     status = tern_choice_of(&question, &pick);
     if (status != TERN_OK)

@@ -20,8 +20,8 @@ static bool many_overlap(const void *a, size_t a_bytes, const void *b, size_t b_
     return a_bytes > 0 && b_bytes > 0 && first < second + b_bytes && second < first + a_bytes;
 }
 
-/* The owner for which the batch chooses its way: that of the first key on another node, else of a
- * key that this process does not reach. If the program names the way, any owner does. */
+/* The owner for which the batch chooses its path: that of the first key on another node, else of a
+ * key that this process does not reach. If the program names the path, any owner does. */
 static uint32_t many_owner(const tern_hashtable *table, const tern_items *items, tern_flags flags) {
     uint32_t found = table->rank;
     for (size_t i = 0; i < items->count && tern_path_is_open(flags) && !table->all_near; i++) {
@@ -34,7 +34,7 @@ static uint32_t many_owner(const tern_hashtable *table, const tern_items *items,
     return found;
 }
 
-/* Chooses one way for all keys. [out] calls: keys go by call, except where tern_batch_stays. */
+/* Chooses one path for all keys. [out] calls: keys go by call, except where tern_batch_stays. */
 static tern_status many_choose(tern_worker *worker, const tern_hashtable *table,
                                const tern_items *items, tern_flags flags, const char *name,
                                bool *calls) {

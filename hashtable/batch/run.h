@@ -60,12 +60,12 @@ bool tern_outcome_note(tern_outcomes *out, const tern_items *items, size_t numbe
 tern_status tern_items_run(tern_worker *worker, tern_hashtable *table, const tern_items *items,
                            tern_outcomes *out);
 
-/* batch.c: the same by the cheapest way that this rank has: adds in groups, one after the other, or
- * in a window. What an owner does in a handler, and what goes by RMA. */
+/* batch.c: the same by the cheapest path that this rank has: adds in groups, one after the other,
+ * or in a window. What an owner does in a handler, and what goes by RMA. */
 tern_status tern_items_here(tern_worker *worker, tern_hashtable *table, const tern_items *items,
                             tern_outcomes *out);
 
-/* many.c: the same by the way that is chosen, TERN_ERR_FULL if any found no room. name: of the
+/* many.c: the same by the path that is chosen, TERN_ERR_FULL if any found no room. name: of the
  * public function. [out] done (may be NULL): stored, of finds on TERN_OK alone. */
 tern_status tern_items_do(tern_worker *worker, tern_hashtable *table, const tern_items *items,
                           tern_flags flags, const char *name, tern_outcomes *out, size_t *done);

@@ -1,7 +1,7 @@
 #ifndef TERN_HASHTABLE_OP_BEGIN_H
 #define TERN_HASHTABLE_OP_BEGIN_H
 
-/* The beginning of an op that a program asks for: checks the arguments, and chooses the way. */
+/* The beginning of an op that a program asks for: checks the arguments, and chooses the path. */
 
 #include "hashtable/op/message.h"
 #include "hashtable/op/op.h"
@@ -21,7 +21,7 @@ typedef struct tern_asked {
     uint64_t *before; /* [out], or NULL: of a counter */
 } tern_asked;
 
-/* Checks the arguments and chooses the op's way. may_measure: as in a question. [out] key, pick.
+/* Checks the arguments and chooses the op's path. may_measure: as in a question. [out] key, pick.
  */
 tern_status tern_asked_choose(const tern_asked *asked, bool may_measure, tern_table_key *key,
                               tern_pick *pick);

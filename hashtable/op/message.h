@@ -96,7 +96,7 @@ static inline tern_path_kind tern_op_path(tern_op_kind kind, const tern_hashtabl
                                              : TERN_PATH_INSERT;
 }
 
-/* The question that an op on a key of that owner asks the chooser of its way. */
+/* The question that an op on a key of that owner asks the chooser of its path. */
 static inline tern_path_question tern_op_question(tern_worker *worker, const tern_hashtable *table,
                                                   tern_op_kind kind, uint32_t owner,
                                                   tern_flags flags, const char *name) {

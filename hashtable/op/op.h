@@ -2,8 +2,8 @@
 #define TERN_HASHTABLE_OP_OP_H
 
 /*
- * Op: one operation on one key of a table, whatever asks for it and whatever way it takes. It goes
- * on in steps, each of which never waits for another rank:
+ * Op: one operation on one key of a table. It is the same for a blocking operation, a request and a
+ * batch, and on each path. It goes on in steps, each of which never waits for another rank:
  *
  *     begin    tern_op_init, and the arguments of its kind
  *     path     direct, where load and store reach the bucket; remote, where they do not

@@ -311,15 +311,15 @@ TERN_NODISCARD TERN_API tern_status tern_quiesce(tern_worker *worker);
 TERN_NODISCARD TERN_API tern_status tern_phase(tern_worker *worker);
 
 /* Not for applications: tern_call for arguments whose size the compiler does not know, and the work
- * that a call which was sent the short path may leave to do. */
+ * that a call which took the short path may leave to do. */
 TERN_NODISCARD TERN_API tern_status tern_internal_call_any(tern_worker *worker,
                                                            tern_worker_id target,
                                                            const tern_function *function,
                                                            const void *arguments, size_t bytes);
 TERN_API void tern_internal_call_attend(tern_worker *worker, tern_worker_id target);
 
-/* Not for applications: sends the call the short path and returns 1, or returns 0 and does nothing
- * if it cannot. */
+/* Not for applications: sends the call by the short path and returns 1, or returns 0 and does
+ * nothing if it cannot. */
 TERN_INLINE int tern_internal_call_now(tern_worker *worker, tern_worker_id target,
                                        const tern_function *function, const void *arguments,
                                        size_t bytes) {

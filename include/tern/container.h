@@ -10,9 +10,9 @@
  *
  * Flags say how an operation is done: the caller ors them together, or passes 0. Two questions are
  * answered by them, each by at most one flag: what the caller promises about concurrent operations
- * (BCL's concurrency promises, paper 003 section II-C), and by which way the operation is done. An
+ * (BCL's concurrency promises, paper 003 section II-C), and by which path the operation is done. An
  * operation that its own promise excludes, such as an insert in a phase of reads, returns
- * TERN_ERR_ARGUMENT, and so does one with two promises, two ways or an unknown flag.
+ * TERN_ERR_ARGUMENT, and so does one with two promises, two paths or an unknown flag.
  *
  * Phases. tern_barrier separates phases with different promises, and settles what the operations of
  * a phase may leave undone. Other barriers, such as MPI_Barrier, do not. With several workers in a
@@ -96,7 +96,7 @@ enum {
     TERN_PROMISES = TERN_WRITE_ONLY | TERN_READ_ONLY | TERN_LOCAL, /* the flags of promises */
 };
 
-/* The ways. TERN_AUTO takes the one that the cost model (tern/model.h) predicts to be cheaper for
+/* The paths. TERN_AUTO takes the one that the cost model (tern/model.h) predicts to be cheaper for
  * the kind of operation, with the measured costs of gets, puts, atomics and calls. Each worker
  * measures another node's ranks only once, in a fraction of a millisecond, at its first operation
  * on one of them. The worker times its calls. If they take twice as long as the model predicts,
@@ -108,7 +108,7 @@ enum {
  * Over shm AUTO goes by RMA, which needs no progress of other ranks, unless service threads or
  * libtern_pmpi (docs/mpi.md) serve calls while workers are outside tern. Between nodes an operation
  * by call waits until the owner makes progress, and a rank that blocks in MPI itself makes none.
- * Where one way is not permitted (call_only, too large for a call, in a handler, no request left),
+ * Where one path is not permitted (call_only, too large for a call, in a handler, no request left),
  * AUTO takes the other.
  *
  * AUTO decides for each kind of operation: for tables these are finds, inserts and erasures, and
@@ -119,7 +119,7 @@ enum {
     TERN_AUTO = 0,                          /* the cheaper of the two */
     TERN_BY_RMA = 1 << 3,                   /* the caller does it by one-sided operations */
     TERN_BY_CALL = 1 << 4,                  /* the owner does it, in its progress */
-    TERN_WAYS = TERN_BY_RMA | TERN_BY_CALL, /* the flags of ways */
+    TERN_WAYS = TERN_BY_RMA | TERN_BY_CALL, /* the flags of paths */
 };
 
 /* What becomes of a key that is not there when it is to be modified. */

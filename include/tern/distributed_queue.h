@@ -105,7 +105,7 @@ TERN_NODISCARD TERN_API tern_status tern_distributed_queue_try_pop(tern_worker *
 /** Takes an item as tern_distributed_queue_try_pop does, and waits for one until all work is done.
  *
  * @param[out] item room for item_bytes bytes
- * @param flags a way, or 0; a phase has nothing to wait for
+ * @param flags a path, or 0; a phase has nothing to wait for
  * @return TERN_OK; TERN_ERR_DONE as explained above; TERN_ERR_STATE in a handler; TERN_ERR_PEER if
  *     any rank is dead; otherwise the statuses of tern_queue_try_pop, without TERN_ERR_EMPTY
  *

@@ -235,10 +235,10 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_local_size(tern_worker *worke
  * NULL. Local. */
 TERN_API uint32_t tern_hashtable_owner(const tern_hashtable *table, const void *key);
 
-/* Explains which way this worker's operations by TERN_AUTO on the part of a rank go, and why.
+/* Explains which path this worker's operations by TERN_AUTO on the part of a rank take, and why.
  * The text is for people and may change between versions. Its first line has the rank, where it is
  * and the measured costs of the components of operations on it, in ns. Then each kind of operation
- * has a line: its name, the chosen way, and the costs that the model predicts for both ways, in ns.
+ * has a line: its name, the chosen path, and the costs that the model predicts for both, in ns.
  *
  * [in] owner: the rank whose part is asked about.
  * [out] text: the caller's memory of room bytes; the text is cut to fit, and ends with a zero byte
@@ -406,7 +406,7 @@ tern_internal_hashtable_run_modifier(tern_call_info *call, const void *message, 
  * rank that is writing the bucket, has died, and an insert or an add to the dead may or may not
  * have been done; other errors are those of the blocking operation.
  *
- * With TERN_AUTO a request takes the way that blocking operations take, or RMA before the first
+ * With TERN_AUTO a request takes the path that blocking operations take, or RMA before the first
  * blocking operation: requests do not measure costs and are not timed. */
 #define TERN_HASHTABLE_REQUESTS 64u
 

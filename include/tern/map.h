@@ -34,7 +34,7 @@
  *     map                 the map
  *     key, key_bytes      a key of 0 to TERN_MAP_KEY_MAX bytes, where NULL is allowed for 0 bytes
  *     value, value_bytes  a value of 0 to TERN_MAP_VALUE_MAX bytes, likewise
- *     flags               a promise and a way, or 0
+ *     flags               a promise and a path, or 0
  *
  * and are described by the parameters that they have beside these. TERN_AUTO of blocking finds,
  * inserts and erasures goes as tern_map_explain says; that of all other operations goes by RMA
@@ -269,7 +269,7 @@ TERN_NODISCARD TERN_API tern_status tern_map_local_size(tern_worker *worker, ter
  * key is NULL with key_bytes other than 0, or the key is too large. Local, never blocks. */
 TERN_API uint32_t tern_map_owner(const tern_map *map, const void *key, size_t key_bytes);
 
-/** Explains which way this worker's operations by TERN_AUTO go on the part of a rank, and why:
+/** Explains which path this worker's operations by TERN_AUTO take on the part of a rank, and why:
  * finds; inserts and erasures; and under the word modify all others, requests and batches too.
  * Parameters, text and statuses are those of tern_hashtable_explain. Local: it measures nothing and
  * never blocks. Handlers may call it. */

@@ -76,7 +76,7 @@ TERN_API void tern_costs_computing(const tern_costs *attentive, tern_transport t
  * @param own the costs of the components for the owner in its own memory
  * @param[out] ns the cost in ns
  * @return TERN_OK; TERN_ERR_ARGUMENT if a pointer is NULL, there is no such operation, or flags
- *     are contradictory, have TERN_LOCAL or have no way: TERN_AUTO has no cost of its own
+ *     are contradictory, have TERN_LOCAL or name no path: TERN_AUTO has no cost of its own
  *
  * Any thread may call it. */
 TERN_NODISCARD TERN_API tern_status tern_model_predict(tern_model_operation operation,

@@ -103,7 +103,7 @@ TERN_NODISCARD TERN_API tern_status tern_queue_destroy(tern_worker *worker, tern
  * @param worker the calling worker
  * @param queue the queue
  * @param item item_bytes bytes, which are copied
- * @param flags a promise and a way, or 0 (tern/container.h)
+ * @param flags a promise and a path, or 0 (tern/container.h)
  * @return TERN_OK; TERN_ERR_FULL, in a phase of pushes or with TERN_LOCAL, if capacity
  *     items are in the queue; TERN_ERR_UNSUPPORTED if the queue is call_only and flags have
  *     TERN_BY_RMA, or the item is too large for a call; TERN_ERR_ARGUMENT, also for
@@ -185,7 +185,7 @@ TERN_NODISCARD TERN_API tern_status tern_queue_pop_many(tern_worker *worker, ter
 TERN_NODISCARD TERN_API tern_status tern_queue_size(tern_worker *worker, tern_queue *queue,
                                                     uint64_t *count);
 
-/** Explains which way this worker's operations by TERN_AUTO on the queue go, and why.
+/** Explains which path this worker's operations by TERN_AUTO on the queue take, and why.
  * Parameters, text and statuses are those of tern_hashtable_explain; the rank is the host. */
 TERN_NODISCARD TERN_API tern_status tern_queue_explain(const tern_worker *worker,
                                                        const tern_queue *queue, char *text,
@@ -194,7 +194,7 @@ TERN_NODISCARD TERN_API tern_status tern_queue_explain(const tern_worker *worker
 /* How many pushes, and how many pops, a worker may have under way by RMA on one queue, as requests
  * (tern/request.h); by call up to TERN_CALL_REQUESTS in all. Each is tern_queue_try_push or
  * tern_queue_try_pop and takes effect at some moment between its start and its end. Requests of one
- * worker, of one kind and by one way take effect in the order of their starts: items are pushed in
+ * worker, of one kind and by one path take effect in the order of their starts: items are pushed in
  * that order, and the item that is popped first goes to the pop that was started first. Other
  * operations of the worker may overtake them. By call the call is the request; by RMA it is a chain
  * of gets, atomics and puts that do not block, and several requests that are under way together
@@ -218,7 +218,7 @@ TERN_NODISCARD TERN_API tern_status tern_queue_explain(const tern_worker *worker
  * no progress may delay other ranks that need the item, or the slot, which its request has begun to
  * push or to pop.
  *
- * With TERN_AUTO a request takes the way that blocking operations take, or RMA before the first
+ * With TERN_AUTO a request takes the path that blocking operations take, or RMA before the first
  * blocking operation: requests do not measure costs and are not timed.
  *
  * A distributed queue (tern/distributed_queue.h) has no such operations, because the answer of one
@@ -231,7 +231,7 @@ TERN_NODISCARD TERN_API tern_status tern_queue_explain(const tern_worker *worker
  * @param worker the calling worker
  * @param queue the queue
  * @param item item_bytes bytes, which have to stay as they are until the request is complete
- * @param flags a promise and a way, or 0 (tern/container.h). With a promise, the request has to be
+ * @param flags a promise and a path, or 0 (tern/container.h). With a promise, the request has to be
  *     complete before the barrier that ends the phase
  * @param request zeroed or complete; it is under way then
  * @return TERN_OK, and tern_wait tells the outcome; otherwise nothing was started, and the request

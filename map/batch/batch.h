@@ -2,17 +2,17 @@
 #define TERN_MAP_BATCH_BATCH_H
 
 /*
- * Many ops of a map, for batches and buffers: finds, or inserts and adds. An op whose way is a call
- * to another rank goes into the piece of its owner (hashtable/batch/scatter.h), whose message and
- * answer map/op/message.h describes. All others are done at once.
+ * Many ops of a map, for batches and buffers: finds, or inserts and adds. An op whose path is a
+ * call to another rank goes into the piece of its owner (hashtable/batch/scatter.h), whose message
+ * and answer map/op/message.h describes. All others are done at once.
  *
  * A change that is too large for a piece goes by a call of its own, up to 8 of which are under way.
  * A find that is too large, or whose value the owner leaves to the caller, goes by a call of its
  * own when all pieces are done. Finds of a piece that its answer does not cover are sent again.
  *
- * Why inserts of one key take effect in their order: the key has one owner, so its ops go the same
- * way each time. Pieces and calls to that rank run in the order in which they are sent. The piece
- * gathered for an owner is sent before a change goes to it by a call of its own.
+ * Why inserts of one key take effect in their order: the key has one owner, so its ops take the
+ * same path each time. Pieces and calls to that rank run in the order in which they are sent. The
+ * piece gathered for an owner is sent before a change goes to it by a call of its own.
  */
 
 #include "map/op/message.h"

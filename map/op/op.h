@@ -2,9 +2,9 @@
 #define TERN_MAP_OP_OP_H
 
 /*
- * Op of a map: one operation on one key, whatever asks for it and whatever way it takes. It is an
- * op of the table (hashtable/op/op.h) with a codec around it: the table stores the descriptor of
- * the value, and the value itself may lie in a block. It goes on in steps:
+ * Op of a map: one operation on one key, the same for a blocking operation, a request and a batch,
+ * and on each path. It is an op of the table (hashtable/op/op.h) with a codec around it: the table
+ * stores the descriptor of the value, and the value itself may lie in a block. It goes on in steps:
  *
  *     block    a change makes the block of a large value before any descriptor names it
  *     table    the table's op finds, puts or erases the descriptor; or a call has the owner take
@@ -145,7 +145,7 @@ static inline void tern_map_op_init_change(tern_map_op *m, tern_op_kind kind, te
     tern_map_op_give(m, value, value_bytes);
 }
 
-/* Begins another step on the same key. Way and room stay as they are. */
+/* Begins another step on the same key. Path and room stay as they are. */
 static inline void tern_map_op_again(tern_map_op *m, tern_op_kind kind) {
     const bool by_call = m->calls;
     tern_map_op_init(m, kind, tern_map_op_worker(m), m->map, TERN_READ_WRITE);
@@ -199,7 +199,7 @@ static inline bool tern_map_op_is_stored(const tern_map_op *m) {
 tern_status tern_map_op_prepare(tern_map_op *m, tern_op_kind kind, tern_worker *worker,
                                 tern_map *map, const void *key, size_t key_bytes, tern_flags flags,
                                 const char *name);
-/* Chooses the way of the op: sets by_call and at_hand. kind, may_measure: as in a question
+/* Chooses the path of the op: sets by_call and at_hand. kind, may_measure: as in a question
  * (path/choose.h). TERN_ERR_STATE: the op might wait, and this is a handler. */
 tern_status tern_map_op_choose(tern_map_op *m, tern_path_kind kind, bool may_measure,
                                tern_flags flags, const char *name, tern_pick *pick);

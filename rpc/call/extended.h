@@ -41,8 +41,8 @@ enum {
     TERN_CALL_BY_MESSAGE = 2 /* ranks pass the broadcast on by messages */
 };
 
-/* Two more ways, which only tern_call_archive uses: a list of chunks follows the arguments
- * (rpc/archive/fetch.h). */
+/* Two more values of `way`, which only tern_call_archive uses: a list of chunks follows the
+ * arguments (rpc/archive/fetch.h). */
 enum { TERN_BUFFER_CHUNKS = TERN_BUFFER_GET_ASIDE + 1, TERN_BUFFER_CHUNKS_ASIDE };
 
 /* Consumes an extended call from the head of in. */

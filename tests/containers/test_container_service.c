@@ -189,7 +189,7 @@ static void served_in_mpi(void) {
     tear_down(&c);
 }
 
-/* All ranks use everything at once, by all ways, beside two service threads each. */
+/* All ranks use everything at once, by all paths, beside two service threads each. */
 static void all_at_once(void) {
     containers c;
     if (!set_up(&c, 2))

@@ -1,8 +1,8 @@
 // tern-test: transports
 
 /* Hash tables that grow (test_hashtable_model.c has models of them): from next to nothing to many
- * times what they began with, while all ranks work on them, each way, and nothing is lost, there
- * twice or counted twice; also to the end of their segment. */
+ * times what they began with, while all ranks work on them, by each path, and nothing is lost,
+ * there twice or counted twice; also to the end of their segment. */
 
 #include "table_tools.h"
 
@@ -194,7 +194,7 @@ static void every_count_once(void) {
     fixture_close(&f);
 }
 
-/* Batches of adds with repeats, both ways, and a buffer: the sum is exact. */
+/* Batches of adds with repeats, by both paths, and a buffer: the sum is exact. */
 static void batches_and_buffers_of_counts(void) {
     fixture f;
     if (!fixture_open(&f, NULL))

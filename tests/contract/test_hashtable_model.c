@@ -3,7 +3,7 @@
 /*
  * Hash tables against a model: one random script of finds, inserts, erasures, modifications,
  * additions and exchanges, with misuse in between, runs in every form that the public headers have:
- * blocking by each way, requests, batches, a buffer, and inside handlers. Each answer is checked,
+ * blocking by each path, requests, batches, a buffer, and inside handlers. Each answer is checked,
  * and at the end every bit of the table. Each rank works on keys of its own, which lie between
  * those of the others, in phases as the flags promise them.
  *

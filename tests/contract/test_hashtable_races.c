@@ -145,7 +145,8 @@ static void values_are_never_torn(void) {
     fixture_close(&f);
 }
 
-/* Batches of overlapping keys, with repeats inside a batch, both ways at once, with single adds. */
+/* Batches of overlapping keys, with repeats inside a batch, by both paths at once, with single
+ * adds. */
 static void batches(size_t key_bytes, int salt) {
     fixture f;
     if (!fixture_open(&f, NULL))

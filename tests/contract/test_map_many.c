@@ -307,7 +307,7 @@ static void calls_take_effect_in_order(void) {
     fixture_close(&f);
 }
 
-/* Whatever the way: a value that does not fit is no error of the start. */
+/* By each path, a value that does not fit is no error of the start. */
 static void outcomes_are_told_by_waits(tern_worker *w, tern_map *map, tern_flags path) {
     tern_request request = {0};
     char small[4];

@@ -41,7 +41,7 @@ static struct {
     tern_map *map;
     tern_map_buffer *buffer;
     form form;
-    uint64_t script, paths; /* states of random numbers: the way is no part of the script */
+    uint64_t script, paths; /* states of random numbers: the paths are no part of the script */
     entry entry[KEYS];
     unsigned char key[KEYS][KEY_ROOM], room[STEP_MOST][MAP_VALUE_ROOM + MARGIN];
     size_t key_bytes[KEYS];

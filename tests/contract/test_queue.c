@@ -357,7 +357,7 @@ static struct {
     unsigned ran;
 } handled;
 
-/* Whether an operation by this way does what it does outside of handlers, except waiting. */
+/* Whether an operation by this path does what it does outside of handlers, except waiting. */
 static bool works_in_handlers(tern_worker *w, tern_flags by) {
     tern_transport transport = TERN_P2P;
     const bool home = tern_worker_self(w).rank == 0;

@@ -275,7 +275,7 @@ static void player_begin(player *p, slot *s) {
 }
 
 /* Each item that was pushed is popped once, whole. Items may come out of order here, since requests
- * end in any order and go either way. */
+ * end in any order and take either path. */
 static void everybody_at_once(void) {
     fixture f;
     if (!fixture_enter(&f))
@@ -312,7 +312,7 @@ static void everybody_at_once(void) {
     fixture_close(&f);
 }
 
-/* Every rank pushes by one way, so many at a time; rank 0 finds each rank's items in its order. */
+/* Every rank pushes by one path, so many at a time; rank 0 finds each rank's items in its order. */
 static void in_a_producers_order(void) {
     fixture f;
     if (!fixture_enter(&f))

@@ -298,7 +298,7 @@ static void everybody_through_a_few_slots(void) { everybody_at_once(3, 40, 0, 10
 
 static void everybody_by_call(void) { everybody_at_once(5, 16, 1, 400); }
 
-/* One producer, one consumer, each by its own way: the consumer sees the exact sequence. */
+/* One producer, one consumer, each by its own path: the consumer sees the exact sequence. */
 static void one_to_one(void) {
     fixture f;
     if (!fixture_enter(&f))

@@ -52,7 +52,7 @@ static inline bool tern_expect_ok(tern_status got, const char *call, unsigned li
 /* What the last failure says. */
 #define EXPECT_DETAIL(part) tern_expect_detail(part, __LINE__, __FILE__)
 
-/* One of the ways of an operation of a container (tern/container.h), in turn by number. */
+/* One of the paths of an operation of a container (tern/container.h), in turn by number. */
 static inline tern_flags fixture_path(uint64_t number) {
     static const tern_flags paths[] = {TERN_BY_RMA, TERN_BY_CALL, TERN_AUTO};
     return paths[number % 3];

@@ -257,7 +257,7 @@ static void a_bucket_is_locked_again(void) {
     end(&f, table);
 }
 
-/* In a phase of reads all ranks are told, each way. */
+/* In a phase of reads all ranks are told, by each path. */
 static void expect_corrupt_in_a_phase(fixture *f, tern_hashtable *table, uint64_t key) {
     const tern_flags flags = TERN_BY_RMA | TERN_READ_ONLY;
     uint64_t found;

@@ -138,7 +138,7 @@ static bool one_key_takes_one_place(scene *s) {
     return after == before - 1;
 }
 
-/* New keys, until the last has taken the last place: each by another way. */
+/* New keys, until the last has taken the last place: each by another path. */
 static void take_the_rest(scene *s) {
     for (int64_t left = room(s); left > 0; left--) {
         const uint64_t key = s->keys[s->count] = new_key(s);

@@ -32,7 +32,7 @@ typedef enum history_phase { PHASE_MIXED, PHASE_WRITES, PHASE_READS } history_ph
 
 typedef struct history_kind {
     const char *name;
-    /* Does it: object, argument, promise and via are set; sets result, returns the status. */
+    /* Does it: object, argument and flags are set; sets result, returns the status. */
     tern_status (*run)(tern_worker *worker, const history_target *target, history_operation *o);
     history_step *step;
     bool in_writes, in_reads; /* phases it may be in; those without promise take all */

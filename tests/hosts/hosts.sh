@@ -125,7 +125,7 @@ for suite in $suites; do
     [ "$turn" ] && [ "$transport" = rma ] && [ $place -gt 2 ] && ranks=2
     across $ranks tests/test_$suite --deadline 55
 done
-# All operations of the containers, by all ways, in little time.
+# All operations of the containers, by all paths, in little time.
 across 2 tests/test_histories --deadline 55
 for ranks in 2 4; do
     across $ranks examples/kmer

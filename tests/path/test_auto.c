@@ -1,8 +1,8 @@
 // tern-test: transports
 
 /*
- * TERN_AUTO: whatever way is taken, the containers hold what they should; what options or
- * places leave one way for goes that way; measuring ends; and the way is the one that is explained.
+ * TERN_AUTO: by each path the containers hold what they should; where options or places leave one
+ * path, operations take it; measuring ends; and the path is the one that is explained.
  */
 
 #include "hashtable/table/table.h"

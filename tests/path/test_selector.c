@@ -34,7 +34,7 @@ static void the_cheaper_way_comes_first(void) {
     CU_ASSERT_EQUAL(tern_path_choose(TERN_AUTO, (tern_sums){100, 100}), TERN_BY_RMA);
 }
 
-/* A way in use is left only for one that takes three quarters of its time or less. */
+/* The selector leaves a path only for one that takes three quarters of its time or less. */
 static void a_change_needs_a_lead(void) {
     CU_ASSERT_EQUAL(tern_path_choose(TERN_BY_RMA, (tern_sums){100, 76}), TERN_BY_RMA);
     CU_ASSERT_EQUAL(tern_path_choose(TERN_BY_RMA, (tern_sums){100, 74}), TERN_BY_CALL);
@@ -91,7 +91,7 @@ static void flags_are_checked(void) {
         }
 }
 
-/* The model knows ways, and no TERN_LOCAL. */
+/* The model knows paths, and no TERN_LOCAL. */
 static void predictions_need_a_path(void) {
     double ns = -1;
     const tern_flags wrong[] = {TERN_AUTO, TERN_READ_ONLY, TERN_LOCAL | TERN_BY_RMA,

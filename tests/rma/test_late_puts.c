@@ -128,7 +128,7 @@ static void others_too(void) {
     fixture_close(&f);
 }
 
-/* Each rank counts the same keys, by both ways. */
+/* Each rank counts the same keys, by both paths. */
 static void counters(void) {
     enum { KEYS = 16 };
     fixture f;
