@@ -46,10 +46,10 @@ typedef struct tern_notify {
     uint32_t size, workers;
     uint32_t short_ranks; /* size; or 0: the short paths are shut (src/profile/profile.h) */
     uint64_t packed_near, packed_far; /* the largest packed data */
-    /* The queue of local events holds positions [head, tail), which only grow. done_promised counts
-     * the events of requests that still wait. An operation is accepted only while used + promised <
+    /* The queue of local events holds positions [head, tail), which only grow. done_reserved counts
+     * the events of requests that still wait. An operation is accepted only while used + reserved <
      * room; room is at most TERN_NOTIFY_EVENTS. */
-    uint64_t done_head, done_tail, done_promised, done_room, done_mask;
+    uint64_t done_head, done_tail, done_reserved, done_room, done_mask;
     tern_done *done;
     /* Probing. */
     tern_in **ring; /* the active rings of notifications */
@@ -118,7 +118,7 @@ static inline void tern_done_push(tern_notify *n, uint32_t target, uint64_t cid,
 }
 
 static inline bool tern_done_has_room(const tern_notify *n) {
-    return n->done_tail - n->done_head + n->done_promised < n->done_room;
+    return n->done_tail - n->done_head + n->done_reserved < n->done_room;
 }
 
 #endif

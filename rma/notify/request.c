@@ -142,7 +142,7 @@ static void request_append(tern_worker *worker, tern_out *out, tern_waiting *w) 
     requests->last = w;
     requests->count++;
     requests->unlanded += w->state != TERN_LANDED;
-    n->done_promised += w->operation.local;
+    n->done_reserved += w->operation.local;
     worker->stats.notices_queued++;
     worker->view.unsent = 1;
 }
@@ -204,7 +204,7 @@ static void request_finish(tern_worker *worker, tern_requests *requests, tern_wa
     tern_notify *n = tern_notify_of(worker);
     requests->count--;
     if (w->operation.local) {
-        n->done_promised--;
+        n->done_reserved--;
         tern_done_push(n, w->operation.target, w->operation.local_cid, w->operation.bytes,
                        w->operation.type == TERN_NOTICE_GET, status);
     }

@@ -115,8 +115,8 @@ static tern_status make_room(tern_worker *worker, tern_port *port, const tern_ro
  * another route. */
 static bool is_full(const tern_port *port, const tern_route *to) {
     const size_t most = port->native->network->connections_max;
-    const size_t promised = port->room_for != NULL && port->room_for != to;
-    return most > 0 && port->connections + promised >= most;
+    const size_t reserved = port->room_for != NULL && port->room_for != to;
+    return most > 0 && port->connections + reserved >= most;
 }
 
 tern_status tern_connection_offer(tern_worker *worker, tern_route *to, tern_network_name *offer) {

@@ -158,15 +158,15 @@ static void one_life(fixture *f, tern_map *map, size_t key_bytes, size_t value_b
     EXPECT_OK(tern_map_insert_new(w, map, key, key_bytes, "other", 5, path, &existed));
     CU_ASSERT_EQUAL(existed, 1);
     for (uint64_t p = 0; p < 3; p++) {
-        const tern_flags by = fixture_path(p);
+        const tern_flags path = fixture_path(p);
         memset(found, 0xee, sizeof found);
-        EXPECT_OK(tern_map_find(w, map, key, key_bytes, by, found, value_bytes, &bytes));
+        EXPECT_OK(tern_map_find(w, map, key, key_bytes, path, found, value_bytes, &bytes));
         CU_ASSERT_EQUAL(bytes, value_bytes);
         CU_ASSERT(memcmp(found, value, value_bytes) == 0 && found[value_bytes] == 0xee);
-        find_allocated(f, map, key_bytes, value, value_bytes, by);
+        find_allocated(f, map, key_bytes, value, value_bytes, path);
         if (value_bytes > 0) {
             EXPECT(TERN_ERR_RANGE,
-                   tern_map_find(w, map, key, key_bytes, by, found, value_bytes - 1, &bytes));
+                   tern_map_find(w, map, key, key_bytes, path, found, value_bytes - 1, &bytes));
             EXPECT_DETAIL("there is room for");
             CU_ASSERT_EQUAL(bytes, value_bytes);
         }
@@ -516,7 +516,7 @@ static uint64_t number_owned(const fixture *f, const tern_map *map, uint64_t num
 }
 
 /* Nothing of a key that another rank owns is done with TERN_LOCAL. */
-static void local_refuses_others(fixture *f, tern_map *map, tern_flags local) {
+static void local_refuses_others(fixture *f, tern_map *map, tern_flags flags) {
     tern_worker *w = f->worker;
     const uint64_t other = number_owned(f, map, 1, false), seven = 7;
     const tern_map_item item = {&other, &seven, 8, 8};
@@ -525,19 +525,19 @@ static void local_refuses_others(fixture *f, tern_map *map, tern_flags local) {
     uint64_t before = 77;
     size_t done = 77;
     int existed = 77;
-    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(w, map, &other, 8, &seven, 8, local, &existed));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert(w, map, &other, 8, &seven, 8, flags, &existed));
     EXPECT_DETAIL("TERN_LOCAL");
-    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert_new(w, map, &other, 8, &seven, 8, local, &existed));
-    EXPECT(TERN_ERR_ARGUMENT, tern_map_erase(w, map, &other, 8, local));
-    EXPECT(TERN_ERR_ARGUMENT, tern_map_add(w, map, &other, 8, 1, local, &before));
-    EXPECT(TERN_ERR_ARGUMENT, tern_map_compare_swap(w, map, &other, 8, 0, 1, local, &before));
-    EXPECT(TERN_ERR_ARGUMENT, tern_map_find(w, map, &other, 8, local, found, 8, &done));
-    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert_start(w, map, &other, 8, &seven, 8, local, &request));
-    EXPECT(TERN_ERR_ARGUMENT, tern_map_add_start(w, map, &other, 8, 1, local, &request));
-    EXPECT(TERN_ERR_ARGUMENT, tern_map_find_start(w, map, &other, 8, local, found, 8, &request));
-    EXPECT(TERN_ERR_ARGUMENT, tern_map_find_many(w, map, &slot, 1, local, NULL));
-    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert_many(w, map, &item, 1, local, NULL));
-    EXPECT(TERN_ERR_ARGUMENT, tern_map_add_many(w, map, &item, 1, 1, local, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert_new(w, map, &other, 8, &seven, 8, flags, &existed));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_erase(w, map, &other, 8, flags));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_add(w, map, &other, 8, 1, flags, &before));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_compare_swap(w, map, &other, 8, 0, 1, flags, &before));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_find(w, map, &other, 8, flags, found, 8, &done));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert_start(w, map, &other, 8, &seven, 8, flags, &request));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_add_start(w, map, &other, 8, 1, flags, &request));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_find_start(w, map, &other, 8, flags, found, 8, &request));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_find_many(w, map, &slot, 1, flags, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_insert_many(w, map, &item, 1, flags, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_map_add_many(w, map, &item, 1, 1, flags, NULL));
     CU_ASSERT(existed == 77 && before == 77 && done == 77 && request.kind == NULL);
 }
 
@@ -551,26 +551,26 @@ static void each_rank_in_its_own_part(void) {
     tern_map *map = map_make(&f, (tern_map_options){.capacity = 1, .grow = 1});
     EXPECT_OK(tern_barrier(w));
     for (uint64_t i = 0, number = 0; i < NUMBERS; i++, number++) {
-        const tern_flags local = TERN_LOCAL | fixture_path(i);
+        const tern_flags flags = TERN_LOCAL | fixture_path(i);
         tern_request request = {0};
         uint64_t before = 77, count = 77;
         size_t bytes = 77;
         int existed = 77;
         number = number_owned(&f, map, number, true);
-        EXPECT_OK(tern_map_insert(w, map, &number, 8, value, 2000, local, &existed));
+        EXPECT_OK(tern_map_insert(w, map, &number, 8, value, 2000, flags, &existed));
         CU_ASSERT_EQUAL(existed, 0);
-        EXPECT_OK(tern_map_insert_start(w, map, &number, 8, &i, 8, local, &request));
+        EXPECT_OK(tern_map_insert_start(w, map, &number, 8, &i, 8, flags, &request));
         EXPECT_OK(tern_wait(w, &request));
         const tern_map_item item = {&number, &i, 8, 8};
-        EXPECT_OK(tern_map_add_many(w, map, &item, 1, 2, local, NULL));
-        EXPECT_OK(tern_map_add(w, map, &number, 8, 1, local, &before));
+        EXPECT_OK(tern_map_add_many(w, map, &item, 1, 2, flags, NULL));
+        EXPECT_OK(tern_map_add(w, map, &number, 8, 1, flags, &before));
         CU_ASSERT_EQUAL(before, i + 2);
-        EXPECT_OK(tern_map_find(w, map, &number, 8, local, &count, 8, &bytes));
+        EXPECT_OK(tern_map_find(w, map, &number, 8, flags, &count, 8, &bytes));
         CU_ASSERT(count == i + 3 && bytes == 8);
         if (i % 4 == 0)
-            EXPECT_OK(tern_map_erase(w, map, &number, 8, local));
+            EXPECT_OK(tern_map_erase(w, map, &number, 8, flags));
         if (f.size > 1)
-            local_refuses_others(&f, map, local);
+            local_refuses_others(&f, map, flags);
     }
     EXPECT_OK(tern_barrier(w));
     uint64_t size = 0;

@@ -64,7 +64,7 @@ TERN_MAP_MODIFIER(leave)
 
 /* Each operation by call on a key of the dead rank, blocking and started. No output changes. */
 static void operations_are_told(fixture *f, tern_map *map) {
-    const tern_flags by = TERN_BY_CALL;
+    const tern_flags path = TERN_BY_CALL;
     tern_worker *w = f->worker;
     tern_request request[4] = {0};
     uint64_t number = 5000 + f->rank * 100, before = 77;
@@ -73,23 +73,23 @@ static void operations_are_told(fixture *f, tern_map *map) {
     void *copy = value;
     while (tern_map_owner(map, &number, 8) != f->size - 1)
         number++;
-    EXPECT(TERN_ERR_PEER, tern_map_insert(w, map, &number, 8, value, 8, by, &existed));
+    EXPECT(TERN_ERR_PEER, tern_map_insert(w, map, &number, 8, value, 8, path, &existed));
     EXPECT_DETAIL("has died");
-    EXPECT(TERN_ERR_PEER, tern_map_insert_new(w, map, &number, 8, value, BYTES, by, &existed));
-    EXPECT(TERN_ERR_PEER, tern_map_erase(w, map, &number, 8, by));
-    EXPECT(TERN_ERR_PEER, tern_map_add(w, map, &number, 8, 1, by, &before));
-    EXPECT(TERN_ERR_PEER, tern_map_compare_swap(w, map, &number, 8, 0, 1, by, &before));
+    EXPECT(TERN_ERR_PEER, tern_map_insert_new(w, map, &number, 8, value, BYTES, path, &existed));
+    EXPECT(TERN_ERR_PEER, tern_map_erase(w, map, &number, 8, path));
+    EXPECT(TERN_ERR_PEER, tern_map_add(w, map, &number, 8, 1, path, &before));
+    EXPECT(TERN_ERR_PEER, tern_map_compare_swap(w, map, &number, 8, 0, 1, path, &before));
     EXPECT(TERN_ERR_PEER, tern_map_modify(w, map, &number, 8, &leave_modifier,
                                           &(tern_modify_options){.absent = TERN_ABSENT_INSERT,
                                                                  .result_bytes = &bytes},
-                                          by, &existed));
-    EXPECT(TERN_ERR_PEER, tern_map_find_alloc(w, map, &number, 8, by, &copy, &bytes));
+                                          path, &existed));
+    EXPECT(TERN_ERR_PEER, tern_map_find_alloc(w, map, &number, 8, path, &copy, &bytes));
     CU_ASSERT(existed == 77 && before == 77 && bytes == 77 && copy == value);
     const tern_status start[4] = {
-        tern_map_insert_start(w, map, &number, 8, value, 8, by, &request[0]),
-        tern_map_insert_new_start(w, map, &number, 8, value, BYTES, by, &request[1]),
-        tern_map_add_start(w, map, &number, 8, 1, by, &request[2]),
-        tern_map_find_start(w, map, &number, 8, by, found, sizeof found, &request[3])};
+        tern_map_insert_start(w, map, &number, 8, value, 8, path, &request[0]),
+        tern_map_insert_new_start(w, map, &number, 8, value, BYTES, path, &request[1]),
+        tern_map_add_start(w, map, &number, 8, 1, path, &request[2]),
+        tern_map_find_start(w, map, &number, 8, path, found, sizeof found, &request[3])};
     for (int i = 0; i < 4; i++)
         EXPECT(TERN_ERR_PEER, start[i] == TERN_OK ? tern_wait(w, &request[i]) : start[i]);
     /* By RMA an operation succeeds where it needs no wait for the dead. */

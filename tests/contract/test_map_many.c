@@ -144,7 +144,7 @@ static tern_status fill_in(tern_map_modify_info *info) {
 TERN_MAP_MODIFIER(fill_in)
 
 static tern_status insert_by(fixture *f, tern_map *map, tern_map_buffer *buffer, refused_form form,
-                             tern_flags by, const uint64_t *number) {
+                             tern_flags path, const uint64_t *number) {
     tern_worker *w = f->worker;
     tern_request request = {0};
     const tern_map_item item = {number, number, 8, 8};
@@ -153,27 +153,27 @@ static tern_status insert_by(fixture *f, tern_map *map, tern_map_buffer *buffer,
     size_t done = 77;
     switch (form) {
     case REFUSED_INSERT:
-        return tern_map_insert(w, map, number, 8, number, 8, by, NULL);
+        return tern_map_insert(w, map, number, 8, number, 8, path, NULL);
     case REFUSED_INSERT_NEW:
-        return tern_map_insert_new(w, map, number, 8, number, 8, by, NULL);
+        return tern_map_insert_new(w, map, number, 8, number, 8, path, NULL);
     case REFUSED_ADD:
-        return tern_map_add(w, map, number, 8, 1, by, NULL);
+        return tern_map_add(w, map, number, 8, 1, path, NULL);
     case REFUSED_MODIFY:
         return tern_map_modify(w, map, number, 8, &fill_in_modifier,
-                               &(tern_modify_options){.absent = TERN_ABSENT_INSERT}, by, NULL);
+                               &(tern_modify_options){.absent = TERN_ABSENT_INSERT}, path, NULL);
     case REFUSED_INSERT_START:
-        status = tern_map_insert_start(w, map, number, 8, number, 8, by, &request);
+        status = tern_map_insert_start(w, map, number, 8, number, 8, path, &request);
         return status == TERN_OK ? tern_wait(w, &request) : status;
     case REFUSED_INSERT_NEW_START:
-        status = tern_map_insert_new_start(w, map, number, 8, number, 8, by, &request);
+        status = tern_map_insert_new_start(w, map, number, 8, number, 8, path, &request);
         return status == TERN_OK ? tern_wait(w, &request) : status;
     case REFUSED_ADD_START:
-        status = tern_map_add_start(w, map, number, 8, 1, by, &request);
+        status = tern_map_add_start(w, map, number, 8, 1, path, &request);
         return status == TERN_OK ? tern_wait(w, &request) : status;
     case REFUSED_INSERT_MANY:
     case REFUSED_ADD_MANY:
-        status = form == REFUSED_INSERT_MANY ? tern_map_insert_many(w, map, &item, 1, by, &done)
-                                             : tern_map_add_many(w, map, &item, 1, 1, by, &done);
+        status = form == REFUSED_INSERT_MANY ? tern_map_insert_many(w, map, &item, 1, path, &done)
+                                             : tern_map_add_many(w, map, &item, 1, 1, path, &done);
         CU_ASSERT_EQUAL(done, status == TERN_OK);
         return status;
     default:
@@ -206,9 +206,10 @@ static void full_maps_refuse_by_every_form(void) {
     EXPECT_OK(tern_map_size(f.worker, map, &size));
     for (refused_form form = 0; form < REFUSED_FORMS; form++)
         for (uint64_t p = 0; p < 3; p++) {
-            const tern_flags by = fixture_path(p);
-            EXPECT(TERN_ERR_FULL, insert_by(&f, map, buffer, form, by, &number));
-            EXPECT(TERN_ERR_NOT_FOUND, tern_map_find(f.worker, map, &number, 8, by, &got, 8, NULL));
+            const tern_flags path = fixture_path(p);
+            EXPECT(TERN_ERR_FULL, insert_by(&f, map, buffer, form, path, &number));
+            EXPECT(TERN_ERR_NOT_FOUND,
+                   tern_map_find(f.worker, map, &number, 8, path, &got, 8, NULL));
         }
     EXPECT_OK(tern_map_size(f.worker, map, &after));
     CU_ASSERT_EQUAL(size, after);
@@ -276,7 +277,7 @@ static void calls_take_effect_in_order(void) {
     if (!fixture_enter(&f))
         return;
     tern_map *map = map_make(&f, (tern_map_options){.capacity = 64});
-    const tern_flags by = TERN_BY_CALL;
+    const tern_flags path = TERN_BY_CALL;
     const size_t before = heap_at_first(&f);
     static unsigned char got[PAIRS][500];
     for (uint64_t number = f.rank; number < 4ul * f.size; number += f.size) {
@@ -284,14 +285,14 @@ static void calls_take_effect_in_order(void) {
         for (int i = 0; i < PAIRS; i++) {
             unsigned char bytes[500];
             memset(bytes, i, sizeof bytes);
-            EXPECT_OK(tern_map_insert_start(f.worker, map, &number, 8, bytes, i % 2 ? 500 : 8, by,
+            EXPECT_OK(tern_map_insert_start(f.worker, map, &number, 8, bytes, i % 2 ? 500 : 8, path,
                                             &request[2 * i]));
-            EXPECT_OK(tern_map_find_start(f.worker, map, &number, 8, by, got[i], sizeof got[i],
+            EXPECT_OK(tern_map_find_start(f.worker, map, &number, 8, path, got[i], sizeof got[i],
                                           &request[2 * i + 1]));
         }
-        EXPECT_OK(tern_map_insert_start(f.worker, map, &number, 8, &number, 8, by, &added[0]));
+        EXPECT_OK(tern_map_insert_start(f.worker, map, &number, 8, &number, 8, path, &added[0]));
         EXPECT_OK(tern_wait_all(f.worker, request, 2 * PAIRS));
-        EXPECT_OK(tern_map_add_start(f.worker, map, &number, 8, 1, by, &added[1]));
+        EXPECT_OK(tern_map_add_start(f.worker, map, &number, 8, 1, path, &added[1]));
         EXPECT_OK(tern_wait_all(f.worker, added, 2));
         CU_ASSERT_EQUAL(tern_request_result(&added[1]), number);
         for (int i = 0; i < PAIRS; i++) {
@@ -338,7 +339,7 @@ static void items_before_a_wrong_one_are_taken(fixture *f, tern_map *map) {
  * does a batch with a key that fits no message. AUTO goes by RMA. */
 static void calls_may_all_be_held(fixture *f, tern_map *map) {
     enum { LONG = 40000 };
-    const tern_flags by = TERN_BY_CALL;
+    const tern_flags path = TERN_BY_CALL;
     tern_worker *w = f->worker;
     tern_request held[TERN_CALL_REQUESTS] = {0}, request = {0};
     tern_map_slot slot = {.key = key, .key_bytes = LONG, .value = found, .room = sizeof found};
@@ -351,20 +352,20 @@ static void calls_may_all_be_held(fixture *f, tern_map *map) {
     while (tern_map_owner(map, key, LONG) == f->rank)
         key[0]++;
     start_all_calls(f, tern_map_owner(map, key, LONG), held);
-    EXPECT(TERN_ERR_AGAIN, tern_map_find_many(w, map, &slot, 1, by, &present));
-    EXPECT(TERN_ERR_AGAIN, tern_map_insert(w, map, key, LONG, "a", 1, by, &existed));
-    EXPECT(TERN_ERR_AGAIN, tern_map_insert_new(w, map, key, LONG, "a", 1, by, &existed));
-    EXPECT(TERN_ERR_AGAIN, tern_map_erase(w, map, key, LONG, by));
-    EXPECT(TERN_ERR_AGAIN, tern_map_find(w, map, key, LONG, by, found, 1, NULL));
-    EXPECT(TERN_ERR_AGAIN, tern_map_add(w, map, key, LONG, 1, by, &before));
-    EXPECT(TERN_ERR_AGAIN, tern_map_compare_swap(w, map, key, LONG, 0, 1, by, &before));
-    EXPECT(TERN_ERR_AGAIN, tern_map_insert_start(w, map, key, LONG, "a", 1, by, &request));
-    EXPECT(TERN_ERR_AGAIN, tern_map_insert_new_start(w, map, key, LONG, "a", 1, by, &request));
-    EXPECT(TERN_ERR_AGAIN, tern_map_find_start(w, map, key, LONG, by, found, 1, &request));
+    EXPECT(TERN_ERR_AGAIN, tern_map_find_many(w, map, &slot, 1, path, &present));
+    EXPECT(TERN_ERR_AGAIN, tern_map_insert(w, map, key, LONG, "a", 1, path, &existed));
+    EXPECT(TERN_ERR_AGAIN, tern_map_insert_new(w, map, key, LONG, "a", 1, path, &existed));
+    EXPECT(TERN_ERR_AGAIN, tern_map_erase(w, map, key, LONG, path));
+    EXPECT(TERN_ERR_AGAIN, tern_map_find(w, map, key, LONG, path, found, 1, NULL));
+    EXPECT(TERN_ERR_AGAIN, tern_map_add(w, map, key, LONG, 1, path, &before));
+    EXPECT(TERN_ERR_AGAIN, tern_map_compare_swap(w, map, key, LONG, 0, 1, path, &before));
+    EXPECT(TERN_ERR_AGAIN, tern_map_insert_start(w, map, key, LONG, "a", 1, path, &request));
+    EXPECT(TERN_ERR_AGAIN, tern_map_insert_new_start(w, map, key, LONG, "a", 1, path, &request));
+    EXPECT(TERN_ERR_AGAIN, tern_map_find_start(w, map, key, LONG, path, found, 1, &request));
     CU_ASSERT(existed == 77 && before == 77 && request.kind == NULL);
     EXPECT(TERN_ERR_NOT_FOUND, tern_map_find(w, map, key, LONG, TERN_AUTO, found, 1, NULL));
     wait_for_all_calls(f, held);
-    EXPECT_OK(tern_map_find_many(w, map, &slot, 1, by, &present));
+    EXPECT_OK(tern_map_find_many(w, map, &slot, 1, path, &present));
     CU_ASSERT(present == 0 && !slot.found);
 }
 

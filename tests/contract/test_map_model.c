@@ -144,7 +144,7 @@ static void finish_inserts(bool only_new, size_t from, size_t to, const tern_sta
 /* Each value has been copied when its start returns. Inserts of one key by RMA are not under way
  * together: they would take effect in any order. */
 static void start_inserts(bool only_new) {
-    const tern_flags by = next_path();
+    const tern_flags path = next_path();
     tern_request request[STEP_MOST] = {0};
     tern_status start[STEP_MOST];
     size_t first = 0;
@@ -153,7 +153,7 @@ static void start_inserts(bool only_new) {
         bool together = false;
         for (size_t j = first; j < i; j++)
             together = together || s.o[j].e == o->e;
-        if (together && by == TERN_BY_RMA) {
+        if (together && path == TERN_BY_RMA) {
             finish_inserts(only_new, first, i, start, request);
             first = i;
         }
@@ -161,7 +161,7 @@ static void start_inserts(bool only_new) {
         CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
         memcpy(copy, o->value, o->bytes);
         start[i] = (only_new ? tern_map_insert_new_start : tern_map_insert_start)(
-            s.f.worker, s.map, o->key, o->key_bytes, copy, o->bytes, by, &request[i]);
+            s.f.worker, s.map, o->key, o->key_bytes, copy, o->bytes, path, &request[i]);
         memset(copy, 0xdd, o->bytes);
         free(copy);
     }

@@ -235,16 +235,16 @@ static void modifications_are_checked(void) {
     EXPECT(TERN_ERR_RANGE, tern_map_add(w, map, key, TERN_MAP_KEY_MAX + 1, 1, 0, NULL));
     EXPECT(TERN_ERR_ARGUMENT, tern_map_resize(NULL, 1));
     for (uint64_t p = 0; p < 3; p++) {
-        const tern_flags by = fixture_path(p);
-        EXPECT_OK(tern_map_insert(w, map, key, key_bytes, "short", 5, by, NULL));
-        EXPECT(TERN_ERR_RANGE, tern_map_add(w, map, key, key_bytes, 1, by, &before));
+        const tern_flags path = fixture_path(p);
+        EXPECT_OK(tern_map_insert(w, map, key, key_bytes, "short", 5, path, NULL));
+        EXPECT(TERN_ERR_RANGE, tern_map_add(w, map, key, key_bytes, 1, path, &before));
         EXPECT_DETAIL("the value has 5 bytes");
         CU_ASSERT_EQUAL(before, 77);
         EXPECT(TERN_ERR_RANGE, tern_map_modify(w, map, key, key_bytes, &ask_too_much_modifier,
                                                &(tern_modify_options){.absent = TERN_ABSENT_INSERT,
                                                                       .result = found,
                                                                       .capacity = sizeof found},
-                                               by, NULL));
+                                               path, NULL));
         EXPECT_DETAIL("are allowed");
         EXPECT(TERN_ERR_RANGE, tern_map_modify(w, map, key, key_bytes, &append_modifier,
                                                &(tern_modify_options){.argument = "er",
@@ -252,10 +252,10 @@ static void modifications_are_checked(void) {
                                                                       .absent = TERN_ABSENT_INSERT,
                                                                       .result = found,
                                                                       .capacity = 7},
-                                               by, NULL));
+                                               path, NULL));
         EXPECT_DETAIL("there is room for 7");
         size_t bytes = 0;
-        EXPECT_OK(tern_map_find(w, map, key, key_bytes, by, found, sizeof found, &bytes));
+        EXPECT_OK(tern_map_find(w, map, key, key_bytes, path, found, sizeof found, &bytes));
         CU_ASSERT(bytes == 7 && memcmp(found, "shorter", 7) == 0);
     }
     map_end(&f, map);
@@ -288,16 +288,16 @@ static void refuse_to_wait(tern_worker *w, tern_map *map) {
 }
 
 /* Runs in a handler: operations on a key of this rank are over when their starts return. */
-static void use_requests(tern_worker *w, tern_map *map, uint64_t mine, tern_flags by) {
+static void use_requests(tern_worker *w, tern_map *map, uint64_t mine, tern_flags path) {
     tern_request request = {0};
-    EXPECT_OK(tern_map_insert_start(w, map, &mine, 8, "12345678", 8, by, &request));
+    EXPECT_OK(tern_map_insert_start(w, map, &mine, 8, "12345678", 8, path, &request));
     EXPECT_OK(tern_wait(w, &request));
     CU_ASSERT_EQUAL(tern_request_result(&request), 1);
-    EXPECT_OK(tern_map_insert_new_start(w, map, &mine, 8, "1", 1, by, &request));
+    EXPECT_OK(tern_map_insert_new_start(w, map, &mine, 8, "1", 1, path, &request));
     EXPECT_OK(tern_wait(w, &request));
-    EXPECT_OK(tern_map_add_start(w, map, &mine, 8, 0, by, &request));
+    EXPECT_OK(tern_map_add_start(w, map, &mine, 8, 0, path, &request));
     EXPECT_OK(tern_wait(w, &request));
-    EXPECT_OK(tern_map_find_start(w, map, &mine, 8, by, found, sizeof found, &request));
+    EXPECT_OK(tern_map_find_start(w, map, &mine, 8, path, found, sizeof found, &request));
     EXPECT_OK(tern_wait(w, &request));
     CU_ASSERT(tern_request_result(&request) == 8 && memcmp(found, "12345678", 8) == 0);
 }
@@ -312,26 +312,26 @@ static tern_status use_map(tern_call_info *call, const void *arguments, size_t b
     int existed = 77;
     memcpy(&mine, arguments, bytes < 8 ? bytes : 8);
     for (uint64_t p = 0; p < 3; p++, mine += 1u << 20) {
-        const tern_flags by = fixture_path(p);
+        const tern_flags path = fixture_path(p);
         while (tern_map_owner(map, &mine, 8) != tern_context_rank(tern_worker_context(w)))
             mine++;
-        EXPECT_OK(tern_map_add(w, map, &mine, 8, 5, by, &before));
-        EXPECT_OK(tern_map_add(w, map, &mine, 8, 5, by, &before));
+        EXPECT_OK(tern_map_add(w, map, &mine, 8, 5, path, &before));
+        EXPECT_OK(tern_map_add(w, map, &mine, 8, 5, path, &before));
         CU_ASSERT_EQUAL(before, 5);
-        EXPECT_OK(tern_map_insert(w, map, &mine, 8, value, large, by, &existed));
+        EXPECT_OK(tern_map_insert(w, map, &mine, 8, value, large, path, &existed));
         CU_ASSERT_EQUAL(existed, 1);
-        EXPECT_OK(tern_map_insert(w, map, &mine, 8, value, large + 1, by, NULL));
-        EXPECT_OK(tern_map_insert_new(w, map, &mine, 8, value, large, by, &existed));
-        EXPECT_OK(tern_map_find(w, map, &mine, 8, by, found, sizeof found, &got));
+        EXPECT_OK(tern_map_insert(w, map, &mine, 8, value, large + 1, path, NULL));
+        EXPECT_OK(tern_map_insert_new(w, map, &mine, 8, value, large, path, &existed));
+        EXPECT_OK(tern_map_find(w, map, &mine, 8, path, found, sizeof found, &got));
         CU_ASSERT_EQUAL(got, large + 1);
         void *copy = NULL;
-        EXPECT_OK(tern_map_find_alloc(w, map, &mine, 8, by, &copy, &got));
+        EXPECT_OK(tern_map_find_alloc(w, map, &mine, 8, path, &copy, &got));
         CU_ASSERT(copy != NULL && got == large + 1);
         free(copy);
-        EXPECT_OK(tern_map_modify(w, map, &mine, 8, &halve_modifier, NULL, by, &existed));
-        use_requests(w, map, mine, by);
-        EXPECT_OK(tern_map_erase(w, map, &mine, 8, by));
-        EXPECT(TERN_ERR_NOT_FOUND, tern_map_find(w, map, &mine, 8, by, found, 8, NULL));
+        EXPECT_OK(tern_map_modify(w, map, &mine, 8, &halve_modifier, NULL, path, &existed));
+        use_requests(w, map, mine, path);
+        EXPECT_OK(tern_map_erase(w, map, &mine, 8, path));
+        EXPECT(TERN_ERR_NOT_FOUND, tern_map_find(w, map, &mine, 8, path, found, 8, NULL));
     }
     refuse_to_wait(w, map);
     used++;

@@ -358,22 +358,22 @@ static struct {
 } handled;
 
 /* Whether an operation by this path does what it does outside of handlers, except waiting. */
-static bool works_in_handlers(tern_worker *w, tern_flags by) {
+static bool works_in_handlers(tern_worker *w, tern_flags path) {
     tern_transport transport = TERN_P2P;
     const bool home = tern_worker_self(w).rank == 0;
     EXPECT_OK(tern_context_transport(tern_worker_context(w), 0, &transport));
-    return home || (by == TERN_BY_RMA && transport == TERN_SHM);
+    return home || (path == TERN_BY_RMA && transport == TERN_SHM);
 }
 
-static void expect_no_change(tern_worker *w, tern_flags by, tern_status wanted) {
+static void expect_no_change(tern_worker *w, tern_flags path, tern_status wanted) {
     uint64_t item = 77;
     size_t done = 9;
-    EXPECT(wanted, tern_queue_push(w, handled.queue, &item, by));
-    EXPECT(wanted, tern_queue_try_push(w, handled.queue, &item, by));
-    EXPECT(wanted, tern_queue_push_many(w, handled.queue, &item, 1, by, &done));
-    EXPECT(wanted, tern_queue_pop(w, handled.queue, &item, by));
-    EXPECT(wanted, tern_queue_try_pop(w, handled.queue, &item, by));
-    EXPECT(wanted, tern_queue_pop_many(w, handled.queue, &item, 1, by, &done));
+    EXPECT(wanted, tern_queue_push(w, handled.queue, &item, path));
+    EXPECT(wanted, tern_queue_try_push(w, handled.queue, &item, path));
+    EXPECT(wanted, tern_queue_push_many(w, handled.queue, &item, 1, path, &done));
+    EXPECT(wanted, tern_queue_pop(w, handled.queue, &item, path));
+    EXPECT(wanted, tern_queue_try_pop(w, handled.queue, &item, path));
+    EXPECT(wanted, tern_queue_pop_many(w, handled.queue, &item, 1, path, &done));
     CU_ASSERT(item == 77 && done == 0);
 }
 
@@ -381,23 +381,23 @@ static void expect_no_change(tern_worker *w, tern_flags by, tern_status wanted) 
 static tern_status use_queue(tern_call_info *call, const void *arguments, size_t bytes) {
     tern_worker *w = call->worker;
     (void)arguments, (void)bytes;
-    for (tern_flags by = TERN_BY_RMA; by <= TERN_BY_CALL; by *= 2) {
+    for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
         uint64_t items[3] = {1, 2, 3};
         size_t done = 9;
-        if (!works_in_handlers(w, by)) {
-            expect_no_change(w, by, TERN_ERR_STATE);
+        if (!works_in_handlers(w, path)) {
+            expect_no_change(w, path, TERN_ERR_STATE);
             continue;
         }
-        EXPECT(TERN_ERR_AGAIN, tern_queue_pop(w, handled.queue, items, by));
-        EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(w, handled.queue, items, by));
-        EXPECT_OK(tern_queue_push(w, handled.queue, &items[0], by));
-        EXPECT_OK(tern_queue_push_many(w, handled.queue, &items[1], 2, by, &done));
+        EXPECT(TERN_ERR_AGAIN, tern_queue_pop(w, handled.queue, items, path));
+        EXPECT(TERN_ERR_EMPTY, tern_queue_try_pop(w, handled.queue, items, path));
+        EXPECT_OK(tern_queue_push(w, handled.queue, &items[0], path));
+        EXPECT_OK(tern_queue_push_many(w, handled.queue, &items[1], 2, path, &done));
         CU_ASSERT_EQUAL(done, 1);
-        EXPECT(TERN_ERR_AGAIN, tern_queue_push(w, handled.queue, &items[2], by));
-        EXPECT(TERN_ERR_FULL, tern_queue_try_push(w, handled.queue, &items[2], by));
-        EXPECT_OK(tern_queue_pop(w, handled.queue, &items[2], by));
+        EXPECT(TERN_ERR_AGAIN, tern_queue_push(w, handled.queue, &items[2], path));
+        EXPECT(TERN_ERR_FULL, tern_queue_try_push(w, handled.queue, &items[2], path));
+        EXPECT_OK(tern_queue_pop(w, handled.queue, &items[2], path));
         CU_ASSERT_EQUAL(items[2], 1);
-        EXPECT_OK(tern_queue_pop_many(w, handled.queue, items, 3, by, &done));
+        EXPECT_OK(tern_queue_pop_many(w, handled.queue, items, 3, path, &done));
         CU_ASSERT(done == 1 && items[0] == 2);
     }
     EXPECT(TERN_ERR_STATE, tern_queue_destroy(w, handled.queue));

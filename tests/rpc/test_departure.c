@@ -44,18 +44,18 @@ static tern_status pass_on(tern_call_info *call, const void *arguments, size_t b
 TERN_FUNCTION(pass_on)
 
 /* What has left when. The origin flushes where it has to. */
-typedef enum promise {
+typedef enum departure {
     AT_RETURN,    /* it has left, or MPI and the network bring it */
     ONCE_MET,     /* the same, but over rma and p2p the first ring takes its target's help */
     AT_FLUSH_FAR, /* of far ranks */
     AT_FLUSH
-} promise;
+} departure;
 
 typedef struct operation {
     const char *name;
     void (*make)(uint32_t rank);
     bool (*arrived)(void); /* of a target; looks and makes progress */
-    promise promise;
+    departure leaves;
 } operation;
 
 static bool hears_calls(void) {
@@ -224,9 +224,9 @@ static bool is_over(tern_transport a) {
 }
 
 static bool needs_flush(const operation *o) {
-    if (o->promise == ONCE_MET)
+    if (o->leaves == ONCE_MET)
         return is_over(TERN_RMA) || is_over(TERN_P2P);
-    return o->promise == AT_FLUSH_FAR && !is_over(TERN_SHM);
+    return o->leaves == AT_FLUSH_FAR && !is_over(TERN_SHM);
 }
 
 static void check_one(const operation *o, bool full) {
@@ -237,7 +237,7 @@ static void check_one(const operation *o, bool full) {
                 MPI_Send(&expected, 1, MPI_UINT64_T, (int)r, 0, f.comm);
             expected = 0;
         }
-        if (o->promise == AT_FLUSH)
+        if (o->leaves == AT_FLUSH)
             for (uint32_t r = 1; r < f.size; r++)
                 EXPECT_OK(tern_flush(f.worker, r));
         else if (needs_flush(o))
@@ -279,9 +279,9 @@ static void check(const operation *o, const operation *full) {
     fixture_close(&f);
 }
 
-#define CASE(name, make, arrived, promise)                                                         \
+#define CASE(name, make, arrived, leaves)                                                          \
     static void name(void) {                                                                       \
-        static const operation o = {#name, make, arrived, promise};                                \
+        static const operation o = {#name, make, arrived, leaves};                                 \
         check(&o, NULL);                                                                           \
     }
 

@@ -83,7 +83,7 @@ static tern_status slot_start(uint64_t *random, size_t i) {
     slot *s = &slots[i];
     tern_worker *w = f.worker;
     tern_request *r = &request[i];
-    const tern_flags by = fixture_path(below(random, 3));
+    const tern_flags path = fixture_path(below(random, 3));
     s->in = s->number = below(random, UINT32_MAX) + 1; /* counters have 62 bits */
     switch (s->kind) {
     case PUT:
@@ -100,11 +100,11 @@ static tern_status slot_start(uint64_t *random, size_t i) {
         return tern_call_start(w, to(s->owner), &give_function, &(wish){s->number, s->bytes},
                                sizeof(wish), s->result, sizeof s->result, r);
     case INSERT:
-        return tern_hashtable_insert_start(w, values, &s->key, &s->in, by, r);
+        return tern_hashtable_insert_start(w, values, &s->key, &s->in, path, r);
     case FIND:
-        return tern_hashtable_find_start(w, values, &s->key, by, s->out, r);
+        return tern_hashtable_find_start(w, values, &s->key, path, s->out, r);
     default:
-        return tern_hashtable_add_start(w, counters, &s->key, s->in, by, r);
+        return tern_hashtable_add_start(w, counters, &s->key, s->in, path, r);
     }
 }
 

@@ -454,5 +454,6 @@ int main(int argc, char **argv) {
         {"what_has_returned_is_seen", what_has_returned_is_seen},
         {"one_of_two_sees_the_other", one_of_two_sees_the_other},
     };
-    return tern_test_main(argc, argv, "hashtable_promises", tests, sizeof tests / sizeof tests[0]);
+    return tern_test_main(argc, argv, "hashtable_guarantees", tests,
+                          sizeof tests / sizeof tests[0]);
 }
