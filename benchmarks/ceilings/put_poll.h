@@ -18,7 +18,7 @@
  * A part of the window, the same on both ranks:    ... data | flag
  *                                                  flag_at ^
  * The data ends where the flag begins, so that one put brings both. The ceiling assumes that the
- * data has arrived when the flag has, which MPI does not promise. With apart it does not assume
+ * data has arrived when the flag has, which MPI does not guarantee. With apart it does not assume
  * that: the data goes first and is flushed before the flag follows.
  */
 typedef struct ceiling_put_poll {

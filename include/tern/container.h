@@ -5,7 +5,7 @@
  * What containers have in common. A container is a hash table (tern/hashtable.h), a map
  * (tern/map.h), a queue (tern/queue.h) or a distributed queue (tern/distributed_queue.h). All of
  * them take the flags below. Tables and maps have the same operations with the same names, order of
- * arguments and outputs, and make the promises of this comment about batches, buffers, requests,
+ * arguments and outputs, and give the guarantees of this comment about batches, buffers, requests,
  * modifiers and files. A name that begins with _ stands for two, that of tables and that of maps.
  *
  * Flags say how an operation is done: the caller ors them together, or passes 0. Two questions are

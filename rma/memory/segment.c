@@ -72,8 +72,8 @@ static size_t page_of(int fd) {
 }
 
 /* Maps the segment at a multiple of page, at least 2 MiB: transparent huge pages and the alignment
- * that tern_alloc promises need it. Children of a fork do not get the mapping: they must not touch
- * the memory by which this process communicates. */
+ * that tern_alloc guarantees need it. Children of a fork do not get the mapping: they must not
+ * touch the memory by which this process communicates. */
 static char *segment_map(int fd, size_t bytes, size_t page) {
     size_t unit = page > TERN_HUGE ? page : TERN_HUGE;
     char *room =

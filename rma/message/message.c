@@ -11,7 +11,7 @@
 
 #define TAG_REQUEST 1
 #define TAG_ANSWER_FIRST 2
-#define TAG_ANSWERS 32000u /* MPI promises tags up to 32,767 */
+#define TAG_ANSWERS 32000u /* MPI guarantees tags up to 32,767 */
 #define RECEIVES 16u
 #define SENDS 64u
 #define SERVED_PER_POLL 32u

@@ -111,8 +111,8 @@ static tern_status make_room(tern_worker *worker, tern_port *port, const tern_ro
     return status == TERN_OK && !is_for_it ? TERN_ERR_AGAIN : status;
 }
 
-/* Whether the port has no room for a connection of this route. It keeps room that it made for
- * another route. */
+/* Whether the port has no room for a connection of this route. Room that it made for another
+ * route is reserved. */
 static bool is_full(const tern_port *port, const tern_route *to) {
     const size_t most = port->native->network->connections_max;
     const size_t reserved = port->room_for != NULL && port->room_for != to;

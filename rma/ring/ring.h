@@ -17,9 +17,9 @@
  * one will lie to zero. So the consumer meets either a published header or zero, never an old one.
  * The producer publishes a run of records by one release store of the run's first header, which it
  * withholds until then. The store pairs with the consumer's acquire load of that header, and
- * everything written before it is visible with it. MPI promises no order of puts, so over rma the
- * records that are published together form a frame with a checksum (rma/ring/frame.h), and `limit`
- * says how far the consumer may read.
+ * everything written before it is visible with it. Over rma, where MPI guarantees no order of puts,
+ * runs are batches that validate themselves (rma/ring/batch.h), and `limit` says how far the
+ * consumer may read.
  *
  * Hot path: reserve and publish over shm make no system call, take no lock, allocate nothing, and
  * touch the record's lines, the producer's own tern_out and the ring's header line, which changes

@@ -1,9 +1,9 @@
 // tern-test: transports
 
 /*
- * What docs/calls.md and the headers promise of hash tables and no model shows: what handlers may
- * call, refusals of a full part and of a worker without a free call in every form, what other ranks
- * see of an operation that has returned, and the text that explains a path.
+ * Guarantees of docs/calls.md and the headers that no model of hash tables checks: what handlers
+ * may call, refusals of a full part and of a worker without a free call in every form, what other
+ * ranks see of an operation that has returned, and the text that explains a path.
  */
 
 #include "nothing.h"

@@ -1,4 +1,4 @@
-# cmake -DSUITES=N -P pairwise.cmake: every pair that cmake/TernPairwise.cmake promises is covered.
+# cmake -DSUITES=N -P pairwise.cmake: every pair that cmake/TernPairwise.cmake guarantees is covered.
 # With -DBREAK=RANKS the number of ranks is always 2, with -DBREAK=TURNS suites of ranks alone run the same
 # under both MPIs, which has to be noticed.
 

@@ -92,8 +92,8 @@ void tern_test_skip(const char *why);
 void tern_test_lack(const char *why);
 
 /* In seconds: how long a loop of a test goes on without the event that it waits for. A test asserts
- * what the library promises, and never how fast something happened: on a loaded machine everything
- * may take long, and only a hang lasts as long as this. */
+ * what the library guarantees, and never how fast something happened: on a loaded machine
+ * everything may take long, and only a hang lasts as long as this. */
 enum { TERN_TEST_PATIENCE = 40 };
 
 #endif

@@ -1,7 +1,7 @@
 // tern-test: unit
 /*
  * The general allocator (rma/memory/heap.h) against a model: a table of pieces that may not
- * overlap, that lie where they were promised to, and that come back whole.
+ * overlap, that lie where they were asked for, and that come back whole.
  */
 
 #include "harness.h"

@@ -89,7 +89,7 @@ static void sizes_and_alignments(void) {
     fixture_close(&f);
 }
 
-/* A huge page is what segments are aligned to; more cannot be promised. */
+/* Segments are aligned to a huge page; tern cannot guarantee more. */
 static void large_alignments(void) {
     fixture f;
     tern_config config;

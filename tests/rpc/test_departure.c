@@ -43,7 +43,7 @@ static tern_status pass_on(tern_call_info *call, const void *arguments, size_t b
 }
 TERN_FUNCTION(pass_on)
 
-/* What has left when. The origin flushes where it has to. */
+/* When an operation has left. The origin flushes where it has to. */
 typedef enum departure {
     AT_RETURN,    /* it has left, or MPI and the network bring it */
     ONCE_MET,     /* the same, but over rma and p2p the first ring takes its target's help */
