@@ -287,7 +287,7 @@ static void fill(bench *b, hash *h) {
 
 /* Linear probing in a randomly filled table of the given load, in percent. For a remote owner the
  * first buckets cost one get each, and later ones share a get: then looks counts gets
- * (hashtable/near/probe.h). */
+ * (hashtable/bucket/probe.h). */
 typedef struct looks {
     double there, absent; /* buckets of other keys that are looked at for a key that is there, and
                              for one that is not */
@@ -317,10 +317,10 @@ static looks simulate(unsigned load, unsigned singly, unsigned many) {
     return l;
 }
 
-static looks looks_at(unsigned load, tern_flags promise, bool far) {
+static looks looks_at(unsigned load, tern_flags promise, bool remote) {
     enum { SINGLY = 8, MANY = 32, ROW = 16 };
     static looks known[101][3];
-    const size_t kind = !far ? 0 : promise == TERN_READ_ONLY ? 1 : 2;
+    const size_t kind = !remote ? 0 : promise == TERN_READ_ONLY ? 1 : 2;
     looks *l = &known[load][kind];
     if (l->absent == 0 && load > 0)
         *l = kind == 0   ? simulate(load, UINT32_MAX, 1)
@@ -329,35 +329,35 @@ static looks looks_at(unsigned load, tern_flags promise, bool far) {
     return *l;
 }
 
-static double pass_still(const bench *b, const void *work, bool far, uint64_t n) {
+static double pass_still(const bench *b, const void *work, bool remote, uint64_t n) {
     (void)b;
     (void)n;
-    return looks_at(((const hash *)work)->load, TERN_READ_ONLY, far).there;
+    return looks_at(((const hash *)work)->load, TERN_READ_ONLY, remote).there;
 }
 
-static double pass_found(const bench *b, const void *work, bool far, uint64_t n) {
+static double pass_found(const bench *b, const void *work, bool remote, uint64_t n) {
     (void)b;
     (void)n;
-    return looks_at(((const hash *)work)->load, TERN_READ_WRITE, far).there;
+    return looks_at(((const hash *)work)->load, TERN_READ_WRITE, remote).there;
 }
 
-static double miss_still(const bench *b, const void *work, bool far, uint64_t n) {
+static double miss_still(const bench *b, const void *work, bool remote, uint64_t n) {
     (void)b;
     (void)n;
-    return looks_at(((const hash *)work)->load, TERN_READ_ONLY, far).absent;
+    return looks_at(((const hash *)work)->load, TERN_READ_ONLY, remote).absent;
 }
 
-static double miss_moving(const bench *b, const void *work, bool far, uint64_t n) {
+static double miss_moving(const bench *b, const void *work, bool remote, uint64_t n) {
     (void)b;
     (void)n;
-    return looks_at(((const hash *)work)->load, TERN_READ_WRITE, far).absent;
+    return looks_at(((const hash *)work)->load, TERN_READ_WRITE, remote).absent;
 }
 
 /* The table reaches its load at the end of the n inserts of each rank. */
-static double pass_new(const bench *b, const void *work, bool far, uint64_t n) {
+static double pass_new(const bench *b, const void *work, bool remote, uint64_t n) {
     const hash *h = work;
     uint64_t load = h->load * n * (uint64_t)b->ranks / h->keys;
-    return looks_at(load < h->load ? (unsigned)load : h->load, TERN_READ_WRITE, far).there;
+    return looks_at(load < h->load ? (unsigned)load : h->load, TERN_READ_WRITE, remote).there;
 }
 
 typedef struct row {

@@ -150,7 +150,7 @@ static void add_peer(bench_case *c, const char *name, void (*origin)(bench *, vo
 }
 
 /* MPI's own operation, with the fastest of several numbers of slots. */
-static bench_side far_ceiling(bench *b, stream *s) {
+static bench_side remote_ceiling(bench *b, stream *s) {
     bool rma = b->transport == TERN_RMA;
     bench_side sides[SLOT_COUNTS];
     size_t count = 0;
@@ -177,7 +177,7 @@ static bench_side far_ceiling(bench *b, stream *s) {
 
 static bench_side ceiling(bench *b, stream *s) {
     if (!b->shared)
-        return far_ceiling(b, s);
+        return remote_ceiling(b, s);
     return bench_way(s->bytes <= CEILING_COPY_INLINE ? "copy in line" : "memcpy", bare_copy, NULL,
                      s);
 }

@@ -221,8 +221,8 @@ static void add_peer(bench_case *c, bench_window_operation *o, const char *name,
 }
 
 /* Over rma the ceiling is MPI's operation, over p2p a round trip of messages. */
-static bench_side far_ceiling(bench *b, place *at, bench_window_operation *o, const char *name,
-                              void (*origin)(bench *, void *, uint64_t), bool to_target) {
+static bench_side remote_ceiling(bench *b, place *at, bench_window_operation *o, const char *name,
+                                 void (*origin)(bench *, void *, uint64_t), bool to_target) {
     if (b->transport == TERN_RMA) {
         if (o->window->bytes < o->bytes)
             return bench_way(NULL, NULL, NULL, NULL);
@@ -267,7 +267,7 @@ static void words(bench *b, place *at, bench_window *window, windows *all) {
         c.ceiling = bench_way("store + fence", store_fence, NULL, at);
         add_kinds(&c, all, "MPI_Put", bench_window_put, mpich ? 20 : 0);
     } else {
-        c.ceiling = far_ceiling(b, at, &o, "MPI_Put", bench_window_put, true);
+        c.ceiling = remote_ceiling(b, at, &o, "MPI_Put", bench_window_put, true);
         c.ratio_target = 0;
     }
     bench_measure(b, &c);
@@ -278,7 +278,7 @@ static void words(bench *b, place *at, bench_window *window, windows *all) {
         c.ceiling = bench_way("lock xadd", bare_fetch_add, NULL, at);
         add_kinds(&c, all, "MPI_Fetch_and_op", bench_window_fetch_add, 0);
     } else {
-        c.ceiling = far_ceiling(b, at, &o, "MPI_Fetch_and_op", bench_window_fetch_add, true);
+        c.ceiling = remote_ceiling(b, at, &o, "MPI_Fetch_and_op", bench_window_fetch_add, true);
         c.ratio_target = 0;
     }
     bench_measure(b, &c);
@@ -293,7 +293,7 @@ static void words(bench *b, place *at, bench_window *window, windows *all) {
             leave_out(&c, all, BENCH_WINDOW_ALLOCATE);
     } else {
         c.ceiling =
-            far_ceiling(b, at, &o, "MPI_Compare_and_swap", bench_window_compare_and_swap, true);
+            remote_ceiling(b, at, &o, "MPI_Compare_and_swap", bench_window_compare_and_swap, true);
         c.ratio_target = 0;
     }
     bench_measure(b, &c);
@@ -323,7 +323,7 @@ static void chain(bench *b, const place *scratch, size_t bytes, bench_window *wi
         if (bytes == CHAIN_SMALL)
             add_kinds(&c, all, "MPI_Get", bench_window_get, 0);
     } else {
-        c.ceiling = far_ceiling(b, &bare, &o, "MPI_Get", bench_window_get, false);
+        c.ceiling = remote_ceiling(b, &bare, &o, "MPI_Get", bench_window_get, false);
     }
     bench_measure(b, &c);
     bench_unplace(b, BENCH_TARGET, tern.p);
@@ -355,7 +355,7 @@ static void sizes(bench *b, place *at, bench_window *window, bool to_target) {
         } else {
             c.measured = to_target ? bench_way("tern_put + tern_flush", put_flush_many, NULL, at)
                                    : bench_way("tern_get", get, NULL, at);
-            c.ceiling = far_ceiling(b, at, &o, name, mpi, to_target);
+            c.ceiling = remote_ceiling(b, at, &o, name, mpi, to_target);
         }
         bench_measure(b, &c);
         verify(b, at);

@@ -14,7 +14,7 @@ enum { TAG_TURN = 7, NAP_US = 50000, CROWDED = 10 };
 
 /* Finds the farthest transport, for which the figures hold. */
 static void look_around(bench *own) {
-    bool near = false;
+    bool direct = false;
     own->shared = true;
     own->transport = TERN_SHM;
     for (uint32_t rank = 0; rank < (uint32_t)own->ranks; rank++) {
@@ -23,10 +23,10 @@ static void look_around(bench *own) {
         if (transport != TERN_SHM)
             own->transport = transport;
         else
-            near |= rank != (uint32_t)own->rank;
+            direct |= rank != (uint32_t)own->rank;
         own->shared &= transport == TERN_SHM;
     }
-    own->mixed = near && !own->shared;
+    own->mixed = direct && !own->shared;
     int shared = own->shared, all;
     bench_mpi(MPI_Allreduce(&shared, &all, 1, MPI_INT, MPI_MIN, own->comm), "MPI_Allreduce");
     own->shared = all != 0;

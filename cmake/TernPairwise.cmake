@@ -20,7 +20,7 @@
 # that has a single number of ranks runs under both.
 #
 # A transport is registered only if some pair of ranks uses it. A single rank has no remote rank, so
-# the far transports begin with two. A mix puts two ranks on each virtual node: with fewer than three
+# the remote transports begin with two. A mix puts two ranks on each virtual node: with fewer than three
 # ranks there is only one node and nothing is mixed, so a mix runs with three and four ranks only. A
 # suite with least=N runs with N ranks where fewer are chosen. tests/guards checks all of this.
 

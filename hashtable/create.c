@@ -110,17 +110,17 @@ static tern_status table_no_memory(const tern_context *context) {
 /* Learns where the parts are. This rank's own part is at memory. */
 static void table_learn_parts(tern_worker *worker, tern_hashtable *t, tern_ptr memory,
                               const table_introduction *all) {
-    t->all_near = true;
+    t->all_direct = true;
     for (uint32_t r = 0; r < t->ranks; r++) {
         tern_table_part *part = &t->part[r];
         t->nonce ^= all[r].random;
         part->buckets = tern_ptr_add(all[r].memory, sizeof(tern_anchor));
         part->worker = all[r].worker;
-        part->near =
+        part->direct =
             tern_internal_reach_address(worker, part->buckets, t->buckets * t->shape.stride);
         if (tern_internal_atomic_address(worker, part->buckets, 8) == NULL)
-            part->near = NULL;
-        t->all_near = t->all_near && part->near != NULL;
+            part->direct = NULL;
+        t->all_direct = t->all_direct && part->direct != NULL;
     }
     t->nonce = t->nonce == 0 ? 1 : t->nonce;
     for (uint32_t r = 0; r < t->ranks; r++) {
@@ -156,9 +156,9 @@ static tern_status table_introduce(tern_worker *worker, tern_hashtable *t, tern_
     tern_callee_add(context, &t->callee, TERN_CALLEE_TABLE, t->nonce, t);
     tern_array_descriptor descriptor = {.buckets = t->part[t->rank].buckets.offset,
                                         .count = t->buckets};
-    uint64_t near = t->all_near;
-    status = tern_collective_sum(context, worker, &near, 1);
-    tern_grace_init(t, near == t->ranks);
+    uint64_t direct = t->all_direct;
+    status = tern_collective_sum(context, worker, &direct, 1);
+    tern_grace_init(t, direct == t->ranks);
     descriptor.moves = !t->asks;
     return status == TERN_OK ? tern_growth_publish(worker, t->growth, &descriptor) : status;
 }

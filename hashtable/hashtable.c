@@ -1,11 +1,11 @@
 #include "tern/hashtable.h"
 
 #include "hashtable/batch/ask.h"
-#include "hashtable/near/near.h"
+#include "hashtable/bucket/short.h"
 #include "hashtable/op/begin.h"
 
 /* The public operations on one key: check the arguments, then do the operation by RMA or by a call,
- * or in place if the caller owns the key. Inserts, adds and finds try the short path (near.h)
+ * or in place if the caller owns the key. Inserts, adds and finds try the short path (short.h)
  * first: table_begin asks in one row of conditions all that tern_hashtable_check does; if one
  * fails, the operation goes at length, and that check says what is wrong. */
 
@@ -35,7 +35,7 @@ static bool is_own(const tern_hashtable *table, const void *key, tern_flags flag
            tern_hash_owner(table, tern_hash_word(&word, 0)) == table->rank;
 }
 
-/* True: the operation takes the short path (near.h). [out] word, p: key and search. */
+/* True: the operation takes the short path (short.h). [out] word, p: key and search. */
 TERN_ALWAYS_INLINE bool table_begin(tern_worker *worker, tern_hashtable *table, const void *key,
                                     tern_flags flags, tern_op_kind kind, bool right, uint64_t *word,
                                     tern_key_search *p) {
@@ -47,7 +47,7 @@ TERN_ALWAYS_INLINE bool table_begin(tern_worker *worker, tern_hashtable *table, 
         return false;
     memcpy(word, key, sizeof *word);
     *p = tern_probe_start(worker, table, word, tern_hash_word(word, 0));
-    if (p->part->near == NULL)
+    if (p->part->direct == NULL)
         return false;
     return tern_is_direct(worker, flags,
                           kind == TERN_OP_FIND  ? TERN_PATH_FIND
@@ -66,10 +66,10 @@ TERN_ALWAYS_INLINE tern_status table_insert(tern_worker *worker, tern_hashtable 
     tern_key_search p;
     if (__builtin_expect(
             table_begin(worker, table, key, flags, TERN_OP_INSERT, value != NULL, &word, &p), 1)) {
-        tern_near met = tern_near_insert(p, value, only_new, tern_flags_promise(flags));
-        if (__builtin_expect(met != TERN_NEAR_LEFT, 1)) {
+        tern_short_outcome met = tern_short_insert(p, value, only_new, tern_flags_promise(flags));
+        if (__builtin_expect(met != TERN_SHORT_DECLINED, 1)) {
             if (existed != NULL)
-                *existed = met == TERN_NEAR_MINE;
+                *existed = met == TERN_SHORT_MINE;
             return TERN_OK;
         }
     }
@@ -98,8 +98,9 @@ tern_status tern_hashtable_add(tern_worker *worker, tern_hashtable *table, const
     tern_key_search p;
     if (__builtin_expect(table_begin(worker, table, key, flags, TERN_OP_ADD, true, &word, &p), 1)) {
         uint64_t was;
-        if (__builtin_expect(
-                tern_near_add(p, delta, tern_flags_promise(flags), &was) != TERN_NEAR_LEFT, 1)) {
+        if (__builtin_expect(tern_short_add(p, delta, tern_flags_promise(flags), &was) !=
+                                 TERN_SHORT_DECLINED,
+                             1)) {
             if (before != NULL)
                 *before = was;
             return TERN_OK;
@@ -129,10 +130,10 @@ tern_status tern_hashtable_find(tern_worker *worker, tern_hashtable *table, cons
     tern_key_search p;
     if (__builtin_expect(
             table_begin(worker, table, key, flags, TERN_OP_FIND, value != NULL, &word, &p), 1)) {
-        tern_near met = tern_near_find(p, tern_shape_counts(table->shape), value);
-        if (__builtin_expect(met != TERN_NEAR_LEFT, 1)) {
-            return met == TERN_NEAR_MINE ? TERN_OK
-                                         : tern_hashtable_outcome(table, 0, TERN_ERR_NOT_FOUND);
+        tern_short_outcome met = tern_short_find(p, tern_shape_counts(table->shape), value);
+        if (__builtin_expect(met != TERN_SHORT_DECLINED, 1)) {
+            return met == TERN_SHORT_MINE ? TERN_OK
+                                          : tern_hashtable_outcome(table, 0, TERN_ERR_NOT_FOUND);
         }
     }
     return find_at_length(worker, table, key, flags, value);

@@ -2,7 +2,7 @@
 
 #include "base/process.h"
 #include "hashtable/table/call.h"
-#include "hashtable/near/scratch.h"
+#include "hashtable/bucket/scratch.h"
 #include "hashtable/op/op.h"
 
 /* Modifiers run at the owner with the bucket locked: a hook that makes the value (op/op.h). */

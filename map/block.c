@@ -1,7 +1,7 @@
 #include "map/block.h"
 
 #include "hashtable/table/call.h"
-#include "hashtable/near/scratch.h"
+#include "hashtable/bucket/scratch.h"
 #include "map/op/message.h"
 #include "src/log.h"
 #include "tern/message.h"
@@ -113,7 +113,7 @@ void tern_block_free(tern_worker *worker, const tern_map *map, tern_ptr block) {
     tern_error_clear(); /* the block of an owner that is dead is gone with it */
 }
 
-bool tern_block_is_near(const tern_worker *worker, const uint64_t *d) {
+bool tern_block_is_direct(const tern_worker *worker, const uint64_t *d) {
     return tern_internal_reach_address(worker, tern_block_gaddr(d),
                                        map_block_round_up(tern_block_bytes(d))) != NULL;
 }

@@ -45,7 +45,7 @@ tern_status tern_block_read(tern_worker *worker, const tern_map *map, const uint
                             const tern_map_key *key, void *value, tern_block_verdict *verdict);
 
 /* Whether load/store reaches the block of a descriptor. */
-bool tern_block_is_near(const tern_worker *worker, const uint64_t *d);
+bool tern_block_is_direct(const tern_worker *worker, const uint64_t *d);
 
 /* The value's distance from the block's start, and the block's size, both in bytes. */
 static inline size_t tern_block_value_at(const uint64_t *d) {

@@ -1,7 +1,7 @@
 #include "tern/map.h"
 
 #include "hashtable/growth/growth.h"
-#include "hashtable/near/scratch.h"
+#include "hashtable/bucket/scratch.h"
 #include "map/block.h"
 #include "map/op/message.h"
 #include "src/collective/collective.h"

@@ -139,12 +139,12 @@ static void free_search(tern_search *s) {
 }
 
 /* Finds out whether some rank shares no memory with this one. */
-static tern_status search_find_far(tern_search *s) {
+static tern_status search_find_remote(tern_search *s) {
     tern_status status = TERN_OK;
     for (uint32_t r = 0; r < s->size && status == TERN_OK; r++) {
         tern_transport transport = TERN_SHM;
         status = tern_context_transport(s->context, r, &transport);
-        s->far = s->far || transport != TERN_SHM;
+        s->remote = s->remote || transport != TERN_SHM;
     }
     return status;
 }
@@ -180,7 +180,7 @@ static tern_status search_allocate(tern_context *context, const tern_game *game,
         return tern_fail(TERN_ERR_MEMORY,
                          "no memory for a search with %zu bytes of nodes; give it less",
                          options->memory);
-    return search_find_far(s);
+    return search_find_remote(s);
 }
 
 static tern_status search_create(tern_worker *worker, const tern_game *game,

@@ -192,7 +192,7 @@ static void round_turn(tern_mcts_worker *w, uint64_t *since) {
 /* Receives calls of other ranks. A round of progress receives one message of a remote rank.
  * Answering several messages together takes fewer messages. */
 static bool take_in(tern_mcts_worker *w) {
-    const int most = w->search->far ? 8 : 1;
+    const int most = w->search->remote ? 8 : 1;
     int rounds = 0;
     while (rounds < most && tern_progress(w->worker) > 0)
         rounds++;

@@ -132,7 +132,7 @@ typedef struct tern_mcts_worker {
 struct tern_search {
     tern_context *context;
     uint32_t rank, size; /* of the context */
-    bool far;            /* some ranks share no memory with this one */
+    bool remote;         /* some ranks share no memory with this one */
     tern_part *part;     /* messages find the search by it */
     tern_game game;
     tern_search_options options; /* with defaults filled in */

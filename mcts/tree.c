@@ -184,8 +184,8 @@ static uint64_t tree_make(tern_mcts_worker *w, tern_mcts_node *node, uint64_t na
     memcpy(w->played, node->state, game->state_bytes);
     game->play(w->played, tern_mcts_links(tern_mcts_edges_of(node))[slot].move, game->argument);
     uint32_t owner = tree_place(w, w->played);
-    const tern_mcts_worker *near = tern_mcts_local(w->search, tern_mcts_name(owner, 0));
-    if (near == NULL || (near != w && w->search->options.calls_only)) {
+    const tern_mcts_worker *local = tern_mcts_local(w->search, tern_mcts_name(owner, 0));
+    if (local == NULL || (local != w && w->search->options.calls_only)) {
         tern_mcts_message m = {.name = name, .slot = slot, .count = 1, .depth = depth};
         tern_mcts_send(w, TERN_MCTS_CREATE, owner, &m, w->played);
         return 0;

@@ -136,7 +136,7 @@ static uint32_t play_all(tern_mcts_worker *w, const char *state) {
 /* Plays; before a long simulation it sends the calls gathered for remote ranks. A simulation is
  * expected to take as long as the last one. */
 static uint32_t play_in_turn(tern_mcts_worker *w, const char *state) {
-    if (!w->search->far)
+    if (!w->search->remote)
         return play_all(w, state);
     if (w->slow)
         tern_call_uncork(w->worker);

@@ -92,8 +92,8 @@ void tern_measure_rma(tern_worker *worker, const tern_path_target *target, tern_
         return;
     costs->flush = flushed > costs->put ? flushed - costs->put : 0;
     costs->cas = costs->fetch = costs->hot = atomic;
-    const bool far = tern_internal_reach_address(worker, target->scratch, 8) == NULL;
-    costs->store = far && tern_owners_put(worker->context) ? atomic : 0;
+    const bool remote = tern_internal_reach_address(worker, target->scratch, 8) == NULL;
+    costs->store = remote && tern_owners_put(worker->context) ? atomic : 0;
 }
 
 /* An atomic on a word in the caller's cache stands for everything that an owner does to its own

@@ -61,7 +61,7 @@ static double model_cost(tern_model_operation operation, const profile *p, const
 }
 
 void tern_costs_guess(tern_transport transport, tern_costs *costs) {
-    static const tern_costs near = {
+    static const tern_costs shm = {
         .get = 60, .put = 20, .flush = 10, .cas = 50, .fetch = 50, .hot = 50, .call = 400};
     static const tern_costs rma = {.get = 1500,
                                    .put = 700,
@@ -87,7 +87,7 @@ void tern_costs_guess(tern_transport transport, tern_costs *costs) {
                                    .hot = 4000,
                                    .call = 4000,
                                    .store = 4000};
-    static const tern_costs *const of[] = {[TERN_SHM] = &near,
+    static const tern_costs *const of[] = {[TERN_SHM] = &shm,
                                            [TERN_RMA] = &rma,
                                            [TERN_P2P] = &p2p,
                                            [TERN_OFI] = &ofi,

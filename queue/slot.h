@@ -54,25 +54,25 @@ static inline uint64_t tern_slot_check_of(const tern_queue *q, const uint64_t *s
  * by word. transfer: what may be under way when they return; NULL: nothing. */
 static inline tern_status tern_slot_get(tern_worker *worker, uint64_t *to, tern_ptr from,
                                         size_t words, tern_transfer *transfer) {
-    const uint64_t *near = (const void *)tern_internal_reach_address(worker, from, 8 * words);
-    if (__builtin_expect(near == NULL, 0))
+    const uint64_t *direct = (const void *)tern_internal_reach_address(worker, from, 8 * words);
+    if (__builtin_expect(direct == NULL, 0))
         return transfer != NULL ? tern_transfer_get(worker, to, from, 8 * words, transfer)
                                 : tern_get(worker, to, from, 8 * words);
     for (size_t i = 0; i < words; i++)
         /* R1: tern_slot_put */
-        to[i] = __atomic_load_n(near + i, __ATOMIC_ACQUIRE);
+        to[i] = __atomic_load_n(direct + i, __ATOMIC_ACQUIRE);
     return TERN_OK;
 }
 
 static inline tern_status tern_slot_put(tern_worker *worker, tern_ptr to, const uint64_t *from,
                                         size_t words, tern_transfer *transfer) {
-    uint64_t *near = (void *)tern_internal_reach_address(worker, to, 8 * words);
-    if (__builtin_expect(near == NULL, 0))
+    uint64_t *direct = (void *)tern_internal_reach_address(worker, to, 8 * words);
+    if (__builtin_expect(direct == NULL, 0))
         return transfer != NULL ? tern_transfer_put(worker, to, from, 8 * words, transfer)
                                 : tern_put(worker, to, from, 8 * words);
     for (size_t i = 0; i < words; i++)
         /* R1: tern_slot_get */
-        __atomic_store_n(near + i, from[i], __ATOMIC_RELEASE);
+        __atomic_store_n(direct + i, from[i], __ATOMIC_RELEASE);
     return TERN_OK;
 }
 
@@ -89,11 +89,11 @@ static inline void tern_queue_learn(_Atomic uint64_t *known, uint64_t value) {
 /* Stores to a word that no other worker uses in this phase. It is a store of the processor if the
  * word's atomics are the processor's. */
 static inline tern_status tern_queue_set_alone(tern_worker *worker, tern_ptr word, uint64_t value) {
-    uint64_t *near = tern_internal_atomic_address(worker, word, sizeof *near);
-    if (near == NULL)
+    uint64_t *direct = tern_internal_atomic_address(worker, word, sizeof *direct);
+    if (direct == NULL)
         return tern_atomic_store(worker, word, value);
     /* R1: tern_atomic_load; workers of the next phase read it */
-    __atomic_store_n(near, value, __ATOMIC_RELEASE);
+    __atomic_store_n(direct, value, __ATOMIC_RELEASE);
     return TERN_OK;
 }
 

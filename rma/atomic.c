@@ -8,14 +8,14 @@
 #include "src/profile/profile.h"
 #include "src/progress/wait.h"
 
-bool tern_has_far_atomics(const tern_context *context) {
+bool tern_has_remote_atomics(const tern_context *context) {
     const tern_rma *rma = tern_rma_of(context);
     return (rma->window != NULL && tern_window_has_atomics(rma->window)) ||
            (rma->native != NULL && rma->native->atomics);
 }
 
-static tern_status atomic_far(tern_worker *worker, tern_ptr p, tern_atomic_op op, unsigned width,
-                              uint64_t operand, uint64_t expected, uint64_t *old) {
+static tern_status atomic_remote(tern_worker *worker, tern_ptr p, tern_atomic_op op, unsigned width,
+                                 uint64_t operand, uint64_t expected, uint64_t *old) {
     tern_context *context = worker->context;
     uint64_t offset = 0;
     if (p.segment != 0)
@@ -30,8 +30,8 @@ static tern_status atomic_far(tern_worker *worker, tern_ptr p, tern_atomic_op op
             TERN_ERR_ARGUMENT,
             "an atomic of %u bytes at offset %llu is not aligned; use a multiple of its size",
             width, (unsigned long long)p.offset);
-    bool near = tern_is_near(context, p.rank);
-    if (p.domain == TERN_DOMAIN_NODE && !near)
+    bool direct = tern_rank_is_direct(context, p.rank);
+    if (p.domain == TERN_DOMAIN_NODE && !direct)
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "memory of rank %u was allocated for atomics of its own node; allocate it "
                          "with TERN_DOMAIN_GLOBAL or TERN_DOMAIN_OWNER",
@@ -39,17 +39,17 @@ static tern_status atomic_far(tern_worker *worker, tern_ptr p, tern_atomic_op op
     if (p.domain > TERN_DOMAIN_OWNER)
         return tern_fail(TERN_ERR_ARGUMENT,
                          "the pointer's domain is %u, which is no TERN_DOMAIN_ constant", p.domain);
-    if (p.rank != context->rank && !near) {
+    if (p.rank != context->rank && !direct) {
         status = tern_worker_may_wait(worker, "an atomic on another node");
         if (status != TERN_OK)
             return status;
     }
     worker->stats.atomics++;
-    worker->stats.trips += p.rank != context->rank && !near;
+    worker->stats.trips += p.rank != context->rank && !direct;
     uint64_t before = 0;
     if (p.domain == TERN_DOMAIN_GLOBAL)
-        status = tern_rma_of(context)->far->atomic(worker, p.rank, offset, op, width, operand,
-                                                   expected, &before);
+        status = tern_rma_of(context)->remote->atomic(worker, p.rank, offset, op, width, operand,
+                                                      expected, &before);
     else
         status = tern_message_atomic(worker, p.rank, offset, op, width, operand, expected, &before);
     if (status == TERN_OK && old != NULL)
@@ -65,7 +65,7 @@ static tern_status atomic_profiled(tern_worker *worker, tern_ptr p, tern_atomic_
     const tern_span span = tern_span_begin(worker, TERN_SPAN_ATOMIC, TERN_NO_FUNCTION);
     void *word = tern_internal_atomic_address(worker, p, width);
     if (word == NULL)
-        status = atomic_far(worker, p, op, width, operand, expected, old);
+        status = atomic_remote(worker, p, op, width, operand, expected, old);
     else {
         const uint64_t before = tern_atomic_apply(word, op, width, operand, expected);
         if (old != NULL)
@@ -75,11 +75,11 @@ static tern_status atomic_profiled(tern_worker *worker, tern_ptr p, tern_atomic_
     return status;
 }
 
-tern_status tern_internal_atomic_far(tern_worker *worker, tern_ptr p, tern_atomic_op op,
-                                     unsigned width, uint64_t operand, uint64_t expected,
-                                     uint64_t *old) {
+tern_status tern_internal_atomic_remote(tern_worker *worker, tern_ptr p, tern_atomic_op op,
+                                        unsigned width, uint64_t operand, uint64_t expected,
+                                        uint64_t *old) {
     return __builtin_expect(worker->profile == NULL, 1)
-               ? atomic_far(worker, p, op, width, operand, expected, old)
+               ? atomic_remote(worker, p, op, width, operand, expected, old)
                : atomic_profiled(worker, p, op, width, operand, expected, old);
 }
 
@@ -88,13 +88,13 @@ tern_status tern_internal_atomic_far(tern_worker *worker, tern_ptr p, tern_atomi
 tern_status tern_transfer_ask(tern_worker *worker, uint32_t rank, const tern_message *message,
                               const void *payload, size_t payload_bytes, void *answer, size_t bytes,
                               tern_transfer *transfer) {
-    const tern_transport_ops *far = tern_rma_of(worker->context)->far;
+    const tern_transport_ops *remote = tern_rma_of(worker->context)->remote;
     tern_wait_state wait = TERN_WAIT_IN("an atomic on another node");
     MPI_Request request;
     tern_status status;
     while ((status = tern_message_ask_with(worker, rank, message, payload, payload_bytes, answer,
                                            bytes, &request)) == TERN_ERR_AGAIN) {
-        if (tern_progress_round(worker) + far->poll(worker) > 0)
+        if (tern_progress_round(worker) + remote->poll(worker) > 0)
             continue;
         status = tern_wait_step(worker->context, &wait, rank);
         if (status != TERN_OK)
@@ -106,36 +106,36 @@ tern_status tern_transfer_ask(tern_worker *worker, uint32_t rank, const tern_mes
 }
 
 /* Whether p names a word of another node that may be changed by atomics of this node. */
-static bool atomic_is_far(const tern_context *context, tern_ptr p) {
-    return p.rank < context->size && !tern_is_near(context, p.rank) && p.segment == 0 &&
+static bool atomic_is_remote(const tern_context *context, tern_ptr p) {
+    return p.rank < context->size && !tern_rank_is_direct(context, p.rank) && p.segment == 0 &&
            (p.domain == TERN_DOMAIN_OWNER || p.domain == TERN_DOMAIN_GLOBAL);
 }
 
 /* Whether the owner applies such an atomic when it serves a message. */
 static bool atomic_goes_by_message(const tern_context *context, tern_ptr p) {
-    return p.domain == TERN_DOMAIN_OWNER || !tern_has_far_atomics(context);
+    return p.domain == TERN_DOMAIN_OWNER || !tern_has_remote_atomics(context);
 }
 
 static tern_status transfer_atomic(tern_worker *worker, tern_ptr p, tern_atomic_op op,
                                    uint64_t operand, uint64_t expected, uint64_t *old,
                                    tern_transfer *transfer) {
     tern_context *context = worker->context;
-    const tern_transport_ops *far = tern_rma_of(context)->far;
+    const tern_transport_ops *remote = tern_rma_of(context)->remote;
     uint64_t offset = 0;
     void *word = tern_internal_atomic_address(worker, p, 8);
     if (word != NULL) {
         *old = tern_atomic_apply(word, op, 8, operand, expected);
         return TERN_OK;
     }
-    if (p.offset % 8 != 0 || worker->in_handler || !atomic_is_far(context, p))
-        return atomic_far(worker, p, op, 8, operand, expected, old);
+    if (p.offset % 8 != 0 || worker->in_handler || !atomic_is_remote(context, p))
+        return atomic_remote(worker, p, op, 8, operand, expected, old);
     tern_status status = tern_segment_check(context, p, 8, &offset);
     if (status != TERN_OK)
         return status;
     if (!atomic_goes_by_message(context, p)) {
         worker->stats.atomics++;
         worker->stats.trips++;
-        return far->atomic(worker, p.rank, offset, op, 8, operand, expected, old);
+        return remote->atomic(worker, p.rank, offset, op, 8, operand, expected, old);
     }
     tern_message message = {.kind = TERN_MESSAGE_ATOMIC,
                             .origin = worker->id,

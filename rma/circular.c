@@ -295,8 +295,8 @@ tern_status tern_piece_put(tern_worker *worker, tern_circular *circular, const t
     return status == TERN_OK ? circular_put(circular, entry, piece->memory, to, bytes) : status;
 }
 
-tern_status tern_internal_circular_put_far(tern_worker *worker, tern_circular *circular,
-                                           tern_ptr to, const void *from, size_t bytes) {
+tern_status tern_internal_circular_put_remote(tern_worker *worker, tern_circular *circular,
+                                              tern_ptr to, const void *from, size_t bytes) {
     tern_piece piece = {NULL, 0, 0};
     tern_status status = circular_check(worker, circular, circular, "tern_circular_put");
     if (status != TERN_OK)

@@ -13,7 +13,7 @@
  * (tern_layer.unsent). Only progress of their origin moves them on, so a program should flush
  * before it waits for anything outside tern.
  *
- * A handler must not wait. In a handler, a flush to a near rank leaves queued records to the
+ * A handler must not wait. In a handler, a flush to a direct rank leaves queued records to the
  * progress that runs the handler. A flush to a remote rank is refused if something is queued.
  */
 
@@ -36,7 +36,7 @@ static tern_status departure_await(tern_worker *worker, uint32_t rank) {
     tern_status status = TERN_OK;
     tern_ring_publish_to(worker, rank);
     while (status == TERN_OK && departure_find(worker, rank) != TERN_NOBODY) {
-        if (!tern_is_near(worker->context, rank))
+        if (!tern_rank_is_direct(worker->context, rank))
             tern_ring_warm(worker);
         status = tern_wait_round(worker->context, &wait, tern_progress_round(worker), rank);
         tern_ring_publish_to(worker, rank);
@@ -54,7 +54,7 @@ static tern_status departure_flush(tern_worker *worker, uint32_t rank) {
         return TERN_OK;
     if (departure_may_wait(worker))
         return departure_await(worker, rank);
-    return tern_is_near(worker->context, rank)
+    return tern_rank_is_direct(worker->context, rank)
                ? TERN_OK
                : tern_worker_may_wait(worker, "tern_flush of what is queued for another node");
 }
@@ -65,23 +65,23 @@ static void departure_note(tern_worker *worker) {
         worker->view.unsent = 0;
 }
 
-static tern_status flush_far(tern_worker *worker, uint32_t rank) {
+static tern_status flush_remote(tern_worker *worker, uint32_t rank) {
     if (rank < worker->context->size) {
         tern_status status = departure_flush(worker, rank);
         departure_note(worker);
         if (status != TERN_OK)
             return status;
     }
-    return tern_puts_flush_far(worker, rank);
+    return tern_puts_flush_remote(worker, rank);
 }
 
-tern_status tern_internal_flush_far(tern_worker *worker, uint32_t rank) {
+tern_status tern_internal_flush_remote(tern_worker *worker, uint32_t rank) {
     /* R3: tern_flush */
     atomic_thread_fence(memory_order_seq_cst);
     if (__builtin_expect(worker->profile == NULL, 1))
-        return flush_far(worker, rank);
+        return flush_remote(worker, rank);
     const tern_span span = tern_span_begin(worker, TERN_SPAN_FLUSH, TERN_NO_FUNCTION);
-    const tern_status status = flush_far(worker, rank);
+    const tern_status status = flush_remote(worker, rank);
     tern_span_end(worker, &span, rank, 0, status);
     return status;
 }
@@ -96,7 +96,7 @@ static tern_status departure_flush_all(tern_worker *worker) {
         tern_ring_publish_all(worker);
         while (status == TERN_OK && (rank = departure_find(worker, TERN_ANYBODY)) != TERN_NOBODY)
             status = departure_await(worker, rank);
-    } else if (tern_rma_of(context)->far != NULL &&
+    } else if (tern_rma_of(context)->remote != NULL &&
                departure_find(worker, TERN_ANYBODY) != TERN_NOBODY) {
         status = tern_worker_may_wait(worker, "tern_flush_all of what is queued");
     }

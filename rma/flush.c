@@ -10,7 +10,7 @@
 
 /* Flush, fence and barrier: completion at the target, and order. */
 
-static tern_status flush_far(tern_worker *worker, uint32_t rank) {
+static tern_status flush_remote(tern_worker *worker, uint32_t rank) {
     tern_context *context = worker->context;
     if (rank >= context->size && tern_is_destroyed(context))
         return tern_destroyed_fail("tern_flush");
@@ -38,28 +38,28 @@ static tern_status flush_profiled(tern_worker *worker, uint32_t rank) {
     const tern_span span = tern_span_begin(worker, TERN_SPAN_FLUSH, TERN_NO_FUNCTION);
     /* R3: tern_flush */
     atomic_thread_fence(memory_order_seq_cst);
-    const tern_status status = flush_far(worker, rank);
+    const tern_status status = flush_remote(worker, rank);
     tern_span_end(worker, &span, rank, 0, status);
     return status;
 }
 
-tern_status tern_puts_flush_far(tern_worker *worker, uint32_t rank) {
-    return __builtin_expect(worker->profile == NULL, 1) ? flush_far(worker, rank)
+tern_status tern_puts_flush_remote(tern_worker *worker, uint32_t rank) {
+    return __builtin_expect(worker->profile == NULL, 1) ? flush_remote(worker, rank)
                                                         : flush_profiled(worker, rank);
 }
 
 tern_status tern_puts_flush_all_but(tern_worker *worker, uint32_t except) {
-    if (tern_rma_of(worker->context)->far == NULL)
+    if (tern_rma_of(worker->context)->remote == NULL)
         return TERN_OK;
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     tern_status status = TERN_OK;
     uint32_t rank;
     while (status == TERN_OK && (rank = tern_requests_unmoved(worker)) != TERN_NOBODY)
-        status = tern_puts_flush_far(worker, rank);
+        status = tern_puts_flush_remote(worker, rank);
     /* The loop goes from the end, since the last rank takes the place of one that was flushed. */
     for (uint32_t i = mine->dirty_count; i-- > 0 && status == TERN_OK;)
         if (i < mine->dirty_count && mine->dirty_ranks[i] != except)
-            status = tern_puts_flush_far(worker, mine->dirty_ranks[i]);
+            status = tern_puts_flush_remote(worker, mine->dirty_ranks[i]);
     return status;
 }
 
@@ -79,7 +79,7 @@ tern_status tern_puts_deliver(tern_worker *worker) {
         const uint32_t rank = i < mine->dirty_count ? mine->dirty_ranks[i] : TERN_NOBODY;
         if (rank != TERN_NOBODY && (mine->dirty[rank].what & TERN_DIRTY_PUTS) != 0 &&
             !tern_peer_is_dead(&context->peers, rank))
-            status = tern_puts_flush_far(worker, rank);
+            status = tern_puts_flush_remote(worker, rank);
         if (status == TERN_ERR_PEER)
             status = TERN_OK; /* a dead rank needs no puts; waits for it report the death */
     }
@@ -97,7 +97,7 @@ tern_status tern_fence(tern_worker *worker, uint32_t rank) {
     atomic_thread_fence(memory_order_release);
     /* Messages of a pair are served in order; puts by MPI or a network are not, so they are
      * flushed. */
-    return tern_transport_to(context, rank)->reads_own_frames ? tern_puts_flush_far(worker, rank)
+    return tern_transport_to(context, rank)->reads_own_frames ? tern_puts_flush_remote(worker, rank)
                                                               : TERN_OK;
 }
 

@@ -164,10 +164,10 @@ static tern_status rma_make_workers(tern_context *context, tern_rma *rma) {
         for (uint32_t c = 0; c < TERN_CHANNELS; c++)
             mine->active[c].ring = (tern_in **)(void *)(tables + rma->tables.active) + c * total;
         mine->inbox.owed = (void *)(tables + rma->tables.owed);
-        if (rma->far != NULL)
+        if (rma->remote != NULL)
             mine->dirty = (void *)(tables + rma->tables.dirty);
         mine->dirty_ranks = (void *)(tables + rma->tables.dirty_ranks);
-        if (rma->far != NULL && rma->far->settle != NULL)
+        if (rma->remote != NULL && rma->remote->settle != NULL)
             mine->posts = (void *)(tables + rma->tables.posts);
         mine->remotes = (void *)(tables + rma->tables.remotes);
         mine->worker_page = tern_worker_page(context, worker->id);
@@ -176,7 +176,7 @@ static tern_status rma_make_workers(tern_context *context, tern_rma *rma) {
         tern_doorbell_set_numa(mine->worker_page, (uint32_t)expected);
         tern_reply_open(worker);
         uint32_t direct = 1u << TERN_DOMAIN_NODE | 1u << TERN_DOMAIN_OWNER;
-        if (!tern_has_far_atomics(context))
+        if (!tern_has_remote_atomics(context))
             direct |= 1u << TERN_DOMAIN_GLOBAL;
         worker->view = (tern_worker_view){.reach = rma->reach,
                                           .ranks = context->size,
@@ -293,7 +293,7 @@ static tern_status rma_open_layer(tern_context *context) {
     if (rma != NULL) {
         context->layer[TERN_LAYER_RMA] = rma;
         rma->fd = -1;
-        rma->near = &tern_transport_shm;
+        rma->direct = &tern_transport_shm;
         rma->message_way = &tern_transport_p2p;
         pthread_mutex_init(&rma->heap_lock, NULL);
         tern_regions_open(&rma->regions);
@@ -326,7 +326,7 @@ static tern_status rma_open_layer(tern_context *context) {
     /* R1: watcher_report */
     atomic_store_explicit(&context->peers.activity, rma_activity_of(context, context->rank),
                           memory_order_release);
-    if (rma->far == NULL)
+    if (rma->remote == NULL)
         context->meeting = &((tern_segment_header *)(void *)rma->segment[0].base)->meeting;
     return TERN_OK;
 }
@@ -374,8 +374,8 @@ static void rma_name_unsent(tern_worker *worker, tern_text *text) {
 /* Serves other ranks: they wait for messages and, over some networks, for operations that a poll of
  * the port advances. */
 static size_t rma_serve(tern_worker *worker) {
-    const tern_transport_ops *far = tern_rma_of(worker->context)->far;
-    return far != NULL ? far->poll(worker) : 0;
+    const tern_transport_ops *remote = tern_rma_of(worker->context)->remote;
+    return remote != NULL ? remote->poll(worker) : 0;
 }
 
 static uint32_t rma_unsent(const tern_worker *worker, uint32_t rank) {

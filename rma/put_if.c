@@ -12,7 +12,7 @@
  */
 
 bool tern_owners_put(const tern_context *context) {
-    return tern_rma_of(context)->far != NULL && !tern_has_far_atomics(context);
+    return tern_rma_of(context)->remote != NULL && !tern_has_remote_atomics(context);
 }
 
 bool tern_gets_see_words(const tern_context *context) {

@@ -212,14 +212,14 @@ static bool serve_frame(tern_context *context, uint32_t source, const tern_messa
     return true;
 }
 
-/* Stores the credit of a ring. The release pairs with the acquire in tern_far_consumed. */
+/* Stores the credit of a ring. The release pairs with the acquire in tern_ring_consumed_remote. */
 static bool serve_credit(tern_context *context, uint32_t source, const tern_message *message) {
     if (!own_worker(context, message->target) || message->operand[0] >= TERN_CHANNELS)
         return false;
     tern_credit *credits =
         (void *)(tern_worker_page(context, message->target) + tern_rma_of(context)->layout.credits);
     uint32_t endpoint = tern_endpoint_of(context, (uint32_t)message->operand[0], message->origin);
-    /* R1: tern_far_consumed */
+    /* R1: tern_ring_consumed_remote */
     atomic_store_explicit(&credits[endpoint].told, message->offset, memory_order_release);
     tern_inbox_count(context, source, message);
     return true;

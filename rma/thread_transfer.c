@@ -11,9 +11,9 @@ tern_status tern_thread_put(tern_context *context, tern_ptr gaddr, const void *f
     tern_status status = tern_segment_check(context, gaddr, bytes, &offset);
     if (status != TERN_OK || bytes == 0)
         return status;
-    char *near = tern_internal_reach_address(nobody, gaddr, bytes);
-    if (near != NULL) {
-        memcpy(near, from, bytes);
+    char *direct = tern_internal_reach_address(nobody, gaddr, bytes);
+    if (direct != NULL) {
+        memcpy(direct, from, bytes);
         return TERN_OK;
     }
     if (tern_offset_in_region(offset))
@@ -37,9 +37,9 @@ tern_status tern_thread_get(tern_context *context, void *to, tern_ptr from, size
     tern_status status = tern_segment_check(context, from, bytes, &offset);
     if (status != TERN_OK || bytes == 0)
         return status;
-    const char *near = tern_internal_reach_address(nobody, from, bytes);
-    if (near != NULL) {
-        memcpy(to, near, bytes);
+    const char *direct = tern_internal_reach_address(nobody, from, bytes);
+    if (direct != NULL) {
+        memcpy(to, direct, bytes);
         return TERN_OK;
     }
     const tern_message message = {

@@ -14,13 +14,13 @@
 static tern_status transfer_find_offset(tern_worker *worker, tern_ptr p, size_t bytes,
                                         uint64_t *offset) {
     tern_status status = tern_segment_check(worker->context, p, bytes, offset);
-    if (status != TERN_OK || p.segment == 0 || tern_is_near(worker->context, p.rank))
+    if (status != TERN_OK || p.segment == 0 || tern_rank_is_direct(worker->context, p.rank))
         return status;
     tern_wait_state wait = TERN_WAIT_IN("a put or a get in registered memory");
     while ((status = tern_rkey_check(worker, p.rank, *offset, bytes)) == TERN_ERR_AGAIN &&
            !worker->in_handler) {
         tern_progress_round(worker);
-        tern_rma_of(worker->context)->far->poll(worker);
+        tern_rma_of(worker->context)->remote->poll(worker);
         status = tern_wait_step(worker->context, &wait, p.rank);
         if (status != TERN_OK)
             return status;
@@ -40,7 +40,7 @@ static tern_status check_local(const void *local, size_t bytes, const char *func
 static tern_status transfer_put(tern_worker *worker, tern_ptr to, const void *from, size_t bytes,
                                 tern_transfer *transfer) {
     uint64_t offset = 0;
-    bool far = false;
+    bool remote = false;
     tern_status status = check_local(from, bytes, "tern_put");
     if (status != TERN_OK)
         return status;
@@ -50,9 +50,9 @@ static tern_status transfer_put(tern_worker *worker, tern_ptr to, const void *fr
             return status;
         status = tern_transport_to(worker->context, to.rank)
                      ->put(worker, to.rank, offset, from, bytes, transfer);
-        far = !tern_is_near(worker->context, to.rank);
-    } while (status == TERN_ERR_AGAIN && far && !worker->in_handler);
-    worker->stats.puts += status == TERN_OK && far;
+        remote = !tern_rank_is_direct(worker->context, to.rank);
+    } while (status == TERN_ERR_AGAIN && remote && !worker->in_handler);
+    worker->stats.puts += status == TERN_OK && remote;
     return status;
 }
 
@@ -66,8 +66,8 @@ tern_status tern_transfer_put(tern_worker *worker, tern_ptr to, const void *from
     return status;
 }
 
-tern_status tern_internal_put_far(tern_worker *worker, tern_ptr to, const void *from,
-                                  size_t bytes) {
+tern_status tern_internal_put_remote(tern_worker *worker, tern_ptr to, const void *from,
+                                     size_t bytes) {
     return tern_transfer_put(worker, to, from, bytes, NULL);
 }
 
@@ -108,18 +108,18 @@ tern_status tern_transfer_get(tern_worker *worker, void *to, tern_ptr from, size
     return status;
 }
 
-static tern_status get_far(tern_worker *worker, void *to, tern_ptr from, size_t bytes) {
+static tern_status get_remote(tern_worker *worker, void *to, tern_ptr from, size_t bytes) {
     tern_transfer transfer = {0};
     tern_status status = transfer_get(worker, to, from, bytes, &transfer);
     return status == TERN_OK ? tern_transfer_wait(worker, &transfer) : status;
 }
 
 /* The profile's span of a get lasts until the data is there. */
-tern_status tern_internal_get_far(tern_worker *worker, void *to, tern_ptr from, size_t bytes) {
+tern_status tern_internal_get_remote(tern_worker *worker, void *to, tern_ptr from, size_t bytes) {
     if (__builtin_expect(worker->profile == NULL, 1))
-        return get_far(worker, to, from, bytes);
+        return get_remote(worker, to, from, bytes);
     const tern_span span = tern_span_begin(worker, TERN_SPAN_GET, TERN_NO_FUNCTION);
-    const tern_status status = get_far(worker, to, from, bytes);
+    const tern_status status = get_remote(worker, to, from, bytes);
     tern_span_end(worker, &span, from.rank, bytes, status);
     return status;
 }
@@ -152,14 +152,15 @@ tern_status tern_transfer_wait(tern_worker *worker, tern_transfer *transfer) {
     tern_status status = worker->in_handler ? tern_worker_may_wait(worker, "tern_wait") : TERN_OK;
     tern_wait_state wait = TERN_WAIT_IN("tern_wait");
     worker->stats.trips++;
-    const tern_transport_ops *far = tern_rma_of(worker->context)->far;
+    const tern_transport_ops *remote = tern_rma_of(worker->context)->remote;
     while (status == TERN_OK) {
         int done = 0;
         status = transfer_look(worker, transfer, &done);
         if (status != TERN_OK || done)
             break;
-        status = tern_wait_round(worker->context, &wait,
-                                 tern_progress_round(worker) + far->poll(worker), transfer->rank);
+        status =
+            tern_wait_round(worker->context, &wait,
+                            tern_progress_round(worker) + remote->poll(worker), transfer->rank);
     }
     return status;
 }

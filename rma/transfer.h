@@ -35,20 +35,20 @@ tern_status tern_transfer_atomic(tern_worker *worker, tern_ptr p, tern_atomic_op
  * not wait for that, use these flushes.
  */
 
-tern_status tern_puts_flush_far(tern_worker *worker, uint32_t rank);
+tern_status tern_puts_flush_remote(tern_worker *worker, uint32_t rank);
 
 /* Waits until every put and atomic of this worker to rank is complete there. */
 static inline tern_status tern_puts_flush(tern_worker *worker, uint32_t rank) {
     const tern_worker_view *view = &worker->view;
     if (__builtin_expect(rank >= view->inlined || view->reach[rank].bytes == 0, 0))
-        return tern_puts_flush_far(worker, rank);
+        return tern_puts_flush_remote(worker, rank);
     /* R3: tern_flush */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return TERN_OK;
 }
 
 /* _all: the same for every rank. _all_but: for all ranks but one (TERN_NOBODY: all), without a
- * fence for near ranks. */
+ * fence for direct ranks. */
 tern_status tern_puts_flush_all(tern_worker *worker);
 tern_status tern_puts_flush_all_but(tern_worker *worker, uint32_t except);
 
@@ -59,7 +59,7 @@ tern_status tern_puts_deliver(tern_worker *worker);
 
 /* Whether MPI or a network makes the atomics on TERN_DOMAIN_GLOBAL; then the processor never
  * does. */
-bool tern_has_far_atomics(const tern_context *context);
+bool tern_has_remote_atomics(const tern_context *context);
 
 /*
  * put_if.c: a put that depends on a word; the owner of both makes it. If the word is `expected`,

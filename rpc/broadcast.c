@@ -38,8 +38,8 @@ static uint32_t ranks_below(const tern_worker *worker, const tern_extension *e) 
 
 /* Puts the rest of the buffer, as far as it can now. Over rma, where puts and frames arrive in any
  * order, a flush separates them from the call. TERN_ERR_AGAIN: try again later. */
-static tern_status broadcast_put_far(tern_worker *worker, tern_ptr gaddr, const char *from,
-                                     uint64_t bytes, uint64_t *put) {
+static tern_status broadcast_put_remote(tern_worker *worker, tern_ptr gaddr, const char *from,
+                                        uint64_t bytes, uint64_t *put) {
     const tern_transport_ops *transport = tern_transport_to(worker->context, gaddr.rank);
     uint64_t offset = 0;
     tern_status status = tern_segment_check(worker->context, gaddr, bytes, &offset);
@@ -65,12 +65,12 @@ static tern_status put_to(tern_worker *worker, const tern_extension *e, uint32_t
     here.rank = worker->context->rank;
     there.rank = rank;
     const char *from = tern_internal_reach_address(worker, here, e->buffer_bytes);
-    char *near = tern_internal_reach_address(worker, there, e->buffer_bytes);
+    char *direct = tern_internal_reach_address(worker, there, e->buffer_bytes);
     if (from == NULL || *put == e->buffer_bytes)
         return TERN_OK;
-    if (near == NULL)
-        return broadcast_put_far(worker, there, from, e->buffer_bytes, put);
-    memcpy(near, from, e->buffer_bytes);
+    if (direct == NULL)
+        return broadcast_put_remote(worker, there, from, e->buffer_bytes, put);
+    memcpy(direct, from, e->buffer_bytes);
     *put = e->buffer_bytes;
     return TERN_OK;
 }

@@ -18,7 +18,7 @@ typedef struct tern_departure {
     uint64_t position; /* position in the ring behind the call */
 } tern_departure;
 
-static uint64_t *near_counter(const tern_worker *worker, tern_ptr counter) {
+static uint64_t *direct_counter(const tern_worker *worker, tern_ptr counter) {
     return (uint64_t *)(void *)tern_internal_reach_address(worker, counter, sizeof(uint64_t));
 }
 
@@ -35,10 +35,10 @@ bool tern_notices_have_room(const tern_worker *worker) {
 
 void tern_counter_lower(tern_worker *worker, tern_ptr counter, uint64_t by) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
-    uint64_t *near = near_counter(worker, counter);
-    if (near != NULL) {
+    uint64_t *direct = direct_counter(worker, counter);
+    if (direct != NULL) {
         /* R8: tern_synchronizer_wait, tern_synchronizer_test, held_is_over */
-        __atomic_fetch_sub(near, by, __ATOMIC_SEQ_CST);
+        __atomic_fetch_sub(direct, by, __ATOMIC_SEQ_CST);
         return;
     }
     for (uint32_t i = 0; i < mine->notices; i++) {
@@ -66,7 +66,7 @@ static void notice_warn(uint32_t rank) {
 
 void tern_counter_lower_now(tern_worker *nobody, tern_ptr counter, uint64_t by) {
     uint64_t offset = 0;
-    if (near_counter(nobody, counter) != NULL) {
+    if (direct_counter(nobody, counter) != NULL) {
         tern_counter_lower(nobody, counter, by);
         return;
     }
@@ -182,7 +182,7 @@ tern_status tern_synchronizer_create(tern_worker *worker, tern_synchronizer *syn
     if (status != TERN_OK)
         return status;
     /* R9: tern_synchronizer_create; before anybody knows of it */
-    __atomic_store_n(near_counter(worker, counter), 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(direct_counter(worker, counter), 0, __ATOMIC_SEQ_CST);
     synchronizer->counter = counter;
     return TERN_OK;
 }
@@ -195,7 +195,7 @@ static tern_status synchronizer_reach(const tern_worker *worker, tern_synchroniz
     tern_status status = tern_counter_check(worker, s.counter);
     if (status != TERN_OK)
         return status;
-    *counter = near_counter(worker, s.counter);
+    *counter = direct_counter(worker, s.counter);
     if (*counter == NULL)
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "a synchronizer of rank %u, whose memory is not reached by load/store; "

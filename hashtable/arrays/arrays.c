@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "hashtable/near/scratch.h"
+#include "hashtable/bucket/scratch.h"
 #include "rma/transfer.h"
 
 /* Knowledge of arrays: learning of others' arrays, publishing one's own, waiting for the owner. */
@@ -38,8 +38,8 @@ tern_table_part *tern_growth_describe(tern_worker *worker, tern_growth *growth, 
     part->nonce = XXH3_64bits_withSeed(&table->nonce, sizeof table->nonce, generation);
     part->worker = first->worker;
     part->generation = (uint32_t)generation;
-    if (first->near != NULL)
-        part->near =
+    if (first->direct != NULL)
+        part->direct =
             tern_internal_reach_address(worker, part->buckets, count * table->shape.stride);
     a->older = growth->arrays;
     growth->arrays = a;

@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-#include "hashtable/near/probe.h"
+#include "hashtable/bucket/probe.h"
 #include "src/progress/task.h"
 
 /* The urgency of a growth request (table.h): the part is nearly full, or full. */

@@ -12,9 +12,9 @@ tern_status tern_fill_look(tern_worker *worker, const tern_hashtable *table, ter
         uint64_t state, counter = 0;
         if (fill->looked < SAMPLE)
             p.index = i;
-        tern_status status = tern_state_load(&p, s, part->near != NULL, &state);
+        tern_status status = tern_state_load(&p, s, part->direct != NULL, &state);
         if (status == TERN_OK && state != TERN_FREE && tern_shape_counts(s))
-            status = tern_atomic_load(worker, tern_bucket_far(&p, s, 8), &counter);
+            status = tern_atomic_load(worker, tern_bucket_remote(&p, s, 8), &counter);
         if (status != TERN_OK)
             return status;
         fill->used += state != TERN_FREE;

@@ -1,7 +1,7 @@
 #include "base/process.h"
 #include "hashtable/table/call.h"
 #include "hashtable/arrays/arrays.h"
-#include "hashtable/near/scratch.h"
+#include "hashtable/bucket/scratch.h"
 #include "src/log.h"
 #include "src/mpi/mpi.h"
 
@@ -95,7 +95,7 @@ static const tern_table_part *liveness_learn_part(tern_worker *worker, const ter
     const bool known = query->owner < table->ranks;
     const tern_table_part *first = known ? &table->part[query->owner] : NULL;
     bool moving;
-    if (first == NULL || first->near == NULL)
+    if (first == NULL || first->direct == NULL)
         return NULL;
     const tern_key_search p = {worker, table, first, NULL, 0, 0, first->count};
     if (tern_growth_moves(&p, &moving) != TERN_OK)
@@ -196,7 +196,7 @@ static void liveness_answer(tern_worker *worker, const tern_hashtable *table,
         if (query->owner == table->rank)
             /* R4; a later round looks again */
             atomic_store_explicit(&table->growth->publish_again, true, memory_order_relaxed);
-    } else if (part != NULL && part->near != NULL && query->index < part->count &&
+    } else if (part != NULL && part->direct != NULL && query->index < part->count &&
                !liveness_is_left(table, part)) {
         const tern_key_search p = {worker, table, part, NULL, 0, query->index, part->count};
         const uint32_t writer = tern_state_writer(query->state);
@@ -246,7 +246,7 @@ void tern_bucket_query_liveness(const tern_key_search *p, uint64_t state) {
     const liveness_query query = {
         tern_table_head_to(p->table), p->index, state, p->part->buckets.rank,
         p->part->generation,          0,        0};
-    if ((p->part->near != NULL || p->table->owners_put) && writer < p->table->ranks)
+    if ((p->part->direct != NULL || p->table->owners_put) && writer < p->table->ranks)
         liveness_ask(p->worker, p->table, liveness_knower(p->table, query.owner, state), &query);
 }
 

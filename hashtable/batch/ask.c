@@ -1,7 +1,7 @@
 #include "hashtable/batch/ask.h"
 
 #include "hashtable/batch/combine.h"
-#include "hashtable/near/scratch.h"
+#include "hashtable/bucket/scratch.h"
 #include "src/progress/wait.h"
 
 TERN_FUNCTION(tern_hashtable_on_ops)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "hashtable/arrays/arrays.h"
-#include "hashtable/near/near.h"
+#include "hashtable/bucket/short.h"
 #include "hashtable/op/op.h"
 
 /*
@@ -33,32 +33,32 @@ static void batch_make_progress(tern_worker *worker, const tern_hashtable *table
 }
 
 /* What was found out about a key of a group. */
-typedef struct near_key {
+typedef struct direct_key {
     uint64_t hash;
     uint64_t *counter; /* NULL: the key was not there */
-} near_key;
+} direct_key;
 
 /* Hashes the keys of a group and prefetches their buckets. */
-TERN_ALWAYS_INLINE bool stage_near8(tern_worker *worker, const tern_hashtable *table,
-                                    const char *keys, size_t count, near_key *group) {
+TERN_ALWAYS_INLINE bool stage_direct8(tern_worker *worker, const tern_hashtable *table,
+                                      const char *keys, size_t count, direct_key *group) {
     for (size_t i = 0; i < count; i++) {
         group[i].hash = XXH3_64bits(keys + 8 * i, 8);
         tern_key_search p = tern_probe_start(worker, table, NULL, group[i].hash);
-        if (__builtin_expect(p.part->near == NULL, 0))
+        if (__builtin_expect(p.part->direct == NULL, 0))
             return false;
-        __builtin_prefetch(tern_bucket_near(&p, TERN_SHAPE_COUNT8, 0), 1);
+        __builtin_prefetch(tern_bucket_direct(&p, TERN_SHAPE_COUNT8, 0), 1);
     }
     return true;
 }
 
-TERN_ALWAYS_INLINE void look_near8(tern_worker *worker, const tern_hashtable *table,
-                                   const char *keys, size_t count, near_key *group) {
+TERN_ALWAYS_INLINE void look_direct8(tern_worker *worker, const tern_hashtable *table,
+                                     const char *keys, size_t count, direct_key *group) {
     for (size_t i = 0; i < count; i++) {
         uint64_t key, entry[2];
         memcpy(&key, keys + 8 * i, 8);
         tern_key_search p = tern_probe_start(worker, table, &key, group[i].hash);
-        const bool there = tern_near_probe(&p, TERN_SHAPE_COUNT8, entry) == TERN_NEAR_MINE;
-        group[i].counter = there ? tern_counter_near(&p, TERN_SHAPE_COUNT8) : NULL;
+        const bool there = tern_short_probe(&p, TERN_SHAPE_COUNT8, entry) == TERN_SHORT_MINE;
+        group[i].counter = there ? tern_counter_direct(&p, TERN_SHAPE_COUNT8) : NULL;
     }
 }
 
@@ -78,34 +78,34 @@ static __attribute__((noinline)) tern_status add_alone(tern_worker *worker,
 }
 
 /* [out] alone: an add of its own was needed, and counters that were found before may have moved. */
-TERN_ALWAYS_INLINE tern_status add_near8_one(tern_worker *worker, const tern_hashtable *table,
-                                             const char *at, const near_key *found, uint64_t delta,
-                                             bool *alone) {
+TERN_ALWAYS_INLINE tern_status add_direct8_one(tern_worker *worker, const tern_hashtable *table,
+                                               const char *at, const direct_key *found,
+                                               uint64_t delta, bool *alone) {
     if (found->counter != NULL &&
         __builtin_expect(
             !tern_counter_gone(tern_counter_add(found->counter, tern_counter_word(delta))), 1))
         return TERN_OK;
     uint64_t key, before;
     memcpy(&key, at, 8);
-    if (tern_near_add(tern_probe_start(worker, table, &key, found->hash), delta, TERN_WRITE_ONLY,
-                      &before) != TERN_NEAR_LEFT)
+    if (tern_short_add(tern_probe_start(worker, table, &key, found->hash), delta, TERN_WRITE_ONLY,
+                       &before) != TERN_SHORT_DECLINED)
         return TERN_OK;
     *alone = true;
     return add_alone(worker, table, &key, found->hash, delta);
 }
 
-TERN_ALWAYS_INLINE tern_status count_near8(tern_worker *worker, const tern_hashtable *table,
-                                           const char *keys, size_t count, uint64_t delta,
-                                           near_key *group, tern_outcomes *out) {
+TERN_ALWAYS_INLINE tern_status count_direct8(tern_worker *worker, const tern_hashtable *table,
+                                             const char *keys, size_t count, uint64_t delta,
+                                             direct_key *group, tern_outcomes *out) {
     tern_status status = TERN_OK;
     size_t i = 0, added = 0;
     for (; i < count; i++) {
         bool alone = false;
-        status = add_near8_one(worker, table, keys + 8 * i, &group[i], delta, &alone);
+        status = add_direct8_one(worker, table, keys + 8 * i, &group[i], delta, &alone);
         if (__builtin_expect(status != TERN_OK && status != TERN_ERR_FULL, 0))
             break;
         if (__builtin_expect(alone, 0))
-            look_near8(worker, table, keys + 8 * (i + 1), count - i - 1, group + i + 1);
+            look_direct8(worker, table, keys + 8 * (i + 1), count - i - 1, group + i + 1);
         added += status == TERN_OK;
     }
     out->done += i;
@@ -114,18 +114,18 @@ TERN_ALWAYS_INLINE tern_status count_near8(tern_worker *worker, const tern_hasht
 }
 
 /* Every key's part must be near; the caller knows, except of what came in a message. */
-static tern_status add_near8(tern_worker *worker, const tern_hashtable *table, const char *keys,
-                             size_t count, uint64_t delta, tern_outcomes *out) {
-    near_key groups[2][GROUP];
-    bool right = stage_near8(worker, table, keys, count < GROUP ? count : GROUP, groups[0]);
+static tern_status add_direct8(tern_worker *worker, const tern_hashtable *table, const char *keys,
+                               size_t count, uint64_t delta, tern_outcomes *out) {
+    direct_key groups[2][GROUP];
+    bool right = stage_direct8(worker, table, keys, count < GROUP ? count : GROUP, groups[0]);
     for (size_t at = 0; at < count && right; at += GROUP) {
-        near_key *group = groups[at / GROUP % 2], *next = groups[(at / GROUP + 1) % 2];
+        direct_key *group = groups[at / GROUP % 2], *next = groups[(at / GROUP + 1) % 2];
         size_t left = count - at, here = left < GROUP ? left : GROUP;
         left -= here;
         right =
-            stage_near8(worker, table, keys + 8 * (at + here), left < GROUP ? left : GROUP, next);
-        look_near8(worker, table, keys + 8 * at, here, group);
-        tern_status status = count_near8(worker, table, keys + 8 * at, here, delta, group, out);
+            stage_direct8(worker, table, keys + 8 * (at + here), left < GROUP ? left : GROUP, next);
+        look_direct8(worker, table, keys + 8 * at, here, group);
+        tern_status status = count_direct8(worker, table, keys + 8 * at, here, delta, group, out);
         if (status != TERN_OK)
             return status;
         batch_make_progress(worker, table, at);
@@ -141,11 +141,11 @@ static tern_status add_by_region(tern_worker *worker, const tern_hashtable *tabl
     uint64_t *sorted = malloc(8 * together);
     tern_status status = TERN_OK;
     if (sorted == NULL)
-        return add_near8(worker, table, keys, count, delta, out);
+        return add_direct8(worker, table, keys, count, delta, out);
     while (count > 0 && status == TERN_OK) {
         const size_t here = count < together ? count : together;
         tern_regions_sort(table, keys, here, sorted);
-        status = add_near8(worker, table, (const char *)sorted, here, delta, out);
+        status = add_direct8(worker, table, (const char *)sorted, here, delta, out);
         keys += 8 * here;
         count -= here;
     }
@@ -154,20 +154,20 @@ static tern_status add_by_region(tern_worker *worker, const tern_hashtable *tabl
 }
 
 /* Whether this is the hot path's case: near keys of 8 bytes, which all add the same. */
-static bool adds_are_near8(const tern_hashtable *table, const tern_items *items, bool near) {
-    return near && items->kind == TERN_OP_ADD && items->values == NULL && items->counts == NULL &&
+static bool adds_are_direct8(const tern_hashtable *table, const tern_items *items, bool direct) {
+    return direct && items->kind == TERN_OP_ADD && items->values == NULL && items->counts == NULL &&
            items->key_step == 8 && table->key_bytes == 8 && !table->users_hash;
 }
 
-static tern_status add_many_near8(tern_worker *worker, const tern_hashtable *table,
-                                  const tern_items *items, tern_outcomes *out) {
+static tern_status add_many_direct8(tern_worker *worker, const tern_hashtable *table,
+                                    const tern_items *items, tern_outcomes *out) {
     /* In a message the items that are done are the first ones. */
     const bool regions = items->owner == TERN_NOBODY && tern_regions_pay(table, items->count);
     out->done = out->stored = 0;
     tern_table_enter(worker, table);
     const tern_status status =
         regions ? add_by_region(worker, table, items->keys, items->count, items->number, out)
-                : add_near8(worker, table, items->keys, items->count, items->number, out);
+                : add_direct8(worker, table, items->keys, items->count, items->number, out);
     tern_table_exit(worker, table);
     tern_entries_take_effect();
     return status;
@@ -175,11 +175,11 @@ static tern_status add_many_near8(tern_worker *worker, const tern_hashtable *tab
 
 tern_status tern_items_here(tern_worker *worker, tern_hashtable *table, const tern_items *items,
                             tern_outcomes *out) {
-    const bool near =
-        table->all_near || (items->owner != TERN_NOBODY && table->part[items->owner].near != NULL);
-    if (adds_are_near8(table, items, near))
-        return add_many_near8(worker, table, items, out);
-    if (near || items->owner == table->rank)
+    const bool direct = table->all_direct ||
+                        (items->owner != TERN_NOBODY && table->part[items->owner].direct != NULL);
+    if (adds_are_direct8(table, items, direct))
+        return add_many_direct8(worker, table, items, out);
+    if (direct || items->owner == table->rank)
         return tern_items_run(worker, table, items, out);
     return tern_items_window(worker, table, items, out);
 }

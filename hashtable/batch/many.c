@@ -24,7 +24,7 @@ static bool many_overlap(const void *a, size_t a_bytes, const void *b, size_t b_
  * key that this process does not reach. If the program names the path, any owner does. */
 static uint32_t many_owner(const tern_hashtable *table, const tern_items *items, tern_flags flags) {
     uint32_t found = table->rank;
-    for (size_t i = 0; i < items->count && tern_path_is_open(flags) && !table->all_near; i++) {
+    for (size_t i = 0; i < items->count && tern_path_is_open(flags) && !table->all_direct; i++) {
         const uint64_t hash = tern_hash_of_bytes(table, items->keys + i * items->key_step);
         const uint32_t owner = tern_hash_owner(table, hash);
         if (!tern_same_node(table->context, owner))
@@ -52,7 +52,7 @@ static tern_status many_choose(tern_worker *worker, const tern_hashtable *table,
 /* Flushes the puts of a batch. If load and store reach all parts, there is nothing to flush. */
 static tern_status many_flush(tern_worker *worker, const tern_hashtable *table,
                               const tern_items *items, tern_flags flags) {
-    if (items->kind == TERN_OP_FIND || (flags & TERN_BY_CALL) != 0 || table->all_near ||
+    if (items->kind == TERN_OP_FIND || (flags & TERN_BY_CALL) != 0 || table->all_direct ||
         !tern_growth_flushes(table, tern_flags_promise(flags)))
         return TERN_OK;
     return tern_puts_flush_all(worker);

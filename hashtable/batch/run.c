@@ -17,12 +17,12 @@ typedef struct lookahead {
 static inline __attribute__((always_inline)) void run_prefetch(const tern_hashtable *table,
                                                                uint32_t owner, uint64_t hash) {
     const tern_table_part *part = tern_table_part_of(table, owner);
-    const char *near = part->near;
-    if (near == NULL)
+    const char *direct = part->direct;
+    if (direct == NULL)
         return;
-    near += tern_part_bucket(part, hash) * table->shape.stride;
+    direct += tern_part_bucket(part, hash) * table->shape.stride;
     for (uint32_t at = 0; at < table->shape.stride && at < 64 * LINES_AHEAD; at += 64)
-        __builtin_prefetch(near + at, 1);
+        __builtin_prefetch(direct + at, 1);
 }
 
 /* False: the key belongs to another rank, and the items were to be this rank's. */

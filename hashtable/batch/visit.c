@@ -2,7 +2,7 @@
 
 #include "hashtable/arrays/arrays.h"
 
-#include "hashtable/near/scratch.h"
+#include "hashtable/bucket/scratch.h"
 
 /*
  * Walks over one part, or over all. Nobody writes meanwhile, so entries are copied plainly and
@@ -67,7 +67,7 @@ static void visit_buckets(table_walk *w, const char *buckets, uint64_t index, ui
 }
 
 /* Visits a part that only gets reach. */
-static tern_status visit_far(tern_worker *worker, table_walk *w) {
+static tern_status visit_remote(tern_worker *worker, table_walk *w) {
     const uint64_t stride = w->table->shape.stride, all = w->part->count;
     const uint64_t most = stride < PIECE ? PIECE / stride : 1;
     char *piece = malloc(most * stride);
@@ -104,12 +104,12 @@ static tern_status visit_parts(tern_worker *worker, tern_hashtable *table, uint3
             break;
         w.part = tern_table_part_of(table, r);
         const uint64_t bytes = w.part->count * table->shape.stride;
-        const char *near = tern_internal_reach_address(worker, w.part->buckets, bytes);
-        w.marked = near != NULL;
-        if (near != NULL)
-            visit_buckets(&w, near, 0, w.part->count);
+        const char *direct = tern_internal_reach_address(worker, w.part->buckets, bytes);
+        w.marked = direct != NULL;
+        if (direct != NULL)
+            visit_buckets(&w, direct, 0, w.part->count);
         else
-            status = visit_far(worker, &w);
+            status = visit_remote(worker, &w);
     }
     tern_table_exit(worker, table);
     tern_scratch_free(&room);

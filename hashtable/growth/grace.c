@@ -20,10 +20,10 @@
  * fetch-and-add.)
  *
  * An operation that waits for the owner to begin a move holds no array meanwhile (op/follow.c), so
- * it does not hold up the grace period that the move needs. The short path (near/near.h) makes no
- * progress, so it has ended when the handler of the message runs. All other operations are counted
- * (tern_table_enter), and tern_ops_hold says which arrays are held by ops that are under way while
- * their caller does something else.
+ * it does not hold up the grace period that the move needs. The short path (bucket/short.h) makes
+ * no progress, so it has ended when the handler of the message runs. All other operations are
+ * counted (tern_table_enter), and tern_ops_hold says which arrays are held by ops that are under
+ * way while their caller does something else.
  *
  * No hot path has code for grace periods. They need the progress of every rank, so a move does not
  * wait for one for ever (may_begin in move.c). If a rank has no memory to send the message on, the
@@ -139,8 +139,8 @@ static tern_status tern_hashtable_on_grace(tern_call_info *call, const void *mes
     return TERN_OK;
 }
 
-void tern_grace_init(tern_hashtable *table, bool near) {
-    const bool moves = near || table->grows || table->call_only;
+void tern_grace_init(tern_hashtable *table, bool direct) {
+    const bool moves = direct || table->grows || table->call_only;
     /* R9: tern_hashtable_create; nobody uses the table yet */
     atomic_store_explicit(&table->moves, moves, memory_order_relaxed);
     atomic_store_explicit(&table->growth->grace_returned, moves, memory_order_relaxed);

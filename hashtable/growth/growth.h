@@ -66,8 +66,8 @@ bool tern_grace_is_over(const tern_growth *growth);
 /* Begins a grace period for the owner's current array if it needs one, and sends its message again
  * if that is late. After the grace period, takes back the memory of older arrays. */
 void tern_grace_advance(tern_worker *worker, tern_growth *growth);
-/* Sets the grace periods of a new table. near: all ranks reach all parts by load and store. */
-void tern_grace_init(tern_hashtable *table, bool near);
+/* Sets the grace periods of a new table. direct: all ranks reach all parts by load and store. */
+void tern_grace_init(tern_hashtable *table, bool direct);
 /* Returns how many older arrays of the owner some rank may not have left yet. */
 uint32_t tern_grace_pending(tern_growth *growth);
 

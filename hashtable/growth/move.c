@@ -1,7 +1,7 @@
 #include <stddef.h>
 
 #include "hashtable/growth/growth.h"
-#include "hashtable/near/scratch.h"
+#include "hashtable/bucket/scratch.h"
 #include "hashtable/op/op.h"
 #include "rma/transfer.h"
 #include "src/log.h"
@@ -211,24 +211,24 @@ static tern_status move_grave(const tern_growth *growth, const tern_key_search *
 static tern_status move_leave(tern_growth *growth, const tern_key_search *p, const uint64_t *entry,
                               bool erased) {
     tern_shape s = growth->table->shape;
-    const bool near = p->part->near != NULL;
+    const bool direct = p->part->direct != NULL;
     const uint64_t locked = tern_state_locked(p->hash, growth->table->rank);
     uint64_t seen, check = tern_entry_check(p->part->nonce, p->index, s, entry,
                                             erased ? TERN_STAMP_MOVED_ERASED : TERN_STAMP_MOVED);
     tern_status status = TERN_OK;
-    if (near)
+    if (direct)
         /* R7: tern_entry_copy; the copy is there before the mark, and is changed behind it */
-        __atomic_store_n((uint64_t *)(void *)tern_bucket_near(p, s, s.entry_at), check,
+        __atomic_store_n((uint64_t *)(void *)tern_bucket_direct(p, s, s.entry_at), check,
                          __ATOMIC_SEQ_CST);
     else
-        status = tern_put(p->worker, tern_bucket_far(p, s, s.entry_at), &check, sizeof check);
-    if (status == TERN_OK && !near)
+        status = tern_put(p->worker, tern_bucket_remote(p, s, s.entry_at), &check, sizeof check);
+    if (status == TERN_OK && !direct)
         status = tern_puts_flush(p->worker, growth->table->rank);
     if (status == TERN_OK)
-        status = tern_state_cas(p, s, near, locked, tern_state_moved(p->hash), &seen);
+        status = tern_state_cas(p, s, direct, locked, tern_state_moved(p->hash), &seen);
     /* A liveness query from before the move may have marked the lock as suspicious, once. */
     if (status == TERN_OK && seen == (locked | TERN_STATE_SUSPICIOUS))
-        status = tern_state_cas(p, s, near, seen, tern_state_moved(p->hash), &seen);
+        status = tern_state_cas(p, s, direct, seen, tern_state_moved(p->hash), &seen);
     growth->held = growth->marked = growth->held && status != TERN_OK;
     return status;
 }
@@ -266,7 +266,7 @@ static tern_status move_bury(tern_growth *growth, tern_key_search *p, uint64_t s
         uint64_t now;
         /* The dead rank may have unlocked the bucket before it died. Then the entry is torn by
          * another rank, which is alive. */
-        status = tern_state_reload(p, s, p->part->near != NULL, &now);
+        status = tern_state_reload(p, s, p->part->direct != NULL, &now);
         if (status != TERN_OK || now != state)
             return status == TERN_OK ? TERN_ERR_AGAIN : status;
         p->key = entry + 1;
@@ -278,7 +278,7 @@ static tern_status move_bury(tern_growth *growth, tern_key_search *p, uint64_t s
             return status;
     }
     uint64_t was;
-    status = tern_state_cas(p, s, p->part->near != NULL, state, TERN_ABORTED, &was);
+    status = tern_state_cas(p, s, p->part->direct != NULL, state, TERN_ABORTED, &was);
     if (status == TERN_OK && was == state && move_is_damaged(p, state))
         move_log_lost(growth);
     return status == TERN_OK && was != state ? TERN_ERR_AGAIN : status;
@@ -319,7 +319,7 @@ static tern_status move_hold(tern_growth *growth, const tern_key_search *p, uint
     uint64_t seen = 0;
     if (locked && (!is_orphan(p, state) || !move_stops_puts(p)))
         return TERN_ERR_AGAIN;
-    tern_status status = tern_state_cas(p, s, p->part->near != NULL, state,
+    tern_status status = tern_state_cas(p, s, p->part->direct != NULL, state,
                                         tern_state_locked(p->hash, growth->table->rank), &seen);
     if (locked)
         move_lets_puts(p);
@@ -332,7 +332,7 @@ static tern_status move_hold(tern_growth *growth, const tern_key_search *p, uint
 static tern_status move_give_up(tern_growth *growth, const tern_key_search *p) {
     move_log_lost(growth);
     const tern_status status =
-        tern_atomic_store(p->worker, tern_bucket_far(p, growth->table->shape, 0), TERN_ABORTED);
+        tern_atomic_store(p->worker, tern_bucket_remote(p, growth->table->shape, 0), TERN_ABORTED);
     growth->held = growth->marked = growth->held && status != TERN_OK;
     return status;
 }
@@ -343,7 +343,7 @@ static tern_status move_orphan(tern_growth *growth, tern_key_search *p, uint64_t
                                uint64_t *entry) {
     if (!move_stops_puts(p))
         return TERN_ERR_AGAIN;
-    tern_status status = tern_entry_get(p, growth->table->shape, p->part->near != NULL, entry);
+    tern_status status = tern_entry_get(p, growth->table->shape, p->part->direct != NULL, entry);
     const bool whole = tern_entry_judge(p->part->nonce, p->index, growth->table->shape, entry,
                                         entry + 1) != TERN_ENTRY_INVALID;
     if (status == TERN_OK)
@@ -356,10 +356,10 @@ static tern_status move_orphan(tern_growth *growth, tern_key_search *p, uint64_t
 static tern_status move_keys(tern_growth *growth, tern_key_search *p, uint64_t state,
                              uint64_t *entry) {
     tern_shape s = growth->table->shape;
-    const bool near = p->part->near != NULL;
+    const bool direct = p->part->direct != NULL;
     /* The entry is read again once the bucket is locked: it may have changed before. */
     for (;;) {
-        tern_status status = tern_entry_get(p, s, near, entry);
+        tern_status status = tern_entry_get(p, s, direct, entry);
         if (status != TERN_OK)
             return status;
         if (tern_entry_judge(p->part->nonce, p->index, s, entry, entry + 1) == TERN_ENTRY_INVALID) {
@@ -378,7 +378,7 @@ static tern_status move_keys(tern_growth *growth, tern_key_search *p, uint64_t s
     }
     tern_status status = TERN_OK;
     if (tern_shape_counts(s) && !growth->marked)
-        status = tern_atomic_fetch_or(p->worker, tern_bucket_far(p, s, 8), TERN_COUNTER_MOVED,
+        status = tern_atomic_fetch_or(p->worker, tern_bucket_remote(p, s, 8), TERN_COUNTER_MOVED,
                                       &growth->counter);
     if (status != TERN_OK)
         return status;
@@ -395,11 +395,11 @@ static tern_status move_keys(tern_growth *growth, tern_key_search *p, uint64_t s
 static tern_status move_empty(tern_worker *worker, tern_growth *growth) {
     tern_shape s = growth->table->shape;
     tern_key_search p = search_at(worker, growth, growth->from, growth->position);
-    const bool near = p.part->near != NULL;
+    const bool direct = p.part->direct != NULL;
     uint64_t state;
-    tern_status status = tern_state_load(&p, s, near, &state);
+    tern_status status = tern_state_load(&p, s, direct, &state);
     if (status == TERN_OK && state == TERN_FREE)
-        status = tern_state_cas(&p, s, near, TERN_FREE, TERN_FROZEN, &state);
+        status = tern_state_cas(&p, s, direct, TERN_FREE, TERN_FROZEN, &state);
     if (status != TERN_OK || state == TERN_FREE)
         return status;
     tern_scratch scratch;

@@ -1,9 +1,9 @@
 #include "hashtable/op/op.h"
 
-#include "hashtable/near/scratch.h"
+#include "hashtable/bucket/scratch.h"
 
 /*
- * The direct path: by load, store and the processor's atomics. near/probe.h has the words, their
+ * The direct path: by load, store and the processor's atomics. bucket/probe.h has the words, their
  * memory order, and the points at which operations take effect.
  *
  * The state of a bucket is looked at before the entry, whose cache line it shares. Where a compare
@@ -101,7 +101,8 @@ static void direct_create(tern_op *op, uint64_t *entry) {
     }
     if (tern_shape_counts(s))
         /* R9: tern_entry_put; before its release of the check */
-        __atomic_store_n(tern_counter_near(p, s), tern_counter_word(op->number), __ATOMIC_RELAXED);
+        __atomic_store_n(tern_counter_direct(p, s), tern_counter_word(op->number),
+                         __ATOMIC_RELAXED);
     else if (!op->grave)
         tern_ignore(tern_op_fill(op, NULL, entry + 1 + s.key_words)); /* nothing is shown */
     const bool strict = tern_promise_is_strict(op->promise);
@@ -181,7 +182,7 @@ void tern_direct_replace(tern_op *op, bool erased) {
  * or, if another rank has brought the counter back, at the next fetch-and-add. */
 static void direct_add(tern_op *op) {
     const tern_key_search *p = &op->probe;
-    uint64_t *counter = tern_counter_near(p, p->table->shape);
+    uint64_t *counter = tern_counter_direct(p, p->table->shape);
     const uint64_t step = tern_counter_word(op->number);
     for (;;) {
         uint64_t word = tern_counter_add(counter, step);
@@ -208,7 +209,7 @@ static void direct_add(tern_op *op) {
 
 void tern_direct_count(tern_op *op) {
     const tern_key_search *p = &op->probe;
-    uint64_t *counter = tern_counter_near(p, p->table->shape), word;
+    uint64_t *counter = tern_counter_direct(p, p->table->shape), word;
     if (op->kind == TERN_OP_ADD) {
         direct_add(op);
         return;

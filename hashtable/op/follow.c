@@ -58,11 +58,11 @@ static void follow_request_growth(tern_op *op, unsigned char urgency) {
     tern_worker *worker = op->probe.worker;
     const tern_ptr gaddr =
         tern_anchor_gaddr(op->probe.table, follow_owner(op), offsetof(tern_anchor, growth_request));
-    unsigned char *near = (unsigned char *)tern_internal_reach_address(worker, gaddr, 1);
+    unsigned char *direct = (unsigned char *)tern_internal_reach_address(worker, gaddr, 1);
     op->growth_request = urgency;
-    if (near != NULL) {
+    if (direct != NULL) {
         /* R4 */
-        __atomic_store_n(near, urgency, __ATOMIC_RELAXED);
+        __atomic_store_n(direct, urgency, __ATOMIC_RELAXED);
         op->stage = TERN_OP_REQUEST_GROWTH;
         return;
     }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "hashtable/arrays/arrays.h"
-#include "hashtable/near/near.h"
+#include "hashtable/bucket/short.h"
 #include "rma/transfer.h"
 
 void tern_op_finish(tern_op *op, tern_status outcome) {
@@ -191,7 +191,7 @@ void tern_op_started(tern_op *op, tern_op_stage stage, tern_status status) {
 
 void tern_op_atomic(tern_op *op, tern_op_stage stage, tern_atomic_op what, uint32_t at,
                     uint64_t operand, uint64_t expected) {
-    const tern_ptr gaddr = tern_bucket_far(&op->probe, op->probe.table->shape, at);
+    const tern_ptr gaddr = tern_bucket_remote(&op->probe, op->probe.table->shape, at);
     tern_op_started(op, stage,
                     tern_transfer_atomic(op->probe.worker, gaddr, what, operand, expected,
                                          &op->word, &op->transfer));
@@ -253,7 +253,7 @@ void tern_op_set_out(tern_op *op) {
 }
 
 static void op_start(tern_op *op, uint64_t *room) {
-    op->remote = op->probe.part->near == NULL;
+    op->remote = op->probe.part->direct == NULL;
     op->room = room;
     op->transfer = (tern_transfer){0};
     op->permitted = true;
@@ -345,7 +345,7 @@ tern_status tern_op_run_in(tern_op *op, const tern_table_part *part) {
     tern_worker *worker = op->probe.worker;
     const tern_hashtable *table = op->probe.table;
     const bool remote = part != NULL
-                            ? part->near == NULL
+                            ? part->direct == NULL
                             : tern_op_is_remote(table, tern_hash_owner(table, op->probe.hash));
     op->once = worker->in_handler || worker->in_progress;
     tern_table_enter(worker, table);
@@ -354,28 +354,28 @@ tern_status tern_op_run_in(tern_op *op, const tern_table_part *part) {
     return status;
 }
 
-/* Tries the short path (near/near.h). False: that path does not take this op, and has changed
+/* Tries the short path (bucket/short.h). False: that path does not take this op, and has changed
  * nothing. */
 static __attribute__((noinline)) bool op_run_short(tern_op *op) {
     const tern_hashtable *table = op->probe.table;
     const bool counts = tern_shape_counts(table->shape);
     const tern_key_search p =
         tern_probe_start(op->probe.worker, table, op->probe.key, op->probe.hash);
-    tern_near met = TERN_NEAR_LEFT;
-    if (p.part->near == NULL || op->hook != NULL)
+    tern_short_outcome met = TERN_SHORT_DECLINED;
+    if (p.part->direct == NULL || op->hook != NULL)
         return false;
     if (op->kind == TERN_OP_FIND)
-        met = tern_near_find(p, counts, op->taken);
+        met = tern_short_find(p, counts, op->taken);
     else if (op->kind == TERN_OP_ADD)
-        met = tern_near_add(p, op->number, op->promise, &op->result);
+        met = tern_short_add(p, op->number, op->promise, &op->result);
     else if (op->kind == TERN_OP_INSERT || op->kind == TERN_OP_INSERT_NEW)
-        met = tern_near_insert(p, op->given, op->kind == TERN_OP_INSERT_NEW, op->promise);
-    if (met == TERN_NEAR_LEFT)
+        met = tern_short_insert(p, op->given, op->kind == TERN_OP_INSERT_NEW, op->promise);
+    if (met == TERN_SHORT_DECLINED)
         return false;
     const bool finds = op->kind == TERN_OP_FIND;
     if (!counts && !finds)
-        op->result = met == TERN_NEAR_MINE;
-    tern_op_finish(op, finds && met == TERN_NEAR_FREE ? TERN_ERR_NOT_FOUND : TERN_OK);
+        op->result = met == TERN_SHORT_MINE;
+    tern_op_finish(op, finds && met == TERN_SHORT_FREE ? TERN_ERR_NOT_FOUND : TERN_OK);
     return true;
 }
 

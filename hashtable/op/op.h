@@ -31,7 +31,7 @@
  * after the wait, it begins anew there.
  */
 
-#include "hashtable/near/probe.h"
+#include "hashtable/bucket/probe.h"
 #include "rma/transfer.h"
 
 typedef enum tern_op_kind {
@@ -170,7 +170,8 @@ static inline void tern_op_init(tern_op *op, tern_op_kind kind, tern_worker *wor
     op->result = 0;
 }
 
-/* Runs the op, by the short path (near/near.h) if that takes it, and waits. Returns the outcome. */
+/* Runs the op, by the short path (bucket/short.h) if that takes it, and waits. Returns the outcome.
+ */
 tern_status tern_op_run(tern_op *op);
 /* The same without the short path, in array part alone; NULL: in all, from where probes start. */
 tern_status tern_op_run_in(tern_op *op, const tern_table_part *part);
@@ -179,7 +180,7 @@ tern_status tern_op_run_in(tern_op *op, const tern_table_part *part);
 size_t tern_op_room(const tern_hashtable *table);
 /* Whether an op on a part of that owner is remote. */
 static inline bool tern_op_is_remote(const tern_hashtable *table, uint32_t owner) {
-    return table->part[owner].near == NULL;
+    return table->part[owner].direct == NULL;
 }
 
 /* Starts the op, in the array where probes start. room: of tern_op_room bytes, or NULL if the op is

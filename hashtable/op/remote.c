@@ -35,7 +35,7 @@
  * seen free, the bucket was free at some moment of the find, and its key was absent then. The same
  * is true of frozen. If a counter is not 0, its first add had come before. For anything else that a
  * state may say about an entry which is not whole, the op needs a state that is newer than the
- * entry (near/probe.h), and loads it: STATE.
+ * entry (bucket/probe.h), and loads it: STATE.
  *
  * Why STORE is right. The owner's compare-and-swap of the state decides, as it does for ranks of
  * its node. The state that it is compared with may be old, which does no harm: a free bucket has
@@ -181,8 +181,8 @@ static void remote_store(tern_op *op, uint64_t expected, uint64_t during, uint64
     op->first = op->probe.index;
     op->count = 1;
     tern_op_started(op, TERN_OP_STORE,
-                    tern_transfer_put_if(op->probe.worker, tern_bucket_far(&op->probe, s, 0), put,
-                                         counter + tern_entry_words(s), op->room,
+                    tern_transfer_put_if(op->probe.worker, tern_bucket_remote(&op->probe, s, 0),
+                                         put, counter + tern_entry_words(s), op->room,
                                          s.entry_at + 8 * tern_entry_words(s), &op->transfer));
 }
 
@@ -215,7 +215,7 @@ static tern_status remote_put_entry(tern_op *op, uint64_t stamp, bool flushes) {
         tern_entry_seal(p, s, remote_entry(op), stamp);
     }
     tern_status status =
-        tern_put(p->worker, tern_bucket_far(p, s, s.entry_at), entry, 8 * tern_entry_words(s));
+        tern_put(p->worker, tern_bucket_remote(p, s, s.entry_at), entry, 8 * tern_entry_words(s));
     if (status == TERN_OK && flushes)
         status = tern_puts_flush(p->worker, p->part->buckets.rank);
     return status;
@@ -381,7 +381,7 @@ static void step_lock(tern_op *op) {
     op->outcome = TERN_OK;
     if (op->hook != NULL && (op->expected & TERN_ERASED) == 0)
         tern_op_started(op, TERN_OP_READ,
-                        tern_transfer_get(p->worker, op->room, tern_bucket_far(p, s, s.entry_at),
+                        tern_transfer_get(p->worker, op->room, tern_bucket_remote(p, s, s.entry_at),
                                           8 * tern_entry_words(s), &op->transfer));
     else
         remote_replace(op, NULL);

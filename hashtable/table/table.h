@@ -50,8 +50,8 @@ typedef struct tern_anchor {
 /* An array of buckets, as this process sees it. Only the last two members change, and ranks other
  * than the owner may learn of that late. */
 typedef struct tern_table_part {
-    char *near;       /* address of the buckets where load/store and the processor's atomics reach
-                         them, else NULL */
+    char *direct;     /* address of the buckets where load/store and the processor's atomics reach
+                       them, else NULL */
     tern_ptr buckets; /* the anchor lies right before those of the first array */
     uint64_t count;   /* of buckets */
     uint64_t nonce;   /* seeds the checks: entries of other arrays do not pass */
@@ -72,8 +72,8 @@ struct tern_hashtable {
     uint32_t rank, ranks;
     size_t key_bytes, value_bytes;
     bool call_only;
-    bool all_near;   /* every part has a near address */
-    bool plain;      /* near/near.h serves its sizes, where a part is near */
+    bool all_direct; /* every part has a direct address */
+    bool plain;      /* bucket/short.h serves its sizes, where a part is near */
     bool owners_put; /* owners serve put-ifs on parts that are not near (rma/transfer.h) */
     bool words_seen; /* gets may read words that atomics change */
     uint64_t (*key_hash)(const void *key, size_t bytes, void *argument);          /* NULL: XXH3 */
@@ -145,7 +145,7 @@ static inline tern_path_question tern_table_question(tern_worker *worker,
                    tern_ptr_add(part->buckets, -(int64_t)back)},
         .flags = flags,
         .call_only = table->call_only,
-        .reached = part->near != NULL};
+        .reached = part->direct != NULL};
 }
 
 /* A key as it lies in an entry, and its hash. */

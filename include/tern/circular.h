@@ -87,10 +87,10 @@ TERN_NODISCARD TERN_API tern_status tern_piece_put(tern_worker *worker, tern_cir
                                                    size_t bytes);
 
 /* Not for applications. */
-TERN_NODISCARD TERN_API tern_status tern_internal_circular_put_far(tern_worker *worker,
-                                                                   tern_circular *circular,
-                                                                   tern_ptr to, const void *from,
-                                                                   size_t bytes);
+TERN_NODISCARD TERN_API tern_status tern_internal_circular_put_remote(tern_worker *worker,
+                                                                      tern_circular *circular,
+                                                                      tern_ptr to, const void *from,
+                                                                      size_t bytes);
 
 /* Copies bytes to a global address as tern_put does. Where tern_put would have to wait until the
  * source is reusable, the bytes go through the buffer; data larger than a unit goes without it.
@@ -99,7 +99,7 @@ TERN_NODISCARD TERN_INLINE tern_status tern_circular_put(tern_worker *worker,
                                                          tern_circular *circular, tern_ptr to,
                                                          const void *from, size_t bytes) {
     if (__builtin_expect(tern_internal_reach_address(worker, to, bytes) == NULL, 0))
-        return tern_internal_circular_put_far(worker, circular, to, from, bytes);
+        return tern_internal_circular_put_remote(worker, circular, to, from, bytes);
     return tern_put(worker, to, from, bytes);
 }
 

@@ -77,10 +77,10 @@ TERN_INLINE char *tern_internal_inlined_address(const tern_worker *worker, tern_
 
 /* Not for applications: the inlined operations call these if load/store does not reach the memory.
  */
-TERN_NODISCARD TERN_API tern_status tern_internal_put_far(tern_worker *worker, tern_ptr to,
-                                                          const void *from, size_t bytes);
-TERN_NODISCARD TERN_API tern_status tern_internal_get_far(tern_worker *worker, void *to,
-                                                          tern_ptr from, size_t bytes);
+TERN_NODISCARD TERN_API tern_status tern_internal_put_remote(tern_worker *worker, tern_ptr to,
+                                                             const void *from, size_t bytes);
+TERN_NODISCARD TERN_API tern_status tern_internal_get_remote(tern_worker *worker, void *to,
+                                                             tern_ptr from, size_t bytes);
 TERN_API void tern_internal_copy(void *to, const void *from, size_t bytes);
 
 /* Copies bytes from local memory to a global address. On return the source may be reused.
@@ -92,7 +92,7 @@ TERN_NODISCARD TERN_INLINE tern_status tern_put(tern_worker *worker, tern_ptr to
                                                 size_t bytes) {
     char *address = tern_internal_inlined_address(worker, to, bytes);
     if (__builtin_expect(address == NULL, 0))
-        return tern_internal_put_far(worker, to, from, bytes);
+        return tern_internal_put_remote(worker, to, from, bytes);
     if (__builtin_constant_p(bytes) && bytes == 8 && ((uintptr_t)address & 7) == 0) {
         uint64_t word;
         memcpy(&word, from, 8);
@@ -110,7 +110,7 @@ TERN_NODISCARD TERN_INLINE tern_status tern_get(tern_worker *worker, void *to, t
                                                 size_t bytes) {
     const char *address = tern_internal_inlined_address(worker, from, bytes);
     if (__builtin_expect(address == NULL, 0))
-        return tern_internal_get_far(worker, to, from, bytes);
+        return tern_internal_get_remote(worker, to, from, bytes);
     if (__builtin_constant_p(bytes) && bytes == 8 && ((uintptr_t)address & 7) == 0) {
         /* R10 */
         uint64_t word = __atomic_load_n((const uint64_t *)(const void *)address, __ATOMIC_RELAXED);
@@ -133,7 +133,7 @@ TERN_NODISCARD TERN_API tern_status tern_get_start(tern_worker *worker, void *to
                                                    size_t bytes, tern_request *request);
 
 /* Not for applications. */
-TERN_NODISCARD TERN_API tern_status tern_internal_flush_far(tern_worker *worker, uint32_t rank);
+TERN_NODISCARD TERN_API tern_status tern_internal_flush_remote(tern_worker *worker, uint32_t rank);
 
 /* Waits, making progress, until everything that this worker has queued for rank has left: calls,
  * notified puts and gets, and messages of rendezvous, also calls that tern_call_policy and
@@ -148,7 +148,7 @@ TERN_NODISCARD TERN_INLINE tern_status tern_flush(tern_worker *worker, uint32_t 
     const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
     if (__builtin_expect(rank >= view->inlined || view->reach[rank].bytes == 0 || view->unsent != 0,
                          0))
-        return tern_internal_flush_far(worker, rank);
+        return tern_internal_flush_remote(worker, rank);
     /* R3: tern_flush */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return TERN_OK;
@@ -191,10 +191,10 @@ typedef enum tern_atomic_op {
 } tern_atomic_op;
 
 /* Not for applications: any atomic, of width 4 or 8; operand is what to add, store, ... */
-TERN_NODISCARD TERN_API tern_status tern_internal_atomic_far(tern_worker *worker, tern_ptr p,
-                                                             tern_atomic_op op, unsigned width,
-                                                             uint64_t operand, uint64_t expected,
-                                                             uint64_t *old);
+TERN_NODISCARD TERN_API tern_status tern_internal_atomic_remote(tern_worker *worker, tern_ptr p,
+                                                                tern_atomic_op op, unsigned width,
+                                                                uint64_t operand, uint64_t expected,
+                                                                uint64_t *old);
 
 /* Starts an atomic on a word of 8 bytes and returns (tern/request.h). operand: the number to add or
  * store, or for TERN_ATOMIC_CAS the number that replaces expected. [out] old: the word before; must
@@ -237,7 +237,7 @@ TERN_INLINE void *tern_internal_inlined_word(const tern_worker *worker, tern_ptr
         if (__builtin_expect(word == NULL, 0)) {                                                   \
             uint64_t before = 0;                                                                   \
             tern_status status =                                                                   \
-                tern_internal_atomic_far(worker, p, op, sizeof(type), operand, 0, &before);        \
+                tern_internal_atomic_remote(worker, p, op, sizeof(type), operand, 0, &before);     \
             if (status == TERN_OK && old != NULL)                                                  \
                 *old = (type)before;                                                               \
             return status;                                                                         \
@@ -261,7 +261,7 @@ TERN_INLINE void *tern_internal_inlined_word(const tern_worker *worker, tern_ptr
         type *word = (type *)tern_internal_inlined_word(worker, p, sizeof(type));                  \
         if (__builtin_expect(word == NULL, 0)) {                                                   \
             uint64_t before = 0;                                                                   \
-            tern_status status = tern_internal_atomic_far(                                         \
+            tern_status status = tern_internal_atomic_remote(                                      \
                 worker, p, TERN_ATOMIC_CAS, sizeof(type), desired, expected, &before);             \
             if (status == TERN_OK && old != NULL)                                                  \
                 *old = (type)before;                                                               \
@@ -279,8 +279,8 @@ TERN_INLINE void *tern_internal_inlined_word(const tern_worker *worker, tern_ptr
         type *word = (type *)tern_internal_inlined_word(worker, p, sizeof(type));                  \
         if (__builtin_expect(word == NULL, 0)) {                                                   \
             uint64_t now = 0;                                                                      \
-            tern_status status =                                                                   \
-                tern_internal_atomic_far(worker, p, TERN_ATOMIC_LOAD, sizeof(type), 0, 0, &now);   \
+            tern_status status = tern_internal_atomic_remote(worker, p, TERN_ATOMIC_LOAD,          \
+                                                             sizeof(type), 0, 0, &now);            \
             if (status == TERN_OK)                                                                 \
                 *value = (type)now;                                                                \
             return status;                                                                         \
@@ -293,8 +293,8 @@ TERN_INLINE void *tern_internal_inlined_word(const tern_worker *worker, tern_ptr
                                                                      tern_ptr p, type value) {     \
         type *word = (type *)tern_internal_inlined_word(worker, p, sizeof(type));                  \
         if (__builtin_expect(word == NULL, 0))                                                     \
-            return tern_internal_atomic_far(worker, p, TERN_ATOMIC_STORE, sizeof(type), value, 0,  \
-                                            NULL);                                                 \
+            return tern_internal_atomic_remote(worker, p, TERN_ATOMIC_STORE, sizeof(type), value,  \
+                                               0, NULL);                                           \
         /* R7 */                                                                                   \
         __atomic_store_n(word, value, __ATOMIC_SEQ_CST);                                           \
         return TERN_OK;                                                                            \

@@ -45,7 +45,7 @@ tern_status tern_map_batch_choose(tern_map_batch *batch, tern_worker *worker, te
 
 /* Whether any op may go by call. If none does, the batch needs no begin, finish and end. */
 static inline bool tern_map_batch_calls(const tern_map_batch *batch) {
-    return batch->by_call[batch->map->table->all_near];
+    return batch->by_call[batch->map->table->all_direct];
 }
 
 /* Makes room for pieces. The batch does not move until its end. expected: how many ops for one

@@ -76,8 +76,8 @@ static tern_status map_find_value(tern_map_op *m, bool first, tern_block_verdict
         status = judge_descriptor(m, verdict);
     if (status != TERN_OK || *verdict != TERN_BLOCK_UNREAD)
         return status;
-    m->is_far = m->at_hand && !tern_block_is_near(tern_map_op_worker(m), m->d.words);
-    if (m->is_far)
+    m->is_remote = m->at_hand && !tern_block_is_direct(tern_map_op_worker(m), m->d.words);
+    if (m->is_remote)
         return TERN_OK;
     if (first && take_copy(m)) {
         *verdict = TERN_BLOCK_MINE;
@@ -92,14 +92,14 @@ static tern_status wait_for_block(const tern_map_op *m, tern_wait_state *wait, u
                                   uint64_t since) {
     tern_worker *worker = tern_map_op_worker(m);
     tern_ptr block = tern_block_gaddr(m->d.words);
-    const bool is_near = tern_block_is_near(worker, m->d.words);
-    if (is_near ? looks > LOOKS : tern_now() - since > PATIENCE_NS)
+    const bool is_direct = tern_block_is_direct(worker, m->d.words);
+    if (is_direct ? looks > LOOKS : tern_now() - since > PATIENCE_NS)
         return tern_fail(TERN_ERR_CORRUPT,
                          "the memory of a value, at offset %llu of rank %u's segment, has been "
                          "written over; look for what writes into rank %u's segment",
                          (unsigned long long)block.offset, block.rank, block.rank);
     if (tern_map_in_handler(worker))
-        return is_near ? TERN_OK : tern_fail(TERN_ERR_AGAIN, "the value is just being replaced");
+        return is_direct ? TERN_OK : tern_fail(TERN_ERR_AGAIN, "the value is just being replaced");
     (void)tern_progress_round(worker);
     return tern_wait_step(worker->context, wait, block.rank);
 }

@@ -1,6 +1,6 @@
 #include "map/op/message.h"
 
-#include "hashtable/near/scratch.h"
+#include "hashtable/bucket/scratch.h"
 
 TERN_FUNCTION(tern_map_on_op)
 const tern_function *const tern_map_ops = &tern_map_on_op_function;
@@ -113,7 +113,7 @@ tern_status tern_map_message_send(tern_map_op *m) {
 tern_map_outcome tern_map_outcome_of(const tern_map_op *m, size_t room, tern_status status) {
     const bool finds = m->op.kind == TERN_OP_FIND;
     if (status == TERN_OK)
-        return m->is_far ? TERN_MAP_LEFT : finds ? TERN_MAP_FOUND : TERN_MAP_STORED;
+        return m->is_remote ? TERN_MAP_LEFT : finds ? TERN_MAP_FOUND : TERN_MAP_STORED;
     if (finds)
         return status == TERN_ERR_NOT_FOUND                        ? TERN_MAP_ABSENT
                : status == TERN_ERR_RANGE && m->value_bytes > room ? TERN_MAP_LARGE
@@ -136,12 +136,12 @@ tern_status tern_map_message_changed(tern_map_op *m) {
         return message_is_wrong(m);
     memcpy(&reply, m->reply, sizeof reply);
     const size_t bytes = m->got - sizeof reply;
-    const bool far = reply.outcome == TERN_MAP_IS_FAR, modifies = tern_map_op_modifies(kind);
-    const size_t room = !modifies || far ? 0 : kind == TERN_OP_MODIFY ? m->result_room : 8;
-    if (reply.outcome > TERN_MAP_IS_FAR || (far && !modifies) || bytes > room ||
+    const bool remote = reply.outcome == TERN_MAP_IS_REMOTE, modifies = tern_map_op_modifies(kind);
+    const size_t room = !modifies || remote ? 0 : kind == TERN_OP_MODIFY ? m->result_room : 8;
+    if (reply.outcome > TERN_MAP_IS_REMOTE || (remote && !modifies) || bytes > room ||
         (bytes < room && kind != TERN_OP_MODIFY))
         return message_is_wrong(m);
-    m->is_far = far;
+    m->is_remote = remote;
     m->existed = reply.outcome == TERN_MAP_EXISTED;
     m->old = reply.old;
     if (kind == TERN_OP_MODIFY)

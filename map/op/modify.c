@@ -127,7 +127,7 @@ static tern_status modify_try(tern_map_op *m, bool *raced) {
         return m->inserts ? tern_map_fingerprints_meet(&m->key) : status;
     if (status == TERN_ERR_NOT_FOUND && !m->inserts)
         return modify_confirm_absence(m, raced);
-    if ((status != TERN_OK && status != TERN_ERR_NOT_FOUND) || m->is_far)
+    if ((status != TERN_OK && status != TERN_ERR_NOT_FOUND) || m->is_remote)
         return status;
     const bool existed = status == TERN_OK;
     uint64_t number;
@@ -175,10 +175,10 @@ static tern_status modify_here(tern_map_op *m) {
 tern_status tern_map_op_modify(tern_map_op *m, tern_status status) {
     if (status == TERN_OK && m->by_call)
         status = tern_map_message_changed(m);
-    if (status == TERN_OK && (!m->by_call || m->is_far))
+    if (status == TERN_OK && (!m->by_call || m->is_remote))
         status = modify_here(m);
     m->op.kind = m->asked;
-    if (status == TERN_OK && m->is_far && !m->served)
+    if (status == TERN_OK && m->is_remote && !m->served)
         return tern_fail(TERN_ERR_STATE,
                          "the value lies on another node, and a handler cannot wait for it");
     return status;

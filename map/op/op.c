@@ -49,7 +49,7 @@ static bool map_op_is_uncertain(const tern_map_op *m, tern_status status) {
     const bool lost = status == TERN_ERR_SYSTEM || status == TERN_ERR_MISMATCH;
     if (m->by_call)
         return m->sent && (lost || !tern_answer_came(&m->under_way));
-    return m->map->table->part[m->owner].near == NULL &&
+    return m->map->table->part[m->owner].direct == NULL &&
            (lost || status == TERN_ERR_PEER || status == TERN_ERR_NETWORK ||
             status == TERN_ERR_MPI);
 }
@@ -184,7 +184,7 @@ static tern_status map_op_get_block(tern_map_op *m) {
     tern_worker *worker = tern_map_op_worker(m);
     const size_t bytes = tern_block_bytes(d);
     if (tern_map_descriptor_is_small(m->map, d) || !tern_map_descriptor_is_of(m->map, d, &m->key) ||
-        tern_map_descriptor_value_bytes(d) > m->room || tern_block_is_near(worker, d))
+        tern_map_descriptor_value_bytes(d) > m->room || tern_block_is_direct(worker, d))
         return TERN_OK;
     m->copy = malloc(bytes);
     if (m->copy == NULL)

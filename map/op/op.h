@@ -64,9 +64,9 @@ typedef struct tern_map_op {
     size_t result_room;
     tern_map_modifier modifier;
     /* The outcome. */
-    bool existed;  /* of a change: the key was there; of a REPLACE: it has replaced the value */
-    bool is_other; /* a find met another key with this one's fingerprint: TERN_ERR_NOT_FOUND */
-    bool is_far;   /* at_hand, and the block is remote: the value was not read, nothing changed */
+    bool existed;   /* of a change: the key was there; of a REPLACE: it has replaced the value */
+    bool is_other;  /* a find met another key with this one's fingerprint: TERN_ERR_NOT_FOUND */
+    bool is_remote; /* at_hand, and the block is remote: the value was not read, nothing changed */
     size_t value_bytes;
     tern_ptr old; /* the block that was replaced, or TERN_NULL */
     /* Under way. */
@@ -111,7 +111,7 @@ static inline void tern_map_op_init(tern_map_op *m, tern_op_kind kind, tern_work
     m->map = map;
     m->owner = tern_hash_owner(map->table, m->key.hash);
     m->by_call = m->at_hand = m->complete = m->allocates = false;
-    m->existed = m->is_other = m->is_far = false;
+    m->existed = m->is_other = m->is_remote = false;
     m->starts = m->made = m->sent = m->differs = false;
     m->copy = NULL;
     m->old = TERN_NULL;

@@ -2,7 +2,7 @@
 
 #include "base/process.h"
 #include "hashtable/batch/deferred.h"
-#include "hashtable/near/probe.h"
+#include "hashtable/bucket/probe.h"
 #include "map/op/message.h"
 
 /*
@@ -71,10 +71,12 @@ static tern_status serve_change(tern_call_info *call, tern_map_op *m) {
     if (status != TERN_OK)
         return status;
     const bool existed = m->existed || kind == TERN_OP_ERASE;
-    reply->outcome = m->is_far ? TERN_MAP_IS_FAR : existed ? TERN_MAP_EXISTED : TERN_MAP_WAS_NEW;
+    reply->outcome = m->is_remote ? TERN_MAP_IS_REMOTE
+                     : existed    ? TERN_MAP_EXISTED
+                                  : TERN_MAP_WAS_NEW;
     reply->old = free_own(call->worker, m);
     call->result_bytes = sizeof *reply;
-    if (!modifies || m->is_far)
+    if (!modifies || m->is_remote)
         return TERN_OK;
     if (kind != TERN_OP_MODIFY)
         memcpy(reply + 1, &m->before, sizeof m->before);
@@ -95,7 +97,7 @@ static tern_status serve_find(tern_call_info *call, tern_map_op *m) {
     const bool comes = !tern_map_descriptor_is_small(m->map, d) && m->key.bytes != NULL &&
                        tern_map_descriptor_is_of(m->map, d, &m->key) &&
                        call->result_bytes + value_bytes <= sizeof *reply &&
-                       tern_block_is_near(call->worker, d);
+                       tern_block_is_direct(call->worker, d);
     tern_block_verdict verdict = TERN_BLOCK_UNREAD;
     if (comes)
         status =

@@ -4,7 +4,7 @@
 
 bool tern_rounds_pass(const tern_context *context, tern_rounds *rounds, uint32_t count) {
     const uint32_t workers = context->size * context->workers;
-    if (tern_rma_of(context)->far != NULL)
+    if (tern_rma_of(context)->remote != NULL)
         return false;
     while (rounds->passed < workers) {
         const tern_doorbell *doorbell = tern_doorbell_of(tern_worker_page(context, rounds->passed));

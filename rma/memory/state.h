@@ -100,8 +100,8 @@ typedef struct tern_rma {
     size_t parts; /* of the heap: part i lies on placement.node[i] */
     tern_heap *heap;
     pthread_mutex_t heap_lock;
-    const tern_transport_ops *near;        /* to ranks that share memory */
-    const tern_transport_ops *far;         /* to others; NULL: every rank shares memory */
+    const tern_transport_ops *direct;      /* to ranks that share memory */
+    const tern_transport_ops *remote;      /* to others; NULL: every rank shares memory */
     const tern_transport_ops *message_way; /* carries records of message channels */
     struct tern_message_engine *messages;
     _Atomic uint64_t *inbox_windows;           /* by worker number and lane (rma/message/inbox.h) */
@@ -199,14 +199,14 @@ static inline void tern_dirty_clear(tern_rma_worker *mine, uint32_t rank) {
     dirty->what = 0;
 }
 
-static inline bool tern_is_near(const tern_context *context, uint32_t rank) {
+static inline bool tern_rank_is_direct(const tern_context *context, uint32_t rank) {
     return tern_rma_of(context)->segment[rank].base != NULL;
 }
 
 static inline const tern_transport_ops *tern_transport_to(const tern_context *context,
                                                           uint32_t rank) {
     const tern_rma *rma = tern_rma_of(context);
-    return tern_is_near(context, rank) ? rma->near : rma->far;
+    return tern_rank_is_direct(context, rank) ? rma->direct : rma->remote;
 }
 
 static inline uint32_t tern_rank_of(const tern_context *context, uint32_t number) {

@@ -91,7 +91,7 @@ static bool inbox_push(tern_worker *to, const tern_inbox_message *entry, const v
 /* If all ranks share memory, workers do not ask MPI without a reason. This wakes the workers of
  * this process, so that they ask MPI as long as sends are under way. */
 static void attend_sends(const tern_context *context) {
-    if (tern_rma_of(context)->far != NULL || !tern_messages_under_way(context))
+    if (tern_rma_of(context)->remote != NULL || !tern_messages_under_way(context))
         return;
     for (uint32_t i = 0; i < context->workers; i++)
         tern_doorbell_wake(tern_worker_page(context, context->worker[i]->id));
@@ -101,16 +101,16 @@ static tern_status send_message(tern_worker *worker, const tern_message *message
                                 const void *payload, size_t bytes) {
     const tern_context *context = worker->context;
     const uint32_t target = message->target, rank = tern_rank_of(context, target);
-    bool near = tern_is_near(context, rank);
+    bool direct = tern_rank_is_direct(context, rank);
     /* The message is counted before it is sent. If this rank dies in between, the count is one too
      * high, which only costs the target polls. If it were one too low, the target would not look
      * for messages of other ranks. */
-    if (near)
+    if (direct)
         tern_doorbell_message(tern_worker_page(context, target));
     tern_status status = tern_message_send(worker, rank, message, payload, bytes);
     if (status == TERN_OK)
         attend_sends(context);
-    else if (near)
+    else if (direct)
         tern_doorbell_no_message(tern_worker_page(context, target));
     return status;
 }
@@ -215,7 +215,7 @@ bool tern_inbox_deliver(tern_context *context, uint32_t source, const tern_messa
 
 void tern_inbox_count(tern_context *context, uint32_t source, const tern_message *message) {
     const tern_worker *to = context->worker[message->target % context->workers];
-    if (tern_is_near(context, source))
+    if (tern_rank_is_direct(context, source))
         /* R4 */
         atomic_fetch_add_explicit(&tern_rma_worker_of(to)->inbox.delivered, 1,
                                   memory_order_relaxed);
@@ -227,7 +227,7 @@ bool tern_inbox_due(const tern_worker *worker) {
     uint64_t delivered = atomic_load_explicit(&mine->inbox.delivered, memory_order_relaxed);
     if (tern_doorbell_messages(mine->worker_page) != delivered)
         return true;
-    return tern_rma_of(worker->context)->far == NULL && tern_messages_under_way(worker->context);
+    return tern_rma_of(worker->context)->remote == NULL && tern_messages_under_way(worker->context);
 }
 
 static void inbox_append(tern_inbox *inbox, tern_inbox_message *entry) {

@@ -221,7 +221,7 @@ tern_status tern_message_ask(tern_worker *worker, uint32_t rank, const tern_mess
 static tern_status message_step(tern_worker *worker, tern_wait_state *wait, uint32_t rank) {
     size_t found = tern_is_nobody(worker) ? tern_message_poll(worker)
                                           : tern_progress_round(worker) +
-                                                tern_rma_of(worker->context)->far->poll(worker);
+                                                tern_rma_of(worker->context)->remote->poll(worker);
     return tern_wait_round(worker->context, wait, found, rank);
 }
 

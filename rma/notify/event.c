@@ -232,13 +232,13 @@ static void event_stir(tern_worker *worker, tern_notify *n) {
     tern_look_vainly(worker);
     uint32_t miss = n->misses++;
     const _Atomic uint64_t *rung = (const void *)tern_rma_worker_of(worker)->worker_page;
-    const tern_transport_ops *far = tern_rma_of(worker->context)->far;
+    const tern_transport_ops *remote = tern_rma_of(worker->context)->remote;
     /* R4 */
     bool urgent = n->waiting != NULL || atomic_load_explicit(rung, memory_order_relaxed) != 0;
     if (urgent || miss % ROUNDS == 0)
         (void)tern_progress_round(worker);
-    else if (far != NULL)
-        (void)far->poll(worker);
+    else if (remote != NULL)
+        (void)remote->poll(worker);
     if (miss % ROUNDS == 0)
         tend_rings(worker, n);
 }

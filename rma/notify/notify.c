@@ -55,7 +55,7 @@ static void notify_conclude(tern_worker *worker, const tern_operation *o) {
 /* Completes the operation at once, if it has to wait for nothing. TERN_ERR_AGAIN: it has to wait;
  * nothing was done. */
 static tern_status post_now(tern_worker *worker, tern_out *out, const tern_operation *o) {
-    const bool shares = tern_target_is_near(worker, out);
+    const bool shares = tern_target_is_direct(worker, out);
     if (!shares && tern_operation_moves(o))
         return TERN_ERR_AGAIN;
     size_t bytes = tern_operation_record(o);
@@ -69,7 +69,7 @@ static tern_status post_now(tern_worker *worker, tern_out *out, const tern_opera
     /* The data moves before the record is published: the record's release store tells the target
      * that the data is there. */
     if (shares)
-        status = tern_operation_move_near(worker, o);
+        status = tern_operation_move_direct(worker, o);
     if (status != TERN_OK)
         return status;
     if (o->remote) {
@@ -81,12 +81,12 @@ static tern_status post_now(tern_worker *worker, tern_out *out, const tern_opera
     return TERN_OK;
 }
 
-/* Waits for room in a full near ring for some microseconds, the time in which a target consumes
+/* Waits for room in a full direct ring for some microseconds, the time in which a target consumes
  * half a ring of small records. If the target is only a little slower, this is cheaper than the
  * queue. Only the first operation that finds the ring full waits; later ones find a queue and join
  * it. */
 static bool wait_a_moment(tern_worker *worker, tern_out *out, const tern_operation *o) {
-    if (!out->near || worker->in_progress || o->target == worker->id || tern_requests_wait(out))
+    if (!out->direct || worker->in_progress || o->target == worker->id || tern_requests_wait(out))
         return false;
     uint64_t size = tern_record_size(tern_operation_record(o)) + 8;
     for (int i = 0; i < PAUSES; i++) {
@@ -119,7 +119,7 @@ static tern_status notify_post(tern_worker *worker, const tern_operation *o) {
     if ((status != TERN_OK && !opening) || out == NULL)
         return status;
     bool behind = tern_requests_wait(out) && !n->relaxed;
-    if (behind && out->near) {
+    if (behind && out->direct) {
         (void)tern_requests_advance(worker);
         behind = tern_requests_wait(out);
         if (tern_peer_is_dead(&context->peers, rank))
@@ -180,7 +180,7 @@ static tern_status notify_check(tern_worker *worker, const notify_question *q) {
                          q->function, q->gaddr.rank, q->other.rank);
     uint64_t offset = 0;
     tern_status status = tern_segment_check(context, q->gaddr, q->bytes, &offset);
-    if (status == TERN_OK && q->gaddr.segment != 0 && !tern_is_near(context, q->gaddr.rank))
+    if (status == TERN_OK && q->gaddr.segment != 0 && !tern_rank_is_direct(context, q->gaddr.rank))
         status = tern_rkey_check(worker, q->gaddr.rank, offset, q->bytes);
     return status;
 }
@@ -199,7 +199,8 @@ static tern_status notify_ask_plainly(tern_worker *worker, const notify_question
                         .local_cid = q->local_cid,
                         .cid = q->cid,
                         .cid_bytes = q->cid_bytes};
-    uint64_t most = tern_is_near(worker->context, q->other.rank) ? n->packed_near : n->packed_far;
+    uint64_t most =
+        tern_rank_is_direct(worker->context, q->other.rank) ? n->packed_direct : n->packed_remote;
     if (q->bytes > 0 && q->gaddr.segment != 0)
         (void)tern_region_offset(q->gaddr, &o.offset); /* notify_check has checked it */
     else if (q->bytes > 0)
@@ -237,7 +238,7 @@ static bool move_and_tell(tern_worker *worker, const notify_question *q) {
         (q->cid == NULL && q->cid_bytes > 0) || (q->flags & ~TERN_NOTIFY_NO_LOCAL) != 0 ||
         q->other.rank >= n->short_ranks || q->other.index >= n->workers ||
         q->gaddr.rank != q->other.rank || q->gaddr.segment != 0 ||
-        (!q->is_get && q->bytes <= n->packed_near))
+        (!q->is_get && q->bytes <= n->packed_direct))
         return false;
     const tern_reach *reach = &n->reach[q->other.rank];
     uint64_t offset = q->gaddr.offset - TERN_PTR_ORIGIN;
@@ -283,7 +284,7 @@ tern_status tern_put_notify(tern_worker *worker, tern_worker_id target, tern_ptr
     const size_t cid_bytes = options->cid_bytes;
     const unsigned flags = options->flags;
     tern_notify *n = worker != NULL ? tern_notify_of(worker) : NULL;
-    if (__builtin_expect(n == NULL || bytes - 1 >= n->packed_near || cid_bytes > TERN_CID_MAX ||
+    if (__builtin_expect(n == NULL || bytes - 1 >= n->packed_direct || cid_bytes > TERN_CID_MAX ||
                              (flags & ~TERN_NOTIFY_NO_LOCAL) != 0 ||
                              target.rank >= n->short_ranks || target.index >= n->workers ||
                              to.rank != target.rank || to.segment != 0 || from == NULL ||

@@ -45,7 +45,7 @@ typedef struct tern_notify {
     const tern_reach *reach;
     uint32_t size, workers;
     uint32_t short_ranks; /* size; or 0: the short paths are shut (src/profile/profile.h) */
-    uint64_t packed_near, packed_far; /* the largest packed data */
+    uint64_t packed_direct, packed_remote; /* the largest packed data */
     /* The queue of local events holds positions [head, tail), which only grow. done_reserved counts
      * the events of requests that still wait. An operation is accepted only while used + reserved <
      * room; room is at most TERN_NOTIFY_EVENTS. */

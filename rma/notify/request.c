@@ -46,7 +46,7 @@ void tern_operation_trace_sent(tern_worker *worker, const tern_out *out) {
                          tern_now());
 }
 
-tern_status tern_operation_move_near(tern_worker *worker, const tern_operation *o) {
+tern_status tern_operation_move_direct(tern_worker *worker, const tern_operation *o) {
     if (!tern_operation_moves(o))
         return TERN_OK;
     uint32_t rank = tern_rank_of(worker->context, o->target);
@@ -119,11 +119,11 @@ static tern_status request_start_get(tern_worker *worker, const tern_out *out, t
 /* Starts to move the request's data, if it has any. TERN_ERR_AGAIN: no room; try again later. */
 static tern_status request_start(tern_worker *worker, const tern_out *out, tern_waiting *w) {
     const tern_operation *o = &w->operation;
-    if (tern_operation_moves(o) && !tern_target_is_near(worker, out))
+    if (tern_operation_moves(o) && !tern_target_is_direct(worker, out))
         return o->type == TERN_NOTICE_GET ? request_start_get(worker, out, w)
                                           : start_put(worker, out, w);
     w->state = TERN_LANDED;
-    return tern_operation_move_near(worker, o);
+    return tern_operation_move_direct(worker, o);
 }
 
 /* Appends w to the target's queue. If w is the first, holds the ring, since later operations must
@@ -178,7 +178,7 @@ tern_status tern_request_queue(tern_worker *worker, tern_out *out,
     w->operation.cid = NULL;
     /* The transfer starts now, unless the request before it found no room in the transport. */
     tern_status status = TERN_OK;
-    if (!tern_target_is_near(worker, out) && tern_operation_moves(operation) &&
+    if (!tern_target_is_direct(worker, out) && tern_operation_moves(operation) &&
         tern_offset_in_region(operation->offset))
         status = tern_rkey_hold(worker, rank, operation->offset, operation->bytes, &w->rkey);
     if (status != TERN_OK) {
@@ -187,7 +187,7 @@ tern_status tern_request_queue(tern_worker *worker, tern_out *out,
     }
     status = TERN_ERR_AGAIN;
     if (out->requests->last == NULL || out->requests->last->state != TERN_WAITING ||
-        tern_target_is_near(worker, out))
+        tern_target_is_direct(worker, out))
         status = request_start(worker, out, w);
     if (status != TERN_OK && status != TERN_ERR_AGAIN) {
         request_drop(worker, w);
@@ -365,7 +365,7 @@ bool tern_requests_moving(const tern_worker *worker, uint32_t rank) {
 uint32_t tern_requests_unmoved(const tern_worker *worker) {
     for (const tern_out *out = tern_notify_of(worker)->waiting; out != NULL;
          out = out->requests->next)
-        if (!tern_target_is_near(worker, out) && !are_moving(out->requests))
+        if (!tern_target_is_direct(worker, out) && !are_moving(out->requests))
             return tern_rank_of(worker->context, out->target);
     return TERN_NOBODY;
 }
@@ -393,9 +393,9 @@ static bool gets_are_over(tern_worker *worker) {
 tern_status tern_requests_settle(tern_worker *worker) {
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status = TERN_OK;
-    const tern_transport_ops *far = tern_rma_of(worker->context)->far;
+    const tern_transport_ops *remote = tern_rma_of(worker->context)->remote;
     while (status == TERN_OK && !gets_are_over(worker)) {
-        far->poll(worker);
+        remote->poll(worker);
         status = tern_wait_step(worker->context, &wait, TERN_ANYBODY);
     }
     return status;

@@ -39,7 +39,7 @@ static inline bool tern_operation_moves(const tern_operation *operation) {
 
 /* For a target whose memory is mapped: moves the operation's data, if the data moves apart from the
  * record. TERN_ERR_UNSUPPORTED, _RANGE: the data is in a region that cannot be reached. */
-tern_status tern_operation_move_near(tern_worker *worker, const tern_operation *operation);
+tern_status tern_operation_move_direct(tern_worker *worker, const tern_operation *operation);
 
 size_t tern_operation_record(const tern_operation *operation);
 /* Writes the payload of the record and returns its header. */
@@ -67,8 +67,8 @@ typedef struct tern_requests {
 } tern_requests;
 
 /* Whether data goes to the target by load and store, even if its records go by messages. */
-static inline bool tern_target_is_near(const tern_worker *worker, const tern_out *out) {
-    return tern_is_near(worker->context, tern_rank_of(worker->context, out->target));
+static inline bool tern_target_is_direct(const tern_worker *worker, const tern_out *out) {
+    return tern_rank_is_direct(worker->context, tern_rank_of(worker->context, out->target));
 }
 
 static inline bool tern_requests_wait(const tern_out *out) {

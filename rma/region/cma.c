@@ -51,9 +51,9 @@ static tern_status system_copy(tern_worker *worker, uint32_t rank, char *there, 
         tern_peer_state state = own ? TERN_PEER_ALIVE : tern_peer_look(&context->peers, rank);
         if (state != TERN_PEER_ALIVE)
             return state == TERN_PEER_DEAD ? tern_peer_fail(rank) : no_way(rank);
-        struct iovec here = {local, bytes}, far = {there, bytes};
-        ssize_t done = direction == TERN_PUT_INTO ? process_vm_writev(pid, &here, 1, &far, 1, 0)
-                                                  : process_vm_readv(pid, &here, 1, &far, 1, 0);
+        struct iovec here = {local, bytes}, remote = {there, bytes};
+        ssize_t done = direction == TERN_PUT_INTO ? process_vm_writev(pid, &here, 1, &remote, 1, 0)
+                                                  : process_vm_readv(pid, &here, 1, &remote, 1, 0);
         if (done < 0 && (errno == EPERM || errno == ENOSYS)) {
             cma_refuse(rma, rank);
             return no_way(rank);
@@ -71,7 +71,7 @@ static tern_status system_copy(tern_worker *worker, uint32_t rank, char *there, 
 
 tern_status tern_cma_read(tern_worker *worker, uint32_t rank, uint64_t address, char *to,
                           uint64_t bytes) {
-    if (!tern_is_near(worker->context, rank))
+    if (!tern_rank_is_direct(worker->context, rank))
         return no_way(rank);
     return system_copy(worker, rank, (char *)(uintptr_t)address, to, bytes, TERN_GET_FROM);
 }
@@ -82,14 +82,14 @@ bool tern_cma_allowed(tern_worker *worker, uint32_t rank) {
     tern_context *context = worker->context;
     tern_rma *rma = tern_rma_of(context);
     const bool own = rank == context->rank;
-    if (context->config.cma == TERN_CMA_OFF || !tern_is_near(context, rank) ||
+    if (context->config.cma == TERN_CMA_OFF || !tern_rank_is_direct(context, rank) ||
         /* R4 */
         atomic_load_explicit(&rma->cma_refused, memory_order_relaxed) ||
         (!own && tern_peer_look(&context->peers, rank) != TERN_PEER_ALIVE))
         return false;
     char byte;
-    struct iovec here = {&byte, 1}, far = {(char *)1, 1};
-    if (process_vm_readv(pid_of(worker, rank), &here, 1, &far, 1, 0) < 0 && errno == EFAULT)
+    struct iovec here = {&byte, 1}, remote = {(char *)1, 1};
+    if (process_vm_readv(pid_of(worker, rank), &here, 1, &remote, 1, 0) < 0 && errno == EFAULT)
         return true;
     if (!own && (errno == EPERM || errno == ENOSYS))
         cma_refuse(rma, rank);

@@ -181,7 +181,7 @@ bool tern_region_is_given(tern_context *context, uint32_t holder, uint64_t offse
 static tern_status check_region(const tern_context *context, tern_ptr p, size_t bytes,
                                 uint64_t *offset) {
     tern_status status = tern_region_offset(p, offset);
-    if (status == TERN_OK && tern_is_near(context, p.rank) &&
+    if (status == TERN_OK && tern_rank_is_direct(context, p.rank) &&
         tern_region_look(context, p.rank, *offset, bytes) == NULL)
         status = tern_fail(TERN_ERR_RANGE,
                            "%zu bytes at offset %llu of region %u of rank %u are not registered "

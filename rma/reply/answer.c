@@ -56,7 +56,7 @@ static tern_status answer_ring_check(tern_worker *worker, tern_out *out) {
 static tern_status answer_ring_to_check(tern_worker *worker, uint32_t target) {
     const uint32_t endpoint = tern_endpoint_of(worker->context, TERN_CHANNEL_CALLS, target);
     tern_out *out = tern_rma_worker_of(worker)->out[endpoint];
-    return out != NULL && out->near ? answer_ring_check(worker, out) : TERN_OK;
+    return out != NULL && out->direct ? answer_ring_check(worker, out) : TERN_OK;
 }
 
 /* Whether the target has consumed the record that asks, but the answer is not there. Then damage
@@ -65,7 +65,7 @@ static bool answer_is_lost(tern_worker *worker, uint32_t target, const tern_retu
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     const tern_cell_use *use = &mine->cell[back->cell];
     const tern_out *out = mine->out[tern_endpoint_of(worker->context, TERN_CHANNEL_CALLS, target)];
-    return use->ring != 0 && out != NULL && out->near && use->ring == out->ring + 1 &&
+    return use->ring != 0 && out != NULL && out->direct && use->ring == out->ring + 1 &&
            (int32_t)((uint32_t)out->transport->consumed(worker, out) - use->asked) >= 0 &&
            !tern_reply_arrived(worker, back);
 }
@@ -74,7 +74,7 @@ static bool answer_is_lost(tern_worker *worker, uint32_t target, const tern_retu
 static tern_status answer_check(tern_worker *worker, uint32_t target,
                                 const tern_return_address *back) {
     const uint32_t rank = tern_rank_of(worker->context, target);
-    if (!tern_is_near(worker->context, rank) || tern_is_nobody(worker))
+    if (!tern_rank_is_direct(worker->context, rank) || tern_is_nobody(worker))
         return TERN_OK;
     if (back != NULL && tern_reply_is_damaged(worker, back))
         return tern_fail(TERN_ERR_CORRUPT,
@@ -92,7 +92,7 @@ static tern_status answer_check(tern_worker *worker, uint32_t target,
 
 void tern_answer_look_everywhere(tern_worker *worker) {
     for (tern_out *out = tern_rma_worker_of(worker)->outs; out != NULL; out = out->next)
-        if (out->near && out->channel == TERN_CHANNEL_CALLS && !out->lent &&
+        if (out->direct && out->channel == TERN_CHANNEL_CALLS && !out->lent &&
             answer_ring_check(worker, out) != TERN_OK)
             tern_error_clear();
 }

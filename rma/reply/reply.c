@@ -116,7 +116,7 @@ void tern_reply_note_record(tern_worker *worker, const tern_return_address *addr
                             uint32_t target) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     const tern_out *out = mine->out[tern_endpoint_of(worker->context, TERN_CHANNEL_CALLS, target)];
-    if (is_of_thread(address) || out == NULL || !out->near)
+    if (is_of_thread(address) || out == NULL || !out->direct)
         return;
     mine->cell[address->cell].asked = (uint32_t)out->lane.write;
     mine->cell[address->cell].ring = out->ring + 1;

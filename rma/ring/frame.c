@@ -124,7 +124,7 @@ tern_status tern_frame_reserve(tern_worker *worker, tern_out *out, uint64_t size
 
 /* With TERN_RMA_COMMIT=flush the origin flushes the frame, then puts the published words. */
 static bool is_published(const tern_in *in) {
-    /* R1: tern_frame_seal; put by a far origin that has flushed */
+    /* R1: tern_frame_seal; put by a remote origin that has flushed */
     uint64_t position = atomic_load_explicit(&in->header->published[0], memory_order_acquire);
     uint64_t inverse = atomic_load_explicit(&in->header->published[1], memory_order_acquire);
     return position == ~inverse && (int64_t)(position - in->position) > 0;

@@ -20,8 +20,8 @@ static uint64_t next_bytes(const tern_worker *worker, const tern_out *out) {
                                        : (out->lane.mask + 1) * 2;
 }
 
-static bool is_to_near_rank(const tern_worker *worker, const tern_out *out) {
-    return tern_is_near(worker->context, tern_rank_of(worker->context, out->target));
+static bool is_to_direct_rank(const tern_worker *worker, const tern_out *out) {
+    return tern_rank_is_direct(worker->context, tern_rank_of(worker->context, out->target));
 }
 
 /* Bytes that the MOVED record takes. */
@@ -42,7 +42,7 @@ static bool may_grow(tern_worker *worker, tern_out *out) {
     if (is_framed(out) &&
         (size - at < move_bytes(out) || out->lane.write / size != out->generation))
         return false;
-    return tern_ring_has_room(worker, out, out->near ? 8 : TERN_MOVE_ROOM);
+    return tern_ring_has_room(worker, out, out->direct ? 8 : TERN_MOVE_ROOM);
 }
 
 /* Takes the larger ring if the target's memory is mapped; otherwise asks the target for it.
@@ -51,7 +51,7 @@ static tern_status growth_ask(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
     const uint64_t bytes = next_bytes(worker, out), start = out->lane.write + move_bytes(out);
     uint32_t pieces = (uint32_t)(bytes / context->config.ring_size);
-    if (is_to_near_rank(worker, out))
+    if (is_to_direct_rank(worker, out))
         return tern_arena_claim(context, out->target,
                                 tern_endpoint_of(context, out->channel, out->origin), pieces, start,
                                 &out->next_ring);
@@ -59,7 +59,7 @@ static tern_status growth_ask(tern_worker *worker, tern_out *out) {
         out->next_data = malloc(bytes);
     if (out->next_data == NULL)
         return TERN_ERR_MEMORY;
-    return tern_far_ask_ring(worker, out, pieces, start);
+    return tern_ring_ask_remote(worker, out, pieces, start);
 }
 
 /* Commits the MOVED record, the last one of the old ring. */
@@ -67,7 +67,7 @@ static void commit_move(tern_out *out) {
     uint64_t header = tern_record_header(TERN_RECORD_MOVED, out->next_ring, 0);
     if (is_framed(out))
         tern_frame_open(out);
-    if (!out->near)
+    if (!out->direct)
         /* R9: tern_frame_seal; put by MPI with its frame */
         atomic_store_explicit(tern_out_word(out, out->lane.write), header, memory_order_relaxed);
     out->lane.first = out->lane.write;
@@ -86,10 +86,10 @@ static tern_status growth_leave(tern_worker *worker, tern_out *out) {
     tern_status status = is_framed(out) ? tern_frame_settle(worker, out) : TERN_OK;
     if (status != TERN_OK)
         return status;
-    if (!out->near)
+    if (!out->direct)
         free(out->lane.data);
-    if (is_to_near_rank(worker, out)) {
-        tern_ring_use_near(context, out, out->next_ring);
+    if (is_to_direct_rank(worker, out)) {
+        tern_ring_use_direct(context, out, out->next_ring);
     } else {
         out->lane.data = out->next_data;
         out->next_data = NULL;
@@ -121,8 +121,8 @@ tern_status tern_ring_grow(tern_worker *worker, tern_out *out) {
         out->growth = TERN_GROWTH_ASKED;
     }
     if (out->growth == TERN_GROWTH_ASKED) {
-        if (status == TERN_OK && !is_to_near_rank(worker, out))
-            status = tern_far_ring_asked(worker, out, &out->next_ring);
+        if (status == TERN_OK && !is_to_direct_rank(worker, out))
+            status = tern_ring_asked_remote(worker, out, &out->next_ring);
         if (status == TERN_ERR_AGAIN)
             return status;
         if (status != TERN_OK) {

@@ -19,7 +19,7 @@ struct tern_message_channel {
 
 void tern_message_channel_use(tern_worker *worker, tern_out *out) {
     const uint64_t bytes = worker->context->config.ring_size;
-    out->near = false;
+    out->direct = false;
     out->transport = tern_rma_of(worker->context)->message_way;
     out->ring = TERN_RING_NONE;
     out->lane.data = NULL;

@@ -103,7 +103,7 @@ static void poll_report(tern_worker *worker, tern_in *in) {
 /* An origin that has waited for long rings the doorbell, too: it wants to know how far its ring is
  * consumed (rma/reply/answer.h). */
 static void poll_tell(tern_worker *worker, tern_in *in) {
-    if (in->transport == tern_rma_of(worker->context)->near && in->position != in->reported &&
+    if (in->transport == tern_rma_of(worker->context)->direct && in->position != in->reported &&
         !in->closed)
         poll_report(worker, in);
 }
@@ -146,10 +146,10 @@ static void hear_doorbells(tern_worker *worker) {
  * this look sees its header or that the sender sees the mark. If context->fences is set, the
  * sender's own fence ensures it. */
 static bool may_sleep(tern_worker *worker, tern_in *in) {
-    /* R3: tern_ring_publish_near, tern_lane_send, tern_ring_append */
+    /* R3: tern_ring_publish_direct, tern_lane_send, tern_ring_append */
     atomic_store_explicit(&in->header->idle, 1, memory_order_seq_cst);
     tern_membarrier(worker->context);
-    /* R3: tern_ring_publish_near, tern_lane_send, tern_ring_append */
+    /* R3: tern_ring_publish_direct, tern_lane_send, tern_ring_append */
     atomic_thread_fence(memory_order_seq_cst);
     if (tern_ring_peek(worker, in) == 0)
         return true;
@@ -216,18 +216,18 @@ static size_t poll_consume(tern_worker *worker, tern_in *in, uint64_t header) {
 
 /* Asks MPI for messages. If all ranks share memory, only messages to inboxes are a reason to ask;
  * as long as one is due, the worker stays warm. */
-static size_t ask_mpi(tern_worker *worker, const tern_transport_ops *far) {
+static size_t ask_mpi(tern_worker *worker, const tern_transport_ops *remote) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
-    size_t served = far != NULL ? far->poll(worker) : tern_message_poll(worker);
+    size_t served = remote != NULL ? remote->poll(worker) : tern_message_poll(worker);
     mine->warm -= mine->warm > 0;
-    if (served > 0 || (far == NULL && mine->warm == 0 && tern_inbox_due(worker)))
+    if (served > 0 || (remote == NULL && mine->warm == 0 && tern_inbox_due(worker)))
         tern_ring_warm(worker);
     return served;
 }
 
 size_t tern_ring_poll(tern_worker *worker) {
     tern_context *context = worker->context;
-    const tern_transport_ops *near = tern_rma_of(context)->near;
+    const tern_transport_ops *direct = tern_rma_of(context)->direct;
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     size_t events = 0;
     uint32_t round = mine->rounds++;
@@ -246,10 +246,10 @@ size_t tern_ring_poll(tern_worker *worker) {
             continue;
         uint64_t header = tern_ring_peek(worker, in);
         if (header != 0) {
-            in->streaming = in->empty == 0 && !mine->corked && in->transport == near &&
+            in->streaming = in->empty == 0 && !mine->corked && in->transport == direct &&
                             in->origin != worker->id;
             in->empty = 0;
-            if (in->transport != near)
+            if (in->transport != direct)
                 tern_ring_warm(worker);
             events += poll_consume(worker, in, header);
         } else {
@@ -265,17 +265,17 @@ size_t tern_ring_poll(tern_worker *worker) {
     }
     if (mine->pending != NULL)
         tern_ring_publish_pending(worker);
-    const tern_transport_ops *far = tern_rma_of(context)->far;
+    const tern_transport_ops *remote = tern_rma_of(context)->remote;
     if (mine->warm > 0 ||
-        (far != NULL && (events > 0 || round % context->config.mpi_interval == 0)))
-        events += ask_mpi(worker, far);
+        (remote != NULL && (events > 0 || round % context->config.mpi_interval == 0)))
+        events += ask_mpi(worker, remote);
     return events;
 }
 
 void tern_ring_refuse(tern_worker *worker, tern_in *in, uint64_t header, const char *what) {
     worker->stats.records_malformed++;
     in->closed = true;
-    if (in->transport == tern_rma_of(worker->context)->near)
+    if (in->transport == tern_rma_of(worker->context)->direct)
         /* R4 */
         atomic_store_explicit(&in->header->consumed, TERN_CONSUMED_NEVER, memory_order_relaxed);
     tern_log(TERN_LOG_ERROR,

@@ -127,7 +127,7 @@ static void close_ring(tern_worker *worker, tern_out *out) {
         tern_error_clear(); /* it stays open; the target may ask again */
         return;
     }
-    if (!out->near)
+    if (!out->direct)
         free(out->lane.data);
     out->lane.write = message.offset;
     tern_message_channel_use(worker, out);
@@ -184,7 +184,7 @@ void tern_reclaim_leave(tern_worker *worker, tern_in *in) {
     /* The ring is kept while an answer about its sleep is under way, since that answer is for this
      * ring, and while a credit is under way, since that could overwrite a later one. */
     if (!tern_sleep_answered(worker, in) ||
-        (in->credit != NULL && !tern_far_credit_ended(worker, in)) ||
+        (in->credit != NULL && !tern_ring_credit_ended(worker, in)) ||
         !tern_message_channel_take(worker, endpoint, in))
         return;
     if (in->left_bytes != 0)

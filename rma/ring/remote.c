@@ -7,7 +7,8 @@
 #include "rma/port/port.h"
 #include "rma/ring/message_channel.h"
 
-tern_status tern_far_ask_ring(tern_worker *worker, tern_out *out, uint32_t pieces, uint64_t start) {
+tern_status tern_ring_ask_remote(tern_worker *worker, tern_out *out, uint32_t pieces,
+                                 uint64_t start) {
     tern_message message = {.kind = TERN_MESSAGE_OPEN,
                             .origin = out->origin,
                             .target = out->target,
@@ -17,7 +18,7 @@ tern_status tern_far_ask_ring(tern_worker *worker, tern_out *out, uint32_t piece
                                0, out->open_reply, sizeof out->open_reply, &out->open_question);
 }
 
-tern_status tern_far_ring_asked(tern_worker *worker, tern_out *out, uint32_t *ring) {
+tern_status tern_ring_asked_remote(tern_worker *worker, tern_out *out, uint32_t *ring) {
     tern_status status = tern_question_test(worker, &out->open_question);
     if (status != TERN_OK)
         return status;
@@ -29,19 +30,19 @@ tern_status tern_far_ring_asked(tern_worker *worker, tern_out *out, uint32_t *ri
                      out->target);
 }
 
-tern_status tern_far_open_ring(tern_worker *worker, tern_out *out) {
+tern_status tern_ring_open_remote(tern_worker *worker, tern_out *out) {
     if (out->lane.data == NULL) {
         char *staging = malloc(out->lane.mask + 1);
         if (staging == NULL)
             return tern_fail(TERN_ERR_MEMORY, "no memory for the staging copy of a ring");
-        tern_status status = tern_far_ask_ring(worker, out, 1, 0);
+        tern_status status = tern_ring_ask_remote(worker, out, 1, 0);
         if (status != TERN_OK) {
             free(staging);
             return status;
         }
         out->lane.data = staging;
     }
-    tern_status status = tern_far_ring_asked(worker, out, &out->ring);
+    tern_status status = tern_ring_asked_remote(worker, out, &out->ring);
     if (status == TERN_OK)
         out->limit = out->lane.mask + 1;
     if (status != TERN_ERR_MEMORY)
@@ -54,12 +55,12 @@ tern_status tern_far_open_ring(tern_worker *worker, tern_out *out) {
 
 /* The acquire load pairs with the release store in serve_credit: the target has read everything
  * that it reports as consumed, so the origin may overwrite it. */
-uint64_t tern_far_consumed(tern_worker *worker, const tern_out *out) {
+uint64_t tern_ring_consumed_remote(tern_worker *worker, const tern_out *out) {
     /* R1: serve_credit; what is told to be consumed has been read */
-    return atomic_load_explicit(&tern_far_credit(worker, out)->told, memory_order_acquire);
+    return atomic_load_explicit(&tern_ring_credit(worker, out)->told, memory_order_acquire);
 }
 
-tern_status tern_far_report(tern_worker *worker, tern_in *in) {
+tern_status tern_ring_report_remote(tern_worker *worker, tern_in *in) {
     tern_message message = {.kind = TERN_MESSAGE_CREDIT,
                             .origin = worker->id,
                             .target = in->origin,
@@ -68,7 +69,7 @@ tern_status tern_far_report(tern_worker *worker, tern_in *in) {
     return tern_inbox_notice(worker, &message, NULL, 0);
 }
 
-bool tern_far_credit_ended(tern_worker *worker, tern_in *in) {
+bool tern_ring_credit_ended(tern_worker *worker, tern_in *in) {
     if (in->credit != NULL && !tern_posting_landed(in->credit))
         tern_port_poll(worker);
     if (in->credit != NULL && !tern_posting_landed(in->credit))

@@ -7,23 +7,24 @@
 #include "rma/ring/ring.h"
 
 /* Asks the target for a ring of so many pieces that begins at position start. */
-tern_status tern_far_ask_ring(tern_worker *worker, tern_out *out, uint32_t pieces, uint64_t start);
+tern_status tern_ring_ask_remote(tern_worker *worker, tern_out *out, uint32_t pieces,
+                                 uint64_t start);
 /* Looks for the target's answer. [out] ring: the ring that it granted. TERN_ERR_AGAIN: no answer
  * yet. TERN_ERR_MEMORY: it has no ring left. */
-tern_status tern_far_ring_asked(tern_worker *worker, tern_out *out, uint32_t *ring);
+tern_status tern_ring_asked_remote(tern_worker *worker, tern_out *out, uint32_t *ring);
 
 /* Opens a ring with the help of its target: the open function of the transports between nodes. */
-tern_status tern_far_open_ring(tern_worker *worker, tern_out *out);
+tern_status tern_ring_open_remote(tern_worker *worker, tern_out *out);
 
 /* Tells the origin the consumed position by a message and not by a put: MPI keeps no order between
  * two puts to one place, and a report that an older one has overwritten is never made again. */
-tern_status tern_far_report(tern_worker *worker, tern_in *in);
+tern_status tern_ring_report_remote(tern_worker *worker, tern_in *in);
 
 /* Over a network: whether the credit that was put last has arrived in the origin's worker page. */
-bool tern_far_credit_ended(tern_worker *worker, tern_in *in);
+bool tern_ring_credit_ended(tern_worker *worker, tern_in *in);
 
 /* The credit that the target of a ring has told; it lies in the origin's worker page. */
-static inline const tern_credit *tern_far_credit(const tern_worker *worker, const tern_out *out) {
+static inline const tern_credit *tern_ring_credit(const tern_worker *worker, const tern_out *out) {
     const tern_context *context = worker->context;
     const tern_credit *credits = (const void *)(tern_worker_page(context, out->origin) +
                                                 tern_rma_of(context)->layout.credits);
@@ -31,6 +32,6 @@ static inline const tern_credit *tern_far_credit(const tern_worker *worker, cons
 }
 
 /* The consumed position that the target has told so far, by messages. */
-uint64_t tern_far_consumed(tern_worker *worker, const tern_out *out);
+uint64_t tern_ring_consumed_remote(tern_worker *worker, const tern_out *out);
 
 #endif

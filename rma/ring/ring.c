@@ -57,16 +57,16 @@ tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t or
     return TERN_OK;
 }
 
-void tern_ring_use_near(const tern_context *context, tern_out *out, uint32_t ring) {
+void tern_ring_use_direct(const tern_context *context, tern_out *out, uint32_t ring) {
     uint32_t rank = tern_rank_of(context, out->target);
-    out->near = true;
+    out->direct = true;
     out->ring = ring;
     out->lane.data = tern_ring_data_at(context, rank, ring);
     out->header = tern_ring_header_at(context, rank, ring);
     out->lane.idle = (const uint64_t *)(const void *)&out->header->idle;
 }
 
-tern_status tern_ring_open_near(tern_worker *worker, tern_out *out) {
+tern_status tern_ring_open_direct(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
     uint32_t endpoint = tern_endpoint_of(context, out->channel, out->origin), ring;
     tern_status status = tern_arena_claim(context, out->target, endpoint, 1, 0, &ring);
@@ -75,7 +75,7 @@ tern_status tern_ring_open_near(tern_worker *worker, tern_out *out) {
         tern_message_channel_use(worker, out);
         return TERN_OK;
     }
-    tern_ring_use_near(context, out, ring);
+    tern_ring_use_direct(context, out, ring);
     out->limit = out->lane.mask + 1;
     ring_announce(context, out->target, endpoint, ring);
     return TERN_OK;
@@ -164,7 +164,7 @@ static void refresh_limit(tern_worker *worker, tern_out *out) {
 
 /* If publishing needs a fence (context->fences), the short path stays shut. */
 void tern_ring_open_lane(const tern_worker *worker, tern_out *out) {
-    if (!out->near)
+    if (!out->direct)
         return;
     uint64_t generation_end = (out->lane.write | out->lane.mask) + 1 + 8;
     bool shut = out->held || worker->context->fences;
@@ -176,7 +176,7 @@ void tern_ring_hold(tern_worker *worker, tern_out *out, bool held) {
     tern_ring_open_lane(worker, out);
 }
 
-void tern_ring_publish_near(tern_worker *worker, tern_out *out) {
+void tern_ring_publish_direct(tern_worker *worker, tern_out *out) {
     /* R1: tern_ring_peek, tern_calls_execute */
     atomic_store_explicit(tern_out_word(out, out->lane.first), out->lane.first_header,
                           memory_order_release);
@@ -204,7 +204,7 @@ bool tern_ring_has_room(tern_worker *worker, tern_out *out, uint64_t bytes) {
  * ring of credit at once, and that much always comes. */
 static tern_status reserve_plain(tern_worker *worker, tern_out *out, uint64_t size) {
     uint64_t left = out->lane.mask + 1 - (out->lane.write & out->lane.mask);
-    uint64_t spare = out->near ? 8 : TERN_MOVE_ROOM;
+    uint64_t spare = out->direct ? 8 : TERN_MOVE_ROOM;
     if (left < size) {
         if (!tern_ring_has_room(worker, out, left + spare))
             return TERN_ERR_AGAIN;
@@ -285,8 +285,8 @@ void tern_ring_publish(tern_worker *worker, tern_out *out) {
             leave_to_progress(worker, out);
         return;
     }
-    if (out->near) {
-        tern_ring_publish_near(worker, out);
+    if (out->direct) {
+        tern_ring_publish_direct(worker, out);
         return;
     }
     tern_ring_warm(worker);
@@ -335,7 +335,7 @@ static bool ring_is_due(const tern_out *out) {
 }
 
 void tern_ring_publish_due(tern_worker *worker, tern_out *out) {
-    if (ring_is_due(out) && (out->near || !tern_rma_worker_of(worker)->corked)) {
+    if (ring_is_due(out) && (out->direct || !tern_rma_worker_of(worker)->corked)) {
         tern_ring_publish(worker, out);
     } else {
         tern_ring_open_lane(worker, out);
@@ -458,11 +458,11 @@ void tern_ring_append(tern_context *context, const tern_ring_memory *memory, uin
 tern_status tern_ring_settle(tern_worker *worker) {
     tern_context *context = worker->context;
     for (tern_out *out = tern_rma_worker_of(worker)->outs; out != NULL; out = out->next) {
-        if (out->near || (!out->opening && out->growth != TERN_GROWTH_ASKED))
+        if (out->direct || (!out->opening && out->growth != TERN_GROWTH_ASKED))
             continue;
         tern_wait_state wait = TERN_WAIT_START;
         uint32_t ring;
-        while (tern_far_ring_asked(worker, out, &ring) == TERN_ERR_AGAIN) {
+        while (tern_ring_asked_remote(worker, out, &ring) == TERN_ERR_AGAIN) {
             tern_progress_round(worker);
             tern_status status = tern_wait_step(context, &wait, tern_rank_of(context, out->target));
             if (status != TERN_OK)

@@ -63,11 +63,11 @@ typedef struct tern_out {
     _Alignas(TERN_LINE) tern_lane lane; /* first: see tern/detail/view.h */
     uint64_t limit;                     /* the origin may write up to here */
     uint64_t looked;                    /* lane.write at the last round of progress */
-    tern_ring_header *header; /* near rings only: the ring's line in the target's segment */
+    tern_ring_header *header; /* direct rings only: the ring's line in the target's segment */
     const tern_transport_ops *transport; /* of records; tern_transport_to gives that of data */
     struct tern_out *next;               /* in the list of the worker's rings */
     struct tern_out *next_pending;       /* in the list of rings that progress publishes */
-    bool near;                           /* lane.data is the ring itself, not a copy */
+    bool direct;                         /* lane.data is the ring itself, not a copy */
     bool pending, opening, lent;
     bool damaged;   /* another rank overwrote its records (rma/reply/answer.h) */
     uint8_t policy; /* tern_publish; lane.gather is its threshold */
@@ -109,8 +109,9 @@ typedef struct tern_in {
     uint32_t origin; /* worker number */
     tern_worker_id origin_id;
     bool active, closed, is_allocated;
-    bool ending;    /* at its end, a message channel follows (reclaim.h) */
-    bool streaming; /* near ring of another worker; the last poll found records, too; not corked */
+    bool ending; /* at its end, a message channel follows (reclaim.h) */
+    bool
+        streaming; /* direct ring of another worker; the last poll found records, too; not corked */
     tern_ring_header *header;
     const tern_transport_ops *transport;
     uint64_t skip;       /* rma: bytes to skip when position reaches limit */
@@ -139,16 +140,16 @@ static inline _Atomic uint64_t *tern_out_word(const tern_out *out, uint64_t posi
     return tern_ring_word(out->lane.data, out->lane.mask, position);
 }
 
-/* Completes the reserved record, which becomes visible with the next publish. In a near ring the
+/* Completes the reserved record, which becomes visible with the next publish. In a direct ring the
  * first header of a run is withheld until then; staging memory takes it at once. Relaxed stores:
  * the release store of the publish orders them. */
 static inline void tern_ring_commit(tern_out *out, uint64_t header) {
     uint64_t at = out->lane.write, next = at + tern_record_size(tern_record_bytes(header));
-    bool near = out->near;
-    if (near)
-        /* R9: tern_ring_publish_near; before its release store */
+    bool direct = out->direct;
+    if (direct)
+        /* R9: tern_ring_publish_direct; before its release store */
         atomic_store_explicit(tern_out_word(out, next), 0, memory_order_relaxed);
-    if (!near || out->lane.first_header != 0)
+    if (!direct || out->lane.first_header != 0)
         atomic_store_explicit(tern_out_word(out, at), header, memory_order_relaxed);
     if (out->lane.first_header == 0) {
         out->lane.first = at;
@@ -178,7 +179,7 @@ uint32_t tern_ring_unpublished(const tern_worker *worker, uint32_t rank);
 
 /* Between cork and uncork, records for remote rings are gathered; uncork publishes those that the
  * ring's policy does not keep gathering: one message instead of many. Meanwhile only rings that are
- * full or flushed are published. Progress publishes nothing, not even near rings that gather, and
+ * full or flushed are published. Progress publishes nothing, not even direct rings that gather, and
  * does not linger at a ring that it has just emptied. A program should cork only while it makes
  * many calls in a row and waits for none of their results. */
 void tern_ring_cork(tern_worker *worker);
@@ -190,11 +191,11 @@ void tern_ring_hold(tern_worker *worker, tern_out *out, bool held);
 
 void tern_ring_ring_doorbell(tern_worker *worker, tern_out *out);
 
-/* Makes the committed records of a near ring visible. The release store of the first header pairs
+/* Makes the committed records of a direct ring visible. The release store of the first header pairs
  * with the acquire load in tern_ring_peek. The idle mark may be read early: the target issues a
  * membarrier between setting the mark and its last look at the ring, so either the target sees our
  * header or we see its mark. Where the kernel refuses membarrier, context->fences is set. */
-void tern_ring_publish_near(tern_worker *worker, tern_out *out);
+void tern_ring_publish_direct(tern_worker *worker, tern_out *out);
 
 /* Reserves memory for a record over any transport: wraps, takes credit and begins a frame as
  * needed. [out] room. TERN_ERR_AGAIN: no room until the target consumes. TERN_ERR_RANGE: larger
@@ -222,7 +223,7 @@ size_t tern_ring_record_max(const tern_context *context);
 void tern_ring_open_lane(const tern_worker *worker, tern_out *out);
 
 /* Makes out write directly into a ring of its target's rank, whose segment is mapped. */
-void tern_ring_use_near(const tern_context *context, tern_out *out, uint32_t ring);
+void tern_ring_use_direct(const tern_context *context, tern_out *out, uint32_t ring);
 
 /* Waits until remote ranks have answered all requests for rings. TERN_ERR_PEER. */
 tern_status tern_ring_settle(tern_worker *worker);
@@ -248,7 +249,7 @@ tern_status tern_ring_opened(tern_worker *worker, tern_out *out);
 tern_status tern_ring_await_opening(tern_worker *worker, tern_out *out);
 
 /* Opens a ring to a worker whose segment is mapped, without help of that worker. */
-tern_status tern_ring_open_near(tern_worker *worker, tern_out *out);
+tern_status tern_ring_open_direct(tern_worker *worker, tern_out *out);
 
 /* The ring to a worker, opened if need be. [out] out. TERN_ERR_AGAIN: the opening is under way
  * (remote target), or the ring is lent; TERN_ERR_MEMORY: the target's arena is used up;
@@ -265,7 +266,7 @@ uint64_t tern_frame_accept(tern_worker *worker, tern_in *in);
 static inline uint64_t tern_ring_peek(tern_worker *worker, tern_in *in) {
     if (__builtin_expect(in->position >= in->limit, 0))
         return tern_frame_accept(worker, in);
-    /* R1: tern_ring_publish_near, tern_lane_send, tern_ring_append */
+    /* R1: tern_ring_publish_direct, tern_lane_send, tern_ring_append */
     return atomic_load_explicit(tern_ring_word(in->data, in->mask, in->position),
                                 memory_order_acquire);
 }
@@ -359,8 +360,8 @@ uint64_t tern_arena_ring_bytes(const tern_context *context, uint32_t ring);
  */
 
 /* Bytes that a reservation in a remote ring leaves free: for the MOVED record, with its frame
- * header over rma or with the zero behind it over p2p. A near ring has the zero word that ends its
- * content. */
+ * header over rma or with the zero behind it over p2p. A direct ring has the zero word that ends
+ * its content. */
 #define TERN_MOVE_ROOM 32u
 
 /* Replaces a full ring by a larger one, or a message channel by a ring. TERN_OK: out now writes

@@ -13,7 +13,7 @@
  *     target: polls on until it has consumed p; from then on nothing comes before WAKE
  *
  * No record is missed: a fence lies between setting the mark and reading p, and another between the
- * store of q and the look at the mark (as at near rings, ring.h). So either p is at least q, and
+ * store of q and the look at the mark (as at direct rings, ring.h). So either p is at least q, and
  * the target polls until it is consumed, or the origin sees the mark, and a WAKE follows. Each
  * answer causes at most one WAKE, and the target asks again only after that. So a WAKE that
  * overtakes the answer ends the sleep that this answer would begin.

@@ -78,7 +78,7 @@ static tern_status open_native(tern_context *context, tern_rma *rma, const nativ
 bool tern_gets_need_owner(const tern_worker *worker, uint32_t rank, bool registered) {
     const tern_rma *rma = tern_rma_of(worker->context);
     const tern_transport_ops *transport =
-        rank == TERN_ANYBODY ? rma->far : tern_transport_to(worker->context, rank);
+        rank == TERN_ANYBODY ? rma->remote : tern_transport_to(worker->context, rank);
     return transport == &tern_transport_p2p || (transport == &tern_transport_rma && registered &&
                                                 !tern_window_has_regions(rma->window));
 }
@@ -91,7 +91,7 @@ static void close_native(tern_rma *rma) {
 static tern_status take_native(tern_context *context, tern_rma *rma, const native_kind *kind,
                                const char *reason) {
     const tern_network *network = rma->native->network;
-    rma->far = kind->transport;
+    rma->remote = kind->transport;
     if (context->rank == 0)
         tern_log(TERN_LOG_INFO, "transport between nodes: %s over %s (%s), because %s; it needs %s",
                  name_of(kind), network->name, network->card, reason,
@@ -181,10 +181,10 @@ static tern_status choose_mpi(tern_context *context, tern_rma *rma) {
                  : found.one_sided            ? "a put lands while its target sleeps outside MPI"
                                    : "a put does not land while its target sleeps outside MPI");
     if (!take) {
-        rma->far = &tern_transport_p2p;
+        rma->remote = &tern_transport_p2p;
         return TERN_OK;
     }
-    rma->far = &tern_transport_rma;
+    rma->remote = &tern_transport_rma;
     bool mpi_atomics = atomics == TERN_RMA_ATOMICS_MPI ||
                        (atomics == TERN_RMA_ATOMICS_AUTO && found.one_sided && found.atomics);
     return tern_window_open(context, rma->mine, rma->segment[context->rank].bytes, mpi_atomics,
@@ -197,7 +197,7 @@ tern_status tern_transport_choose(tern_context *context) {
     tern_status status = TERN_OK;
     bool taken = false;
     if (choice == TERN_TRANSPORT_P2P) {
-        rma->far = &tern_transport_p2p;
+        rma->remote = &tern_transport_p2p;
         return no_network_atomics(context);
     }
     for (size_t i = 0; i < NATIVES; i++) {

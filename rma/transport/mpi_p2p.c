@@ -40,24 +40,24 @@ static tern_status p2p_put(tern_worker *worker, uint32_t rank, uint64_t offset, 
                            size_t bytes, tern_transfer *transfer) {
     (void)transfer;
     tern_rkey *rkey = NULL;
-    tern_status status = tern_far_hold(worker, rank, offset, bytes, &rkey);
+    tern_status status = tern_remote_key_hold(worker, rank, offset, bytes, &rkey);
     const char *source = from;
     for (uint64_t moved = 0, piece; status == TERN_OK && moved < bytes; moved += piece) {
         piece = 0;
         status =
             put_piece(worker, rank, offset + moved, source + moved, bytes - moved, &piece, true);
     }
-    tern_far_release(worker, rkey, false);
+    tern_remote_key_release(worker, rkey, false);
     return status;
 }
 
 static tern_status p2p_post(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                             uint64_t bytes, uint64_t *posted) {
     tern_rkey *rkey = NULL;
-    tern_status status = tern_far_hold(worker, rank, offset, bytes, &rkey);
+    tern_status status = tern_remote_key_hold(worker, rank, offset, bytes, &rkey);
     if (status == TERN_OK)
         status = put_piece(worker, rank, offset, from, bytes, posted, false);
-    tern_far_release(worker, rkey, false);
+    tern_remote_key_release(worker, rkey, false);
     return status;
 }
 
@@ -69,7 +69,7 @@ static tern_status p2p_get(tern_worker *worker, uint32_t rank, uint64_t offset, 
     MPI_Request receive;
     tern_rkey *rkey = NULL;
     char *memory = to;
-    tern_status status = tern_far_hold(worker, rank, offset, bytes, &rkey);
+    tern_status status = tern_remote_key_hold(worker, rank, offset, bytes, &rkey);
     for (; status == TERN_OK && bytes > PIECE; bytes -= PIECE, memory += PIECE) {
         status = tern_message_question(worker, rank, &message, memory, PIECE);
         message.offset += PIECE;
@@ -81,7 +81,7 @@ static tern_status p2p_get(tern_worker *worker, uint32_t rank, uint64_t offset, 
         *transfer = (tern_transfer){
             .rank = rank, .under_way = true, .asked = rkey == NULL, .mpi = receive, .rkey = rkey};
     else
-        tern_far_release(worker, rkey, false);
+        tern_remote_key_release(worker, rkey, false);
     return status;
 }
 
@@ -134,10 +134,10 @@ static tern_status p2p_reply(tern_worker *worker, uint32_t target,
                                  image->payload, image->bytes);
 }
 
-tern_status tern_far_test(tern_worker *worker, tern_transfer *transfer, int *done) {
+tern_status tern_remote_transfer_test(tern_worker *worker, tern_transfer *transfer, int *done) {
     tern_status status = TERN_MPI(PMPI_Test(&transfer->mpi, done, MPI_STATUS_IGNORE));
     if (status == TERN_OK && *done) {
-        tern_far_release(worker, transfer->rkey, false);
+        tern_remote_key_release(worker, transfer->rkey, false);
         transfer->rkey = NULL;
     }
     return status;
@@ -152,11 +152,11 @@ const tern_transport_ops tern_transport_p2p = {
     .get = p2p_get,
     .atomic = tern_message_atomic,
     .flush = p2p_flush,
-    .test = tern_far_test,
-    .open = tern_far_open_ring,
+    .test = tern_remote_transfer_test,
+    .open = tern_ring_open_remote,
     .publish = p2p_publish,
-    .consumed = tern_far_consumed,
-    .report = tern_far_report,
+    .consumed = tern_ring_consumed_remote,
+    .report = tern_ring_report_remote,
     .reply = p2p_reply,
     .poll = tern_message_poll,
 };

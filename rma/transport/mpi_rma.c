@@ -175,14 +175,14 @@ static tern_status rma_put(tern_worker *worker, uint32_t rank, uint64_t offset, 
     if (tern_window_by_messages(worker, offset))
         return put_by_messages(worker, rank, offset, from, bytes);
     tern_rkey *rkey = NULL;
-    tern_status status = tern_far_hold(worker, rank, offset, bytes, &rkey);
+    tern_status status = tern_remote_key_hold(worker, rank, offset, bytes, &rkey);
     if (status != TERN_OK)
         return status;
     tern_dirty_mark(tern_rma_worker_of(worker), rank, TERN_DIRTY_PUTS);
     if (is_held(worker, rank, offset, from, bytes, transfer))
         return TERN_OK;
     status = window_transfer(worker, true, rank, offset, (char *)(uintptr_t)from, bytes, transfer);
-    tern_far_release(worker, rkey, true);
+    tern_remote_key_release(worker, rkey, true);
     return status;
 }
 
@@ -191,13 +191,13 @@ static tern_status rma_get(tern_worker *worker, uint32_t rank, uint64_t offset, 
     if (tern_window_by_messages(worker, offset))
         return tern_transport_p2p.get(worker, rank, offset, to, bytes, transfer);
     tern_rkey *rkey = NULL;
-    tern_status status = tern_far_hold(worker, rank, offset, bytes, &rkey);
+    tern_status status = tern_remote_key_hold(worker, rank, offset, bytes, &rkey);
     if (status == TERN_OK)
         status = window_transfer(worker, false, rank, offset, to, bytes, transfer);
     if (status == TERN_OK && transfer != NULL)
         transfer->rkey = rkey;
     else
-        tern_far_release(worker, rkey, false);
+        tern_remote_key_release(worker, rkey, false);
     return status;
 }
 
@@ -351,11 +351,11 @@ static tern_status rma_post(tern_worker *worker, uint32_t rank, uint64_t offset,
     tern_rkey *rkey = NULL;
     tern_status status = may_reach(worker, rank);
     if (status == TERN_OK)
-        status = tern_far_hold(worker, rank, offset, bytes, &rkey);
+        status = tern_remote_key_hold(worker, rank, offset, bytes, &rkey);
     if (status != TERN_OK)
         return status;
     status = TERN_MPI_TOWARDS(worker, rank, put_bytes(worker, rank, offset, from, piece));
-    tern_far_release(worker, rkey, true);
+    tern_remote_key_release(worker, rkey, true);
     if (status != TERN_OK)
         return status;
     tern_rma_worker *mine = tern_rma_worker_of(worker);
@@ -467,11 +467,11 @@ const tern_transport_ops tern_transport_rma = {
     .atomic = rma_atomic,
     .flush = rma_flush,
     .settle = rma_settle,
-    .test = tern_far_test,
-    .open = tern_far_open_ring,
+    .test = tern_remote_transfer_test,
+    .open = tern_ring_open_remote,
     .publish = rma_publish,
-    .consumed = tern_far_consumed,
-    .report = tern_far_report,
+    .consumed = tern_ring_consumed_remote,
+    .report = tern_ring_report_remote,
     .reply = rma_reply,
     .poll = tern_message_poll,
 };

@@ -41,7 +41,7 @@ static tern_status start_all(tern_worker *worker, const tern_move *move, uint64_
     if (status != TERN_OK && *whole != NULL)
         tern_posting_abandon(worker, *whole, true);
     else if (status != TERN_OK)
-        tern_far_release(worker, move->rkey, false);
+        tern_remote_key_release(worker, move->rkey, false);
     return status;
 }
 
@@ -50,7 +50,8 @@ static tern_status start_all(tern_worker *worker, const tern_move *move, uint64_
 static tern_status start(tern_worker *worker, tern_move *move, tern_posting **whole) {
     uint64_t moved = 0;
     *whole = NULL;
-    tern_status status = tern_far_hold(worker, move->rank, move->offset, move->bytes, &move->rkey);
+    tern_status status =
+        tern_remote_key_hold(worker, move->rank, move->offset, move->bytes, &move->rkey);
     return status == TERN_OK ? start_all(worker, move, &moved, whole) : status;
 }
 
@@ -121,7 +122,7 @@ static tern_status native_get(tern_worker *worker, uint32_t rank, uint64_t offse
  * MPI. */
 static tern_status native_test(tern_worker *worker, tern_transfer *transfer, int *done) {
     if (!transfer->flies)
-        return tern_far_test(worker, transfer, done);
+        return tern_remote_transfer_test(worker, transfer, done);
     if (!tern_posting_landed(transfer->posting))
         tern_port_poll(worker);
     *done = tern_posting_landed(transfer->posting);
@@ -199,12 +200,12 @@ static tern_status native_post(tern_worker *worker, uint32_t rank, uint64_t offs
     uint64_t moved = 0;
     tern_status status = may_reach(worker, rank);
     if (status == TERN_OK)
-        status = tern_far_hold(worker, rank, offset, bytes, &move.rkey);
+        status = tern_remote_key_hold(worker, rank, offset, bytes, &move.rkey);
     if (status != TERN_OK)
         return status;
     status = tern_port_start(worker, &move, &moved, &whole);
     if (status != TERN_OK) {
-        tern_far_release(worker, move.rkey, false);
+        tern_remote_key_release(worker, move.rkey, false);
         return status == TERN_ERR_AGAIN
                    ? tern_fail(status, "the network has no room for an operation on rank %u", rank)
                    : status;
@@ -252,7 +253,7 @@ static tern_status native_open_ring(tern_worker *worker, tern_out *out) {
     const uint32_t rank = tern_rank_of(worker->context, out->target);
     tern_status status = tern_port_meet(worker, rank, 0);
     if (status == TERN_OK)
-        status = tern_far_open_ring(worker, out);
+        status = tern_ring_open_remote(worker, out);
     if (status != TERN_OK || out->ring == TERN_RING_NONE)
         return status;
     return tern_port_meet(worker, rank, layout->arena + out->ring * layout->ring_bytes);
@@ -287,7 +288,7 @@ static tern_status native_publish(tern_worker *worker, tern_out *out) {
 /* Only one credit of a ring is under way at a time, so an older one never arrives after a newer. */
 static tern_status native_report(tern_worker *worker, tern_in *in) {
     const tern_context *context = worker->context;
-    if (!tern_far_credit_ended(worker, in))
+    if (!tern_ring_credit_ended(worker, in))
         return TERN_ERR_AGAIN;
     uint64_t words[2] = {in->position, ~in->position};
     _Static_assert(sizeof words == offsetof(tern_credit, told), "they are a credit");
@@ -310,7 +311,7 @@ static tern_status native_report(tern_worker *worker, tern_in *in) {
 }
 
 static uint64_t native_consumed(tern_worker *worker, const tern_out *out) {
-    const tern_credit *credit = tern_far_credit(worker, out);
+    const tern_credit *credit = tern_ring_credit(worker, out);
     /* R1: native_report; put by the network, and what is told to be consumed has been read */
     const uint64_t position = atomic_load_explicit(&credit->position, memory_order_acquire);
     const uint64_t complement = atomic_load_explicit(&credit->complement, memory_order_acquire);

@@ -57,7 +57,7 @@ static tern_status shm_test(tern_worker *worker, tern_transfer *transfer, int *d
 }
 
 static tern_status shm_publish(tern_worker *worker, tern_out *out) {
-    tern_ring_publish_near(worker, out);
+    tern_ring_publish_direct(worker, out);
     return TERN_OK;
 }
 
@@ -90,7 +90,7 @@ const tern_transport_ops tern_transport_shm = {
     .atomic = shm_atomic,
     .flush = shm_flush,
     .test = shm_test,
-    .open = tern_ring_open_near,
+    .open = tern_ring_open_direct,
     .publish = shm_publish,
     .consumed = shm_consumed,
     .report = shm_report,

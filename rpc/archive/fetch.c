@@ -134,15 +134,15 @@ static tern_status fetch_start(tern_worker *worker, const tern_fetch *f, part *p
     if (tern_ptr_is_null(gaddr))
         return tern_cma_read(worker, tern_rank_of(worker->context, f->origin), p->source.address,
                              to, bytes);
-    const char *near = tern_internal_reach_address(worker, gaddr, bytes);
-    if (near != NULL) {
-        tern_internal_copy(to, near, bytes);
+    const char *direct = tern_internal_reach_address(worker, gaddr, bytes);
+    if (direct != NULL) {
+        tern_internal_copy(to, direct, bytes);
         return TERN_OK;
     }
     tern_status status = tern_segment_check(worker->context, gaddr, bytes, &offset);
     if (status != TERN_OK)
         return status;
-    if (tern_is_near(worker->context, gaddr.rank))
+    if (tern_rank_is_direct(worker->context, gaddr.rank))
         return tern_cma_copy_now(worker, gaddr.rank, offset, to, bytes, TERN_GET_FROM);
     status = tern_transport_to(worker->context, gaddr.rank)
                  ->get(worker, gaddr.rank, offset, to, bytes, &p->transfer);

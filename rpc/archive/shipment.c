@@ -80,10 +80,10 @@ static tern_status shipment_stage(tern_worker *worker, tern_shipment *s, const v
 /* Decides by the address of the memory, since a buffer may be of another context. */
 static tern_status shipment_load(tern_worker *worker, tern_shipment *s, const tern_chunk *c) {
     tern_ptr gaddr = tern_gaddr_of(worker, c->memory, c->bytes);
-    bool placed = !tern_ptr_is_null(gaddr), far = !tern_is_near(worker->context, s->rank);
+    bool placed = !tern_ptr_is_null(gaddr), remote = !tern_rank_is_direct(worker->context, s->rank);
     /* Ranks of the node read registered memory as private memory. */
     bool is_private =
-        !placed || (!far && tern_internal_reach_address(worker, gaddr, c->bytes) == NULL);
+        !placed || (!remote && tern_internal_reach_address(worker, gaddr, c->bytes) == NULL);
     if (is_private && !tern_cma_allowed(worker, s->rank))
         return shipment_stage(worker, s, c->memory, c->bytes);
     s->buffer[s->count] = tern_buffer_keep(c->buffer);

@@ -113,7 +113,7 @@ size_t tern_calls_execute(tern_worker *worker, tern_in *in) {
     bool patient = in->streaming;
     worker->in_handler = true;
     do {
-        /* R1: tern_ring_publish_near, tern_lane_send */
+        /* R1: tern_ring_publish_direct, tern_lane_send */
         uint64_t header =
             atomic_load_explicit(tern_ring_word(data, mask, position), memory_order_acquire);
         unsigned kind = tern_record_kind(header);

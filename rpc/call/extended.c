@@ -159,11 +159,11 @@ static tern_status extended_make_room(tern_worker *worker, tern_call_task *t, ch
  * has a place. TERN_ERR_AGAIN: try again later. */
 static tern_status extended_fetch(tern_worker *worker, tern_call_task *t) {
     const tern_extension *e = &t->e;
-    char *to = NULL, *near = tern_internal_reach_address(worker, e->from, e->buffer_bytes);
+    char *to = NULL, *direct = tern_internal_reach_address(worker, e->from, e->buffer_bytes);
     uint64_t offset = 0;
     t->stage = LANDED;
-    t->buffer = near;
-    if (e->buffer_bytes == 0 || (near != NULL && tern_ptr_is_null(e->gaddr)))
+    t->buffer = direct;
+    if (e->buffer_bytes == 0 || (direct != NULL && tern_ptr_is_null(e->gaddr)))
         return TERN_OK;
     tern_status status =
         e->buffer_bytes <= TERN_BUFFER_MAX
@@ -175,8 +175,8 @@ static tern_status extended_fetch(tern_worker *worker, tern_call_task *t) {
     if (status != TERN_OK)
         return status;
     t->buffer = to;
-    if (near != NULL) {
-        memcpy(to, near, e->buffer_bytes);
+    if (direct != NULL) {
+        memcpy(to, direct, e->buffer_bytes);
         return TERN_OK;
     }
     status = extended_start_get(worker, t, e->from, e->buffer_bytes, to);

@@ -165,7 +165,7 @@ tern_loan tern_held_lend(tern_worker *worker, tern_held *held, size_t bytes, uin
                          uint32_t rank) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     held->rank = rank;
-    /* R9: tern_reply_store, tern_ring_publish_near; before anybody knows of it */
+    /* R9: tern_reply_store, tern_ring_publish_direct; before anybody knows of it */
     __atomic_store_n(held_counter(worker, held), readers, __ATOMIC_RELAXED);
     held_lock(worker);
     mine->calls_lent += held->is_call;

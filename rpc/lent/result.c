@@ -79,7 +79,7 @@ static tern_status get_by_piece(tern_worker *worker, tern_ptr from, char *to, ui
 static tern_status get_result(tern_worker *worker, tern_ptr from, char *to, uint64_t bytes) {
     if (tern_is_nobody(worker))
         return tern_thread_get(worker->context, to, from, bytes);
-    if (tern_is_near(worker->context, from.rank) ||
+    if (tern_rank_is_direct(worker->context, from.rank) ||
         !tern_ptr_is_null(tern_gaddr_of(worker, to, bytes)))
         return tern_get(worker, to, from, bytes);
     return get_by_piece(worker, from, to, bytes);

@@ -71,7 +71,7 @@ static bool flip_case_of(uint64_t number, flip_case *c) {
  * the names of the words, or of the operations, that are wanted. */
 static bool flip_is_left_out(const flip_scene *s, const flip_case *c) {
     const char *only = getenv("TERN_FLIP_ONLY");
-    if ((c->word->groups & (FLIP_CALLS | FLIP_QUEUES)) != 0 && !fixture_all_near(&s->f))
+    if ((c->word->groups & (FLIP_CALLS | FLIP_QUEUES)) != 0 && !fixture_all_direct(&s->f))
         return true;
     return only != NULL && strstr(c->word->what, only) == NULL &&
            strstr(c->operation->name, only) == NULL;
@@ -190,7 +190,7 @@ static flip_end flip_operate(flip_scene *s, uint64_t number, const flip_case *c)
     r.large[0] = 7000;
     /* Records that rank 0 reads before they are damaged show nothing, but what is far may need it
      * from the beginning. */
-    if (fixture_all_near(&s->f)) {
+    if (fixture_all_direct(&s->f)) {
         flip_tell(TELL_STOP);
         (void)flip_hear(s, false);
     }

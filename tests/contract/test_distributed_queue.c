@@ -449,7 +449,7 @@ static void the_end_is_told_before_it_is_returned(void) {
                                                       TERN_BY_RMA, &popped);
         while (i % 2 == 0 && status == TERN_ERR_TIMEOUT);
         EXPECT(TERN_ERR_DONE, status);
-        if (fixture_all_near(&f)) /* otherwise a look at a part needs progress of its rank */
+        if (fixture_all_direct(&f)) /* otherwise a look at a part needs progress of its rank */
             MPI_Barrier(MPI_COMM_WORLD);
         else
             EXPECT_OK(tern_barrier(f.worker));

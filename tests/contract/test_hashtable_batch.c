@@ -286,7 +286,7 @@ static void large_batches_of_adds(void) {
     if (!fixture_open(&f, &config))
         return;
     tern_hashtable *table = NULL;
-    if (!fixture_all_near(&f)) { /* where it is not done */
+    if (!fixture_all_direct(&f)) { /* where it is not done */
         fixture_close(&f);
         return;
     }

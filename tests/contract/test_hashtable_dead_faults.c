@@ -16,7 +16,7 @@ static struct {
     uint32_t victim;
     tern_hashtable *values, *counters, *empty;
     uint64_t of_dead, fresh, of_living; /* keys; the first and the last are in values */
-    bool near;                          /* load and store reach the dead */
+    bool direct;                        /* load and store reach the dead */
 } on;
 
 static tern_status change_nothing(tern_hashtable_modify_info *info, void *value) {
@@ -66,18 +66,18 @@ static void use_the_dead_by_call(void) {
 /* By RMA what load and store reach goes on. */
 static void use_the_dead_by_rma(void) {
     tern_worker *w = on.f.worker;
-    const tern_status wanted = on.near ? TERN_OK : TERN_ERR_PEER;
+    const tern_status wanted = on.direct ? TERN_OK : TERN_ERR_PEER;
     const tern_flags rma = TERN_BY_RMA;
     const uint64_t *key = &on.of_dead;
     uint64_t value = 77, before = 77;
     size_t present = 77;
     unsigned char found = 77;
     EXPECT(wanted, tern_hashtable_find(w, on.values, key, rma, &value));
-    CU_ASSERT_EQUAL(value, on.near ? on.of_dead : 77);
+    CU_ASSERT_EQUAL(value, on.direct ? on.of_dead : 77);
     EXPECT(wanted, tern_hashtable_add(w, on.counters, &on.fresh, 3, rma, &before));
-    CU_ASSERT_EQUAL(before, on.near ? 0 : 77);
+    CU_ASSERT_EQUAL(before, on.direct ? 0 : 77);
     EXPECT(wanted, tern_hashtable_find_many(w, on.values, key, 1, rma, &value, &found, &present));
-    CU_ASSERT_EQUAL(present, on.near ? 1 : 77);
+    CU_ASSERT_EQUAL(present, on.direct ? 1 : 77);
 }
 
 /* A request may be refused when it starts, too. */
@@ -85,7 +85,7 @@ static void start_at_the_dead(void) {
     for (tern_flags path = TERN_BY_RMA; path <= TERN_BY_CALL; path *= 2) {
         tern_request r[3] = {{0}, {0}, {0}};
         uint64_t value = 77;
-        const bool told = path == TERN_BY_CALL || !on.near;
+        const bool told = path == TERN_BY_CALL || !on.direct;
         tern_status status[3];
         status[0] =
             tern_hashtable_find_start(on.f.worker, on.values, &on.of_dead, path, &value, &r[0]);
@@ -131,7 +131,7 @@ static void what_is_local_works(void) {
     CU_ASSERT_EQUAL(tern_hashtable_owner(on.values, &on.of_dead), on.victim);
     EXPECT_OK(tern_hashtable_explain(on.f.worker, on.values, on.victim, NULL, 0, NULL));
     seen = 0;
-    EXPECT(on.near ? TERN_OK : TERN_ERR_PEER,
+    EXPECT(on.direct ? TERN_OK : TERN_ERR_PEER,
            tern_hashtable_for_each_anywhere(on.f.worker, on.values, count_one, &seen));
     for (int i = 0; i < 3; i++) {
         uint64_t value = (uint64_t)i, got = 77;
@@ -167,7 +167,7 @@ static void an_owner_dies(void) {
     on.fresh = number_owned_by(on.values, on.victim, 100 * on.f.rank + 10000);
     on.of_living = number_owned_by(on.values, (on.f.rank + 1) % on.victim, 100 * on.f.rank + 20000);
     EXPECT_OK(tern_context_transport(on.f.context, on.victim, &transport));
-    on.near = transport == TERN_SHM;
+    on.direct = transport == TERN_SHM;
     EXPECT_OK(tern_hashtable_insert(on.f.worker, on.values, &on.of_dead, &on.of_dead, 0, NULL));
     EXPECT_OK(tern_hashtable_insert(on.f.worker, on.values, &on.of_living, &on.of_dead, 0, NULL));
     fixture_lose(&on.f, on.victim);

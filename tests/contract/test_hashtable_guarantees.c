@@ -66,7 +66,7 @@ static struct {
     fixture *f;
     tern_hashtable *values, *counters;
     uint64_t key, count; /* one that is there; of its counter */
-    bool near;           /* load and store reach its owner */
+    bool direct;         /* load and store reach its owner */
     tern_hashtable_buffer *buffer;
     int runs;
 } inside;
@@ -79,21 +79,21 @@ static int look(const void *key, const void *value, void *argument) {
 
 /* Single operations on a key of the rank inside.key belongs to, by RMA. */
 static void single_operations_inside(tern_worker *w) {
-    const tern_status wanted = inside.near ? TERN_OK : TERN_ERR_STATE;
+    const tern_status wanted = inside.direct ? TERN_OK : TERN_ERR_STATE;
     const tern_flags paths[] = {TERN_BY_RMA, TERN_AUTO};
     for (size_t i = 0; i < 2; i++) {
         uint64_t value = 77, before = 77;
         int existed = 77;
         EXPECT(wanted, tern_hashtable_find(w, inside.values, &inside.key, paths[i], &value));
-        CU_ASSERT_EQUAL(value, inside.near ? 1 : 77);
+        CU_ASSERT_EQUAL(value, inside.direct ? 1 : 77);
         EXPECT(wanted, tern_hashtable_insert(w, inside.values, &inside.key, &inside.count, paths[i],
                                              &existed));
-        CU_ASSERT_EQUAL(existed, inside.near ? 1 : 77);
+        CU_ASSERT_EQUAL(existed, inside.direct ? 1 : 77);
         EXPECT(wanted, tern_hashtable_insert_new(w, inside.values, &inside.key, &inside.key,
                                                  paths[i], &existed));
-        CU_ASSERT_EQUAL(existed, inside.near ? 1 : 77);
+        CU_ASSERT_EQUAL(existed, inside.direct ? 1 : 77);
         EXPECT(wanted, tern_hashtable_add(w, inside.counters, &inside.key, 1, paths[i], &before));
-        CU_ASSERT_EQUAL(before, inside.near ? inside.count : 77);
+        CU_ASSERT_EQUAL(before, inside.direct ? inside.count : 77);
         EXPECT(wanted, tern_hashtable_compare_swap(w, inside.counters, &inside.key,
                                                    inside.count + 1, inside.count, paths[i], NULL));
         EXPECT(wanted, tern_hashtable_erase(w, inside.counters, &inside.key, paths[i]));
@@ -119,7 +119,7 @@ static void others_inside(tern_worker *w) {
     EXPECT(TERN_ERR_STATE, tern_hashtable_buffer_add(w, buffer, &inside.key, 1));
     EXPECT(TERN_ERR_STATE, tern_hashtable_buffer_flush(w, buffer, &number));
     EXPECT(TERN_ERR_STATE, tern_hashtable_buffer_destroy(w, buffer, &number));
-    EXPECT(fixture_all_near(inside.f) ? TERN_OK : TERN_ERR_STATE,
+    EXPECT(fixture_all_direct(inside.f) ? TERN_OK : TERN_ERR_STATE,
            tern_hashtable_for_each_anywhere(w, t, look, &seen));
     EXPECT(TERN_ERR_STATE, tern_hashtable_size(w, t, &number));
     EXPECT(TERN_ERR_STATE, tern_hashtable_clear(w, t));
@@ -163,7 +163,7 @@ static void in_a_handler(void) {
         if (turn % f.size == f.rank) {
             const uint64_t one = 1;
             EXPECT_OK(tern_context_transport(f.context, owner, &transport));
-            inside.near = owner == f.rank || transport == TERN_SHM;
+            inside.direct = owner == f.rank || transport == TERN_SHM;
             inside.key = number_owned_by(inside.values, owner, 0);
             inside.count = 1;
             EXPECT_OK(tern_hashtable_insert(f.worker, inside.values, &inside.key, &one, 0, NULL));

@@ -58,7 +58,7 @@ static tern_hashtable *make(fixture *f, bool counters, size_t *hashed) {
 static void values(fixture *f, size_t hashed) {
     tern_hashtable *table = make(f, false, &hashed);
     uint64_t random = fixture_seed(f, hashed), size = 77;
-    uint64_t words = fixture_all_near(f) ? WORDS : 6;
+    uint64_t words = fixture_all_direct(f) ? WORDS : 6;
     /* One byte off: what the functions get is aligned all the same. */
     char room[WORD + 1], *word = room + 1;
     for (uint64_t turn = 0; turn < 3; turn++)

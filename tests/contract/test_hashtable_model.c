@@ -485,7 +485,7 @@ static void check_all(scene *s) {
 static void run_form(scene *s, uint64_t script, uint64_t salt) {
     static const tern_flags phases[] = {TERN_WRITE_ONLY, TERN_READ_ONLY,  TERN_READ_WRITE,
                                         TERN_LOCAL,      TERN_WRITE_ONLY, TERN_READ_WRITE};
-    const int steps = s->f->size == 1 ? 20 : fixture_all_near(s->f) ? 5 : s->f->size == 2 ? 4 : 2;
+    const int steps = s->f->size == 1 ? 20 : fixture_all_direct(s->f) ? 5 : s->f->size == 2 ? 4 : 2;
     uint64_t refused = UNTOUCHED;
     s->random = salt;
     s->newest = 0;
@@ -529,7 +529,7 @@ static void follow(fixture *f, const shape *h, uint64_t salt) {
     EXPECT_OK(tern_hashtable_create(f->worker, &options, &s.table));
     EXPECT_OK(tern_barrier(f->worker));
     /* Many ranks of other nodes take long on few processors: every other form. */
-    const bool some = f->size > 2 && !fixture_all_near(f) && !tern_test_full();
+    const bool some = f->size > 2 && !fixture_all_direct(f) && !tern_test_full();
     const uint64_t turn = tern_test_seed() + salt / 100;
     for (s.form = 0; s.form < FORMS && s.table != NULL; s.form++)
         if (form_fits(h, s.form) && (!some || (turn + s.form) % 2 == 0))

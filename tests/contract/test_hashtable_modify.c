@@ -125,9 +125,9 @@ static void arguments_are_checked(void) {
     EXPECT_DETAIL("tern_hashtable_compare_swap");
     if (f.size > 1) {
         static char large[1 << 20];
-        uint64_t far = number_owned_by(values, (f.rank + 1) % f.size, 0);
+        uint64_t remote = number_owned_by(values, (f.rank + 1) % f.size, 0);
         EXPECT(TERN_ERR_RANGE,
-               tern_hashtable_modify(w, values, &far, m,
+               tern_hashtable_modify(w, values, &remote, m,
                                      &(tern_modify_options){.argument = large,
                                                             .argument_bytes = sizeof large,
                                                             .absent = in},

@@ -160,7 +160,7 @@ static void batches(size_t key_bytes, int salt) {
     int times = fixture_times(&f, 40);
     EXPECT_OK(tern_barrier(f.worker));
     for (int i = 0; i < times; i++) {
-        size_t count = below(&random, fixture_all_near(&f) ? BATCH : BATCH / 8), added = 12345;
+        size_t count = below(&random, fixture_all_direct(&f) ? BATCH : BATCH / 8), added = 12345;
         uint64_t delta = below(&random, 1000);
         for (size_t k = 0; k < count; k++) {
             uint64_t number = below(&random, number_of_keys);
@@ -286,7 +286,7 @@ static void erased_keys_come_back(void) {
         return;
     enum { KEYS = 8 };
     tern_hashtable *table = make(&f, 8, 16, KEYS);
-    for (uint64_t version = 1; version < (fixture_all_near(&f) ? 60 : 6); version++) {
+    for (uint64_t version = 1; version < (fixture_all_direct(&f) ? 60 : 6); version++) {
         for (uint64_t key = f.rank; key < KEYS; key += f.size) {
             uint64_t value[2];
             int existed = 77;

@@ -474,7 +474,7 @@ static void limits(void) {
 static struct {
     tern_hashtable *table;
     uint32_t owner;
-    bool far;
+    bool remote;
     tern_request *under_way;
     int ran;
 } inside;
@@ -485,7 +485,7 @@ static tern_status look_inside(tern_call_info *info, const void *arguments, size
     uint64_t key = number_owned_by(inside.table, inside.owner, 500), out = 0;
     int done = 7;
     tern_worker *w = info->worker;
-    const tern_status wanted = inside.far ? TERN_ERR_STATE : TERN_OK;
+    const tern_status wanted = inside.remote ? TERN_ERR_STATE : TERN_OK;
     EXPECT(wanted, tern_hashtable_find_start(w, inside.table, &key, rma, &out, &r));
     if (wanted == TERN_OK)
         EXPECT(TERN_ERR_NOT_FOUND, tern_wait(w, &r));
@@ -511,7 +511,7 @@ static void in_a_handler(void) {
     uint64_t key = number_owned_by(table, next, 0), out = 0;
     inside.table = table;
     inside.owner = next;
-    inside.far = transport != TERN_SHM;
+    inside.remote = transport != TERN_SHM;
     inside.under_way = &r;
     inside.ran = 0;
     EXPECT_OK(tern_barrier(f.worker));

@@ -194,7 +194,7 @@ static void sizes_at_the_limits(void) {
     fixture f;
     if (!fixture_enter(&f))
         return;
-    const size_t most = fixture_all_near(&f) ? 100 : 0;
+    const size_t most = fixture_all_direct(&f) ? 100 : 0;
     for (size_t inline_bytes = 0; inline_bytes <= most; inline_bytes += 100) {
         tern_map *map =
             map_make(&f, (tern_map_options){.capacity = 1000, .inline_bytes = inline_bytes});
@@ -294,7 +294,7 @@ static void blocks_change_while_they_are_read(void) {
     tern_map *map = map_make(&f, (tern_map_options){.capacity = 1});
     size_t before = heap_at_first(&f), bytes = 0;
     uint64_t random = fixture_seed(&f, 3), wrong = 0;
-    for (int i = fixture_times(&f, fixture_all_near(&f) ? 4000 : 600); i > 0; i--) {
+    for (int i = fixture_times(&f, fixture_all_direct(&f) ? 4000 : 600); i > 0; i--) {
         tern_flags path = below(&random, 8) ? TERN_BY_RMA : TERN_BY_CALL;
         if (f.rank % 2 == 0) {
             memset(value, (int)(i * 4) + (int)f.rank, LARGE);

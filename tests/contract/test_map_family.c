@@ -101,7 +101,7 @@ static void a_map_grows(void) {
     fixture f;
     if (!map_open(&f, (size_t)64 << 20))
         return;
-    const uint64_t all = fixture_all_near(&f) ? 100000 : 150;
+    const uint64_t all = fixture_all_direct(&f) ? 100000 : 150;
     tern_map *map = map_make(&f, (tern_map_options){.capacity = 10, .grow = 1});
     const size_t before = heap_at_first(&f);
     uint64_t random = fixture_seed(&f, 5), wrong = 0, size = 77;
@@ -188,7 +188,7 @@ static void blocks_stay_while_keys_move(void) {
     fixture f;
     if (!fixture_enter(&f))
         return;
-    const uint64_t keys = fixture_all_near(&f) ? MOST_KEYS : MOST_KEYS / 10;
+    const uint64_t keys = fixture_all_direct(&f) ? MOST_KEYS : MOST_KEYS / 10;
     tern_map *map = map_make(&f, (tern_map_options){.capacity = 1, .grow = 1});
     const size_t before = heap_at_first(&f);
     uint64_t random = fixture_seed(&f, 6), wrong = 0;

@@ -415,7 +415,7 @@ static void many_are_checked(void) {
         number[i] = i << 8 | f.rank;
         full[i] = (tern_map_item){&number[i], &number[i], 8, 8};
     }
-    const size_t asked = fixture_all_near(&f) ? 2000 : 500;
+    const size_t asked = fixture_all_direct(&f) ? 2000 : 500;
     if (full != NULL)
         EXPECT(TERN_ERR_FULL, tern_map_insert_many(w, map, full, asked, TERN_BY_CALL, &done));
     char text[64];

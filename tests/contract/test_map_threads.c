@@ -31,8 +31,8 @@ static void one_operation(job *j, tern_worker *worker, uint64_t *random, uint64_
     } else if (what < 7) {
         /* Where bytes are cheap, mostly values that take a while to read, so that others replace
          * them meanwhile. */
-        for (int i = 0; i < 5 && fixture_all_near(j->f) && map_value_bytes(number, version) < 4000;
-             i++)
+        for (int i = 0;
+             i < 5 && fixture_all_direct(j->f) && map_value_bytes(number, version) < 4000; i++)
             version += (uint64_t)1 << 32;
         bytes = make_map_value(j->value, number, version);
         status = tern_map_insert(worker, j->map, j->key, key_bytes, j->value, bytes, path, NULL);

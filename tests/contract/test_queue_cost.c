@@ -125,9 +125,9 @@ static void every_row(void) {
         EXPECT_OK(tern_queue_create(f.worker, &options, &queue));
         tern_transport transport = TERN_SHM;
         EXPECT_OK(tern_context_transport(f.context, 0, &transport));
-        bool near = transport == TERN_SHM;
-        if (f.rank == f.size - 1 && (!near || !atomics_by_mpi(&f, queue))) {
-            measure_row(&f, &rows[i], !near, queue);
+        bool direct = transport == TERN_SHM;
+        if (f.rank == f.size - 1 && (!direct || !atomics_by_mpi(&f, queue))) {
+            measure_row(&f, &rows[i], !direct, queue);
         } else {
             EXPECT_OK(tern_barrier(f.worker));
             EXPECT_OK(tern_barrier(f.worker));
@@ -256,21 +256,21 @@ static void distributed(void) {
     EXPECT_OK(tern_distributed_queue_create(
         f.worker, &(tern_queue_options){.item_bytes = 8, .capacity = CAPACITY}, &queue));
     EXPECT_OK(tern_distributed_queue_part(queue, f.rank, &own));
-    uint32_t far = 0;
+    uint32_t remote = 0;
     for (uint32_t r = 0; r < f.size; r++) {
         tern_transport transport = TERN_SHM;
         if (r != f.rank)
             EXPECT_OK(tern_context_transport(f.context, r, &transport));
-        far += transport != TERN_SHM;
+        remote += transport != TERN_SHM;
     }
     for (uint64_t generation = 0; generation < 2; generation++) {
         if (f.rank == f.size - 1) {
             CU_ASSERT_EQUAL(push_apart(&f, queue, CAPACITY), 0);
             const uint64_t waits = push_apart(&f, queue, f.size > 1 ? TIMES : 0);
-            if (far == 0)
+            if (remote == 0)
                 CU_ASSERT_EQUAL(waits, 0);
             /* A ticket each, and once per generation what the other rank has popped. */
-            if (far > 0 && far == f.size - 1 && (generation == 0 || f.size == 2))
+            if (remote > 0 && remote == f.size - 1 && (generation == 0 || f.size == 2))
                 CU_ASSERT_EQUAL(waits, TIMES + generation);
         }
         EXPECT_OK(tern_barrier(f.worker));

@@ -440,10 +440,10 @@ static void of_another_worker(void) {
     if (f.rank == f.size - 1) {
         EXPECT_OK(tern_queue_push_start(other, queue, &item, rma, &request));
         /* Far, it cannot be done by a start that waits for nobody, unless MPI does the atomics. */
-        const tern_status status = fixture_all_near(&f) || fixture_uses_rma(&f)
+        const tern_status status = fixture_all_direct(&f) || fixture_uses_rma(&f)
                                        ? TERN_ERR_STATE
                                        : tern_queue_destroy(f.worker, queue);
-        if (EXPECT(TERN_ERR_STATE, status) && !fixture_all_near(&f) && !fixture_uses_rma(&f))
+        if (EXPECT(TERN_ERR_STATE, status) && !fixture_all_direct(&f) && !fixture_uses_rma(&f))
             EXPECT_DETAIL("wait for them");
         EXPECT_OK(tern_wait(other, &request));
         EXPECT_OK(tern_flush_all(other));

@@ -33,7 +33,7 @@ static inline bool open_scene_of(fixture *f, crowd crowd) {
 static inline bool open_scene(fixture *f) { return open_scene_of(f, crowds[0]); }
 
 /* Each rank is a node of its own, and owners put. */
-static inline bool open_far_scene(fixture *f) {
+static inline bool open_remote_scene(fixture *f) {
     tern_config config;
     EXPECT_OK(tern_config_init(&config));
     config.segment_size = (size_t)16 << 20;

@@ -169,7 +169,7 @@ static inline void fixture_free_all(fixture *f, const tern_ptr *all) {
 }
 
 /* Whether every rank is reached by load and store. */
-static inline bool fixture_all_near(const fixture *f) {
+static inline bool fixture_all_direct(const fixture *f) {
     for (uint32_t r = 0; r < f->size; r++) {
         tern_transport transport = TERN_P2P;
         if (tern_context_transport(f->context, r, &transport) != TERN_OK || transport != TERN_SHM)
@@ -192,7 +192,7 @@ static inline bool fixture_uses_rma(const fixture *f) {
  * where they also share processors. The same on every rank. */
 static inline int fixture_times(const fixture *f, int shm) {
     int times = shm;
-    if (tern_context_config(f->context)->transport != TERN_TRANSPORT_AUTO || !fixture_all_near(f))
+    if (tern_context_config(f->context)->transport != TERN_TRANSPORT_AUTO || !fixture_all_direct(f))
         times = f->size <= 2 ? shm / 20 : shm / 50;
     else if (f->size > 2)
         times = shm / 4;

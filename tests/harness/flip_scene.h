@@ -152,7 +152,7 @@ static inline uint64_t *flip_bucket(flip_scene *s, const tern_hashtable *table, 
     op.taken = value;
     if (tern_op_run_in(&op, NULL) != TERN_OK)
         return NULL;
-    return flip_local(s, tern_bucket_far(&op.probe, table->shape, 0), i);
+    return flip_local(s, tern_bucket_remote(&op.probe, table->shape, 0), i);
 }
 
 static inline uint64_t *flip_pair(flip_scene *s, int i) {

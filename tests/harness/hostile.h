@@ -22,7 +22,7 @@ static inline tern_status inject_record(tern_worker *worker, tern_out *out, uint
         memcpy(room, payload, bytes);
     uint64_t at = out->lane.write;
     tern_ring_commit(out, tern_record_header(TERN_RECORD_CALL, 1, bytes));
-    if (out->near)
+    if (out->direct)
         out->lane.first_header = header;
     else
         memcpy(out->lane.data + (at & out->lane.mask), &header, sizeof header);

@@ -79,7 +79,7 @@ static inline void meet_survivors(fixture *f) {
         sched_yield();
     }
     /* Others may still have to ask this rank how many came. */
-    for (double end = MPI_Wtime() + 0.2; !fixture_all_near(f) && MPI_Wtime() < end; sched_yield())
+    for (double end = MPI_Wtime() + 0.2; !fixture_all_direct(f) && MPI_Wtime() < end; sched_yield())
         tern_progress(f->worker);
 }
 

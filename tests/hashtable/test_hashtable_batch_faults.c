@@ -35,7 +35,7 @@ static void a_rank_dies(void) {
         EXPECT(TERN_ERR_PEER,
                tern_hashtable_insert_many(f.worker, table, with_held, values, 3, path, &stored));
         EXPECT_DETAIL("has died");
-        CU_ASSERT(stored == 1 || (stored == 2 && !fixture_all_near(&f)));
+        CU_ASSERT(stored == 1 || (stored == 2 && !fixture_all_direct(&f)));
         EXPECT(TERN_ERR_PEER,
                tern_hashtable_find_many(f.worker, table, with_held, 3, path, out, found, &present));
         EXPECT_DETAIL("has died");

@@ -5,11 +5,11 @@
 
 #include "table_tools.h"
 
-#include "hashtable/near/near.h"
+#include "hashtable/bucket/short.h"
 #include "hashtable/table/table.h"
 #include "map/map.h"
 
-enum { ALIVE = 4, CAPACITY = 64, FAR_CAPACITY = 16, WARM = 4, LEAST = 60, TURNOVERS = 1000 };
+enum { ALIVE = 4, CAPACITY = 64, REMOTE_CAPACITY = 16, WARM = 4, LEAST = 60, TURNOVERS = 1000 };
 
 typedef struct churn {
     fixture *f;
@@ -148,9 +148,9 @@ static void churn_on(churn c, tern_hashtable_options *options, int grow, int shm
         return;
     c.f = &f;
     /* Where every step is a message, few keys fill a small table. */
-    const bool near = tern_context_config(f.context)->transport == TERN_TRANSPORT_AUTO;
-    const uint64_t capacity = near ? CAPACITY : FAR_CAPACITY;
-    const uint64_t times = times_of(&f, capacity, near ? shm : shm / 8);
+    const bool direct = tern_context_config(f.context)->transport == TERN_TRANSPORT_AUTO;
+    const uint64_t capacity = direct ? CAPACITY : REMOTE_CAPACITY;
+    const uint64_t times = times_of(&f, capacity, direct ? shm : shm / 8);
     const size_t before = memory_in_use(&f);
     if (options != NULL) {
         options->capacity = capacity;
@@ -216,7 +216,7 @@ static void an_operation_is_halfway(void) {
     fixture f;
     churn c = {.f = &f, .value_bytes = 8, .path = TERN_BY_RMA};
     const tern_hashtable_options options = {
-        .key_bytes = 8, .value_bytes = 8, .grow = 1, .capacity = FAR_CAPACITY};
+        .key_bytes = 8, .value_bytes = 8, .grow = 1, .capacity = REMOTE_CAPACITY};
     if (!fixture_open(&f, NULL))
         return;
     EXPECT_OK(tern_hashtable_create(f.worker, &options, &c.table));
@@ -251,12 +251,12 @@ static void the_short_path_makes_no_progress(void) {
     const uint64_t key = number_owned_by(table, f.rank, 0);
     EXPECT_OK(tern_hashtable_add(f.worker, table, &key, 5, TERN_BY_RMA, NULL));
     const tern_key_search p = tern_probe_start(f.worker, table, &key, tern_hash_word(&key, 0));
-    for (size_t i = 0; p.part->near != NULL && i < sizeof marks / sizeof marks[0]; i++) {
-        uint64_t *counter = tern_counter_near(&p, TERN_SHAPE_COUNT8), before = 77;
+    for (size_t i = 0; p.part->direct != NULL && i < sizeof marks / sizeof marks[0]; i++) {
+        uint64_t *counter = tern_counter_direct(&p, TERN_SHAPE_COUNT8), before = 77;
         __atomic_fetch_or(counter, marks[i], __ATOMIC_SEQ_CST);
         table->inside[f.worker->index].owes = true;
         const uint64_t rounds = atomic_load(&f.worker->rounds);
-        CU_ASSERT_EQUAL(tern_near_add(p, 2, TERN_READ_WRITE, &before), TERN_NEAR_LEFT);
+        CU_ASSERT_EQUAL(tern_short_add(p, 2, TERN_READ_WRITE, &before), TERN_SHORT_DECLINED);
         CU_ASSERT_EQUAL(atomic_load(&f.worker->rounds), rounds);
         CU_ASSERT_EQUAL(before, 77);
         tern_error_clear();

@@ -40,7 +40,7 @@ static bool costs(fixture *f, uint64_t operations, cost wanted, const char *what
 }
 
 /* A rank that shares no memory with rank 0, or none. */
-static uint32_t far_rank(const fixture *f) {
+static uint32_t remote_rank(const fixture *f) {
     for (uint32_t r = 0; r < f->size; r++) {
         tern_transport transport = TERN_SHM;
         if (tern_context_transport(f->context, r, &transport) == TERN_OK && transport != TERN_SHM)
@@ -130,7 +130,7 @@ static bool fences(const fixture *f, uint32_t owner) {
 }
 
 /* While no keys are moved, a table that grows costs the same but in phases. */
-static void far_values(fixture *f, tern_hashtable *table, uint32_t owner) {
+static void remote_values(fixture *f, tern_hashtable *table, uint32_t owner) {
     const bool grows = table->grows;
     uint64_t keys[KEYS], phase[KEYS], absent[KEYS];
     choose_keys(table, owner, 0, keys);
@@ -218,7 +218,7 @@ static void start_all(fixture *f, tern_hashtable *table, uint32_t owner) {
     CU_ASSERT(costs(f, KEYS, (cost){.trips = 1, .gets = 1}, "find_start"));
 }
 
-static void far_requests(fixture *f, uint32_t owner, int grow) {
+static void remote_requests(fixture *f, uint32_t owner, int grow) {
     tern_hashtable *table = NULL;
     const tern_hashtable_options options = {
         .key_bytes = 8, .value_bytes = 16, .capacity = CAPACITY, .grow = grow};
@@ -230,7 +230,7 @@ static void far_requests(fixture *f, uint32_t owner, int grow) {
 }
 
 /* After an insert that met its key. */
-static void far_erases(fixture *f, tern_hashtable *table, uint32_t owner) {
+static void remote_erases(fixture *f, tern_hashtable *table, uint32_t owner) {
     uint64_t keys[KEYS], absent[KEYS], value[2] = {0, 0};
     choose_keys(table, owner, 0, keys);
     choose_keys(table, owner, 40000, absent);
@@ -271,7 +271,7 @@ static void far_erases(fixture *f, tern_hashtable *table, uint32_t owner) {
     CU_ASSERT(costs(f, KEYS, (cost){.calls = 1}, "erase by call"));
 }
 
-static void far_counters(fixture *f, tern_hashtable *table, uint32_t owner) {
+static void remote_counters(fixture *f, tern_hashtable *table, uint32_t owner) {
     const cost get_and_atomic = {.trips = 2, .gets = 1, .atomics = 1};
     const cost add = either(table, (cost){.trips = 2, .atomics = 2}, get_and_atomic);
     uint64_t keys[KEYS], absent[KEYS];
@@ -335,19 +335,19 @@ static void over_a_network(void) {
         &(tern_hashtable_options){
             .key_bytes = 8, .value_bytes = 16, .capacity = CAPACITY, .grow = 1},
         &growing));
-    uint32_t owner = far_rank(&f);
+    uint32_t owner = remote_rank(&f);
     if (f.rank == 0 && owner != UINT32_MAX) {
-        far_values(&f, values, owner);
-        far_erases(&f, values, owner);
-        far_values(&f, growing, owner);
-        far_erases(&f, growing, owner);
-        far_counters(&f, counters, owner);
+        remote_values(&f, values, owner);
+        remote_erases(&f, values, owner);
+        remote_values(&f, growing, owner);
+        remote_erases(&f, growing, owner);
+        remote_counters(&f, counters, owner);
     } else if (owner == UINT32_MAX) {
         tern_test_skip("every rank is reached by load and store");
     }
     EXPECT_OK(tern_barrier(f.worker));
-    far_requests(&f, owner, 0);
-    far_requests(&f, owner, 1);
+    remote_requests(&f, owner, 0);
+    remote_requests(&f, owner, 1);
     EXPECT_OK(tern_hashtable_destroy(f.worker, values));
     EXPECT_OK(tern_hashtable_destroy(f.worker, growing));
     EXPECT_OK(tern_hashtable_destroy(f.worker, counters));
@@ -363,7 +363,7 @@ static void a_full_part(void) {
     EXPECT_OK(tern_hashtable_create(
         f.worker, &(tern_hashtable_options){.key_bytes = 8, .value_bytes = 16, .capacity = 150},
         &table));
-    uint32_t owner = far_rank(&f);
+    uint32_t owner = remote_rank(&f);
     if (f.rank == 0 && owner != UINT32_MAX) {
         uint64_t key = 0, inside = 0, last = 0, value[2] = {1, 2};
         tern_status status = TERN_OK;
@@ -422,7 +422,7 @@ static void by_load_and_store(void) {
         &counters));
     uint64_t keys[KEYS];
     begin(&f);
-    if (fixture_all_near(&f)) {
+    if (fixture_all_direct(&f)) {
         choose_keys(values, (f.rank + 1) % f.size, 0, keys);
         insert_all(&f, values, keys, 0, rma);
         insert_all(&f, values, keys, 1, rma);

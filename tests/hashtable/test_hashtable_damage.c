@@ -125,7 +125,7 @@ static void a_question_comes_after_a_move(void) {
         const uint64_t key = number_owned_by(table, 0, (uint64_t)1 << 40);
         tern_key_search p = tern_probe_start(f.worker, table, &key, hash_of(table, &key));
         EXPECT_OK(insert(&f, table, key, 1));
-        const uint64_t *word = (const uint64_t *)(void *)tern_bucket_near(&p, table->shape, 0),
+        const uint64_t *word = (const uint64_t *)(void *)tern_bucket_direct(&p, table->shape, 0),
                        state = word_at(word);
         CU_ASSERT_EQUAL(state, tern_state_taken(p.hash, 0));
         p.part = &table->part[0];
@@ -275,9 +275,9 @@ static void expect_corrupt_in_a_phase(fixture *f, tern_hashtable *table, uint64_
 
 /* user: the rank that meets a bucket of rank 0's part then, whose entry rank 1, of another node, is
  * said to be writing. Rank 0 has written it for rank 1, and so knows that nobody is. */
-static void a_far_rank_is_named_to(uint32_t user, tern_flags path) {
+static void a_remote_rank_is_named_to(uint32_t user, tern_flags path) {
     fixture f;
-    if (!open_far_scene(&f))
+    if (!open_remote_scene(&f))
         return;
     tern_hashtable *table = make(&f, (tern_hashtable_options){0});
     const uint64_t key = number_owned_by(table, 0, 0), value = 6,
@@ -297,10 +297,10 @@ static void a_far_rank_is_named_to(uint32_t user, tern_flags path) {
     end(&f, table);
 }
 
-static void a_far_rank_is_named(void) {
-    a_far_rank_is_named_to(0, TERN_BY_RMA);
-    a_far_rank_is_named_to(1, TERN_BY_RMA);
-    a_far_rank_is_named_to(1, TERN_BY_CALL);
+static void a_remote_rank_is_named(void) {
+    a_remote_rank_is_named_to(0, TERN_BY_RMA);
+    a_remote_rank_is_named_to(1, TERN_BY_RMA);
+    a_remote_rank_is_named_to(1, TERN_BY_CALL);
 }
 
 /* The owner publishes its array descriptor again. */
@@ -348,7 +348,7 @@ static void a_stranger_is_named(void) {
         tern_op_init(&op, TERN_OP_FIND, f.worker, table, &key, hash, TERN_READ_WRITE);
         op.taken = &value;
         EXPECT_OK(tern_op_run_in(&op, NULL)); /* the probe is at its bucket then */
-        uint64_t *state = (uint64_t *)(void *)tern_bucket_near(&op.probe, table->shape, 0);
+        uint64_t *state = (uint64_t *)(void *)tern_bucket_direct(&op.probe, table->shape, 0);
         scribble(state, tern_state_locked(hash, 2));
         EXPECT(TERN_ERR_CORRUPT, insert(&f, table, key, 2));
         CU_ASSERT_EQUAL(word_at(state), tern_state_wrong(tern_state_locked(hash, 2)));
@@ -402,7 +402,7 @@ int main(int argc, char **argv) {
         {"others_are_named", others_are_named},
         {"entries_are_torn", entries_are_torn},
         {"a_bucket_is_locked_again", a_bucket_is_locked_again},
-        {"a_far_rank_is_named", a_far_rank_is_named},
+        {"a_remote_rank_is_named", a_remote_rank_is_named},
         {"the_descriptor_is_published_again", the_descriptor_is_published_again},
         {"a_stranger_is_named", a_stranger_is_named},
         {"damage_is_an_error", damage_is_an_error},

@@ -237,7 +237,7 @@ history_outcome history_batch(history_crew *crew, history_container container, u
 
 void history_campaign(history_crew *crew, history_container container) {
     /* A batch takes far longer where ranks share processors. */
-    const int histories = crew->f->size > 2 || !fixture_all_near(crew->f) ? 4 : 16;
+    const int histories = crew->f->size > 2 || !fixture_all_direct(crew->f) ? 4 : 16;
     const uint64_t budget = (uint64_t)(1e9 * tern_test_seconds(0.2));
     history_outcome outcome = {0}, all = {0};
     for (uint64_t number = 0, end = 0; all.wrong == 0; number++) {

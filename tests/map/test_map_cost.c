@@ -34,7 +34,7 @@ static bool costs(fixture *f, cost wanted, const char *what) {
 }
 
 /* A rank that shares no memory with rank 0, or none. */
-static uint32_t far_rank(const fixture *f) {
+static uint32_t remote_rank(const fixture *f) {
     for (uint32_t r = 0; r < f->size; r++) {
         tern_transport transport = TERN_SHM;
         if (tern_context_transport(f->context, r, &transport) == TERN_OK && transport != TERN_SHM)
@@ -212,7 +212,7 @@ static void over_a_network(void) {
         return;
     tern_map *map = NULL;
     EXPECT_OK(tern_map_create(f.worker, &(tern_map_options){.capacity = CAPACITY}, &map));
-    uint32_t owner = far_rank(&f);
+    uint32_t owner = remote_rank(&f);
     if (f.rank == 0 && owner != UINT32_MAX) {
         by_rma(&f, map, owner, SMALL, 0);
         by_rma(&f, map, owner, LARGE, 1000000);
@@ -241,7 +241,7 @@ static void by_load_and_store(void) {
     choose_keys(map, (f.rank + 1) % f.size, 1000000ul * f.rank, keys);
     EXPECT_OK(tern_barrier(f.worker));
     begin(&f);
-    if (fixture_all_near(&f)) {
+    if (fixture_all_direct(&f)) {
         for (size_t bytes = SMALL; bytes <= LARGE; bytes += LARGE - SMALL) {
             insert_all(&f, map, keys, bytes, rma);
             insert_all(&f, map, keys, bytes, rma);

@@ -147,7 +147,7 @@ static bool has_one_win(const tern_game *game, const void *state) {
 static void finds_the_best(fixture *f, const tern_game *game, const void *start, int plies,
                            uint64_t seed) {
     enum { ROLLOUTS = 800 };
-    const int positions = fixture_all_near(f) ? 2 : 1;
+    const int positions = fixture_all_direct(f) ? 2 : 1;
     const tern_search_options options = {
         .seed = seed, .under_way = 2 * f->size, .memory = (size_t)16 << 20};
     const tern_search_limits limits = {.rollouts = ROLLOUTS};
@@ -262,7 +262,7 @@ static void visits_are_those_of_the_reference(void) {
 static bool open_with_cores(fixture *f, uint32_t workers) {
     if (!search_open(f, workers, 0))
         return false;
-    if (fixture_all_near(f) && (long)f->size * (long)workers <= sysconf(_SC_NPROCESSORS_ONLN))
+    if (fixture_all_direct(f) && (long)f->size * (long)workers <= sysconf(_SC_NPROCESSORS_ONLN))
         return true;
     tern_test_skip("where ranks share memory, on a core for each worker");
     fixture_close(f);
@@ -449,7 +449,7 @@ static void calls_do_not_wait_for_long_simulations(void) {
     tern_search *search = search_create(&f, &game, &options, &empty);
     EXPECT_OK(search_run(&f, search, &limits, &result));
     CU_ASSERT(slow.played > 0);
-    CU_ASSERT_EQUAL(slow.corked, fixture_all_near(&f) ? slow.played - 1 : 0);
+    CU_ASSERT_EQUAL(slow.corked, fixture_all_direct(&f) ? slow.played - 1 : 0);
     EXPECT_OK(tern_search_destroy(f.worker, search));
     fixture_close(&f);
 }

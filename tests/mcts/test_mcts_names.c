@@ -140,7 +140,7 @@ static void bytes_are_those_of_the_rings(void) {
     tern_search *search = begin(&f, 0); /* rings large enough not to wrap around in this test */
     tern_mcts_worker *w = &search->worker[0];
     const uint32_t target = (f.rank + 1) % f.size;
-    for (int kind = TERN_MCTS_SELECT; kind <= TERN_MCTS_BACK && fixture_all_near(&f); kind++) {
+    for (int kind = TERN_MCTS_SELECT; kind <= TERN_MCTS_BACK && fixture_all_direct(&f); kind++) {
         tern_mcts_message m = {.name = 0};
         tern_out *out = NULL;
         EXPECT_OK(tern_ring_open(f.worker, target, &out));
@@ -151,8 +151,8 @@ static void bytes_are_those_of_the_rings(void) {
         CU_ASSERT_EQUAL(w->statistics.bytes - counted, out->lane.write - at);
         EXPECT_OK(tern_quiesce(f.worker));
     }
-    if (!fixture_all_near(&f))
-        tern_test_skip("a ring to a far rank has headers of frames, too");
+    if (!fixture_all_direct(&f))
+        tern_test_skip("a ring to a remote rank has headers of frames, too");
     EXPECT_OK(tern_search_destroy(f.worker, search));
     fixture_close(&f);
 }

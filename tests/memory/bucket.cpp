@@ -1,5 +1,5 @@
 /*
- * A bucket of a hash table that load/store reaches (hashtable/near/probe.h, near.h, lock.h): state,
+ * A bucket of a hash table that load/store reaches (hashtable/bucket/probe.h, short.h, lock.h): state,
  * counter, and an entry of a check and one word, which passes if the two are equal.
  */
 
@@ -50,7 +50,7 @@ static bool entry_get(word &entry, word &check, int *value) {
     return first == *value && first != 0;
 }
 
-/* The first update of a key, and its erase after that (tern_near_replace, tern_bucket_write),
+/* The first update of a key, and its erase after that (tern_short_replace, tern_bucket_write),
  * against a find (direct_search) and a wait for an insert (tern_op_wait_for): both take a state that
  * was never updated for an insert on its way, which is wrong here. */
 struct update : rl::test_suite<update, 2> {
@@ -80,8 +80,8 @@ struct update : rl::test_suite<update, 2> {
     }
 };
 
-/* An insert (tern_near_create) against a find: whoever finds the key sees its first number
- * (tern_near_find_in, take in find.c) and what its inserter wrote before. */
+/* An insert (tern_short_create) against a find: whoever finds the key sees its first number
+ * (tern_short_find_in, take in find.c) and what its inserter wrote before. */
 struct insert : rl::test_suite<insert, 2> {
     word state, counter, entry, check;
     plain earlier;
@@ -178,8 +178,8 @@ struct owner_puts : rl::test_suite<owner_puts, 2> {
 
 /* A put of the owner that shows what it has replaced (tern_put_if.shows), against another one or a
  * rank of the node that locks the bucket and looks (direct_replace): no entry is shown to
- * both, so a block that it names is given back once. near: the second is that rank. */
-template <bool near> struct shown : rl::test_suite<shown<near>, 2> {
+ * both, so a block that it names is given back once. direct: the second is that rank. */
+template <bool direct> struct shown : rl::test_suite<shown<direct>, 2> {
     word state, entry, check;
     plain replaced[2];
 
@@ -196,7 +196,7 @@ template <bool near> struct shown : rl::test_suite<shown<near>, 2> {
         if (state_cas(state, UPDATED, LOCKED) != UPDATED)
             return;
         const int was = is("shown behind the lock") ? early : LOAD(entry, relaxed);
-        if (near && index == 1) {
+        if (direct && index == 1) {
             entry_replace(entry, check, value);
             state_unlock(state, UPDATED);
         } else {
@@ -218,7 +218,7 @@ template <bool near> struct shown : rl::test_suite<shown<near>, 2> {
  * entry in any order, against an insert and the first update. Who begins when the insert has
  * returned finds the key: a state that the get has brought says nothing but that the bucket was
  * free. */
-struct far_find : rl::test_suite<far_find, 2> {
+struct remote_find : rl::test_suite<remote_find, 2> {
     word state, entry, check, returned;
 
     void before() {
@@ -363,7 +363,7 @@ struct bucket {
 /* Operations that change a key, and what a find must then see of each. */
 struct inserts {
     static void prepare(bucket &b) { b.start(false); }
-    static void change(bucket &b) { /* tern_near_create, fill */
+    static void change(bucket &b) { /* tern_short_create, fill */
         state_cas(b.state, FREE, TAKEN);
         entry_put(b.entry, b.check, 2);
     }
@@ -375,7 +375,7 @@ struct inserts {
 
 struct updates {
     static void prepare(bucket &b) { b.start(true); }
-    static void change(bucket &b) { /* tern_near_replace, tern_bucket_write; an erase, too */
+    static void change(bucket &b) { /* tern_short_replace, tern_bucket_write; an erase, too */
         state_cas(b.state, UPDATED, LOCKED);
         entry_replace(b.entry, b.check, 2);
         state_unlock(b.state, UPDATED);
@@ -388,10 +388,10 @@ struct updates {
 
 struct adds {
     static void prepare(bucket &b) { b.start(true); }
-    static void change(bucket &b) { /* tern_counter_add, count_near8; a swap and an erase, too */
+    static void change(bucket &b) { /* tern_counter_add, count_direct8; a swap and an erase, too */
         ADD(b.counter, 1, ordered("adder's place", acq_rel));
     }
-    static bool misses(bucket &b) { /* tern_near_find_in, take */
+    static bool misses(bucket &b) { /* tern_short_find_in, take */
         return LOAD(b.counter, ordered("reader's place", acquire)) != 1;
     }
 };
@@ -468,7 +468,7 @@ int main(int argc, char **argv) {
         {"two entries shown", EVERY, {"shown behind the lock", "owner's release"}});
     good &= check<shown<true>>(
         {"entries shown and locked", EVERY, {"shown behind the lock", "owner's release"}});
-    good &= check<far_find>({"find of another node",
+    good &= check<remote_find>({"find of another node",
                              EVERY,
                              {"state of the get", "getter's fence", "owner's fence"}});
     good &= check<claims>({"two first adds",

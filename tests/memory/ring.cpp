@@ -11,7 +11,7 @@
 #include "model.h"
 
 /* Two records, of which the second one uses the memory of the first, so that it waits for credit:
- * tern_ring_publish_near and tern_lane_send against tern_ring_peek, shm_report against
+ * tern_ring_publish_direct and tern_lane_send against tern_ring_peek, shm_report against
  * shm_consumed. A header of 0 ends the content; the payload is plain memory. */
 struct records : rl::test_suite<records, 2> {
     word header[2], consumed;
@@ -103,7 +103,7 @@ struct idle : rl::test_suite<idle, 2> {
     void after() { RL_ASSERT(!READ(slept) || READ(rung)); }
 };
 
-/* The same where membarrier is refused (tern_context.fences), and of far rings, whose records this
+/* The same where membarrier is refused (tern_context.fences), and of remote rings, whose records this
  * process appends (tern_ring_append). */
 struct fenced : rl::test_suite<fenced, 2> {
     word header, mark;

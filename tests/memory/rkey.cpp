@@ -1,5 +1,5 @@
 /*
- * Rkeys of far regions (rma/region/rkey.c): two operations hold the rkey of a region, read the
+ * Rkeys of remote regions (rma/region/rkey.c): two operations hold the rkey of a region, read the
  * region's address and release the rkey. Meanwhile the region's owner takes the rkey back, and it
  * is used for a second region and then for the first again. In the library that happens under a
  * lock; here one thread does it.

@@ -124,7 +124,8 @@ static void batches_tell_what_was_full(void) {
     tern_hashtable *table =
         make_table(&f, (tern_hashtable_options){.key_bytes = 8, .counter = 1, .capacity = 4});
     static uint64_t keys[KEYS];
-    const size_t count = fixture_all_near(&f) ? KEYS : 200; /* each is looked for in a whole part */
+    const size_t count =
+        fixture_all_direct(&f) ? KEYS : 200; /* each is looked for in a whole part */
     char told[32];
     snprintf(told, sizeof told, "of %zu keys", count);
     for (uint64_t i = 0; i < KEYS; i++)

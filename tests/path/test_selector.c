@@ -58,20 +58,20 @@ static void a_change_needs_a_lead(void) {
 
 /* One get beats a call there; whatever takes several round trips, and batches, do not. */
 static void each_kind_has_its_path(void) {
-    const tern_path_costs far = measured_at(1, &network);
-    CU_ASSERT(!by_call(&far, TERN_PATH_FIND));
-    CU_ASSERT(by_call(&far, TERN_PATH_INSERT));
-    CU_ASSERT(by_call(&far, TERN_PATH_PUSH));
-    CU_ASSERT(by_call(&far, TERN_PATH_POP));
-    CU_ASSERT(by_call(&far, TERN_PATH_FIND_MANY));
-    CU_ASSERT(by_call(&far, TERN_PATH_INSERT_MANY));
-    CU_ASSERT(by_call(&far, TERN_PATH_ADD_MANY));
-    CU_ASSERT_EQUAL(far.open, far.by_call);
+    const tern_path_costs remote = measured_at(1, &network);
+    CU_ASSERT(!by_call(&remote, TERN_PATH_FIND));
+    CU_ASSERT(by_call(&remote, TERN_PATH_INSERT));
+    CU_ASSERT(by_call(&remote, TERN_PATH_PUSH));
+    CU_ASSERT(by_call(&remote, TERN_PATH_POP));
+    CU_ASSERT(by_call(&remote, TERN_PATH_FIND_MANY));
+    CU_ASSERT(by_call(&remote, TERN_PATH_INSERT_MANY));
+    CU_ASSERT(by_call(&remote, TERN_PATH_ADD_MANY));
+    CU_ASSERT_EQUAL(remote.open, remote.by_call);
     tern_costs shared;
     tern_costs_guess(TERN_SHM, &shared);
-    const tern_path_costs near = measured_at(1, &shared);
+    const tern_path_costs direct = measured_at(1, &shared);
     for (tern_path_kind kind = 0; kind < TERN_PATH_FIND_MANY; kind++)
-        CU_ASSERT(!by_call(&near, kind));
+        CU_ASSERT(!by_call(&direct, kind));
 }
 
 static unsigned bits(tern_flags flags) { return (unsigned)__builtin_popcount(flags); }

@@ -485,11 +485,11 @@ static void node_memory_is_for_the_node(void) {
         EXPECT_DETAIL("TERN_DOMAIN_GLOBAL");
     }
     EXPECT_OK(tern_barrier(f.worker));
-    uint64_t near = 0, now = 0;
+    uint64_t direct = 0, now = 0;
     for (uint32_t r = 0; r < f.size; r++)
-        near += reaches(&f, TERN_DOMAIN_NODE, r);
+        direct += reaches(&f, TERN_DOMAIN_NODE, r);
     EXPECT_OK(tern_atomic_load(f.worker, all[f.rank], &now));
-    CU_ASSERT_EQUAL(now, near);
+    CU_ASSERT_EQUAL(now, direct);
     fixture_free_all(&f, all);
     free(all);
     fixture_close(&f);

@@ -64,8 +64,8 @@ static uint32_t posting_rank(void) {
     return test.f.size;
 }
 
-/* A rank that is reached over a far transport, or size. */
-static uint32_t far_rank(tern_transport wanted) {
+/* A rank that is reached over a remote transport, or size. */
+static uint32_t remote_rank(tern_transport wanted) {
     for (uint32_t r = 0; r < test.f.size; r++) {
         tern_transport transport = TERN_SHM;
         if (tern_context_transport(test.f.context, r, &transport) == TERN_OK && transport == wanted)
@@ -383,7 +383,7 @@ static void late_puts(struct tern_window *window, int rounds) {
     delayed_ever = 0;
     tern_window_set_hook(window, &late);
     play_all(rounds);
-    uint32_t target = far_rank(TERN_RMA);
+    uint32_t target = remote_rank(TERN_RMA);
     if (target < test.f.size) {
         /* Destroying a buffer waits for what is under way from it. */
         tern_circular *c = make((tern_circular_options){.unit_bytes = 64});
@@ -409,7 +409,8 @@ static uint64_t settles_of(tern_circular_options options, uint32_t target, uint6
     for (uint64_t i = 0; i < count; i++)
         EXPECT_OK(tern_circular_put(w, c, area_of(target, test.f.rank), data, bytes));
     tern_stats after = stats_now();
-    CU_ASSERT_EQUAL(after.puts - before.puts, tern_is_near(test.f.context, target) ? 0 : count);
+    CU_ASSERT_EQUAL(after.puts - before.puts,
+                    tern_rank_is_direct(test.f.context, target) ? 0 : count);
     CU_ASSERT_EQUAL(after.flushes, before.flushes);
     EXPECT_OK(tern_circular_destroy(w, c));
     return after.settles - before.settles;
@@ -419,7 +420,7 @@ static uint64_t settles_of(tern_circular_options options, uint32_t target, uint6
  * saves the wait. Only one rank works: MPI's flushes take long where ranks share processors. */
 static void waits_are_counted(void) {
     enum { MANY = 205 };
-    uint32_t target = posting_rank(), other = far_rank(TERN_P2P);
+    uint32_t target = posting_rank(), other = remote_rank(TERN_P2P);
     tern_circular_options every = {.unit_bytes = 64, .flush_every = 8};
     tern_circular_options generation = {.unit_bytes = 64, .units_max = 20, .flush_every = SIZE_MAX};
     tern_circular_options part = {

@@ -24,22 +24,22 @@ static void touched_ranks_only(void) {
     uint64_t state = fixture_seed(&f, 3);
     tern_rma_worker *mine = tern_rma_worker_of(f.worker);
     for (uint64_t turn = 1; turn <= TURNS; turn++) {
-        uint64_t far = 0, word = turn;
+        uint64_t remote = 0, word = turn;
         for (uint32_t r = 0; r < f.size; r++) {
             if (tern_test_random(&state) % 2 == 0)
                 continue;
             for (uint64_t puts = 1 + tern_test_random(&state) % 3; puts > 0; puts--)
                 EXPECT_OK(tern_put(f.worker, tern_ptr_add(memory[r], 8 * (int64_t)f.rank), &word,
                                    sizeof word));
-            far += !tern_is_near(f.context, r);
+            remote += !tern_rank_is_direct(f.context, r);
         }
-        CU_ASSERT_EQUAL(mine->dirty_count, far);
+        CU_ASSERT_EQUAL(mine->dirty_count, remote);
         const uint64_t before = flushes_of(f.worker);
         EXPECT_OK(tern_flush_all(f.worker));
-        CU_ASSERT_EQUAL(flushes_of(f.worker) - before, far);
+        CU_ASSERT_EQUAL(flushes_of(f.worker) - before, remote);
         CU_ASSERT_EQUAL(mine->dirty_count, 0);
         EXPECT_OK(tern_flush_all(f.worker));
-        CU_ASSERT_EQUAL(flushes_of(f.worker) - before, far);
+        CU_ASSERT_EQUAL(flushes_of(f.worker) - before, remote);
     }
     /* The books by rank and the list agree, whatever order ranks are flushed in. */
     for (uint64_t turn = 1; turn <= TURNS; turn++) {

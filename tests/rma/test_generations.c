@@ -1,7 +1,7 @@
 // tern-test: transports least=2
 /*
  * The ends of a ring's generations (rma/ring/ring.h, rma/ring/frame.h): generations that end at
- * every place that matters, what a far ring flushes when it begins the next one, and credit for
+ * every place that matters, what a remote ring flushes when it begins the next one, and credit for
  * less than half a ring.
  */
 

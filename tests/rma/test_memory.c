@@ -433,21 +433,21 @@ static void local_addresses(void) {
 
 /* A handler may use its own heap; it may not wait for another rank's. */
 static struct {
-    tern_status own, own_free, far, far_free;
+    tern_status own, own_free, remote, remote_free;
     int runs;
 } in_handler;
 
 static tern_status allocate_in_handler(tern_call_info *call, const void *arguments, size_t bytes) {
-    tern_ptr p = TERN_NULL, far;
+    tern_ptr p = TERN_NULL, remote;
     uint32_t size = tern_context_size(tern_worker_context(call->worker));
     uint32_t self = tern_worker_self(call->worker).rank;
-    memcpy(&far, arguments, bytes);
+    memcpy(&remote, arguments, bytes);
     in_handler.runs++;
     in_handler.own = tern_alloc(call->worker, 100, 0, TERN_DOMAIN_GLOBAL, &p);
     in_handler.own_free = tern_free(call->worker, p);
-    in_handler.far = tern_alloc_on(call->worker, (self + 1) % size, TERN_NUMA_ANY, 100, 0,
-                                   TERN_DOMAIN_GLOBAL, &p);
-    in_handler.far_free = tern_free(call->worker, far);
+    in_handler.remote = tern_alloc_on(call->worker, (self + 1) % size, TERN_NUMA_ANY, 100, 0,
+                                      TERN_DOMAIN_GLOBAL, &p);
+    in_handler.remote_free = tern_free(call->worker, remote);
     return TERN_OK;
 }
 TERN_FUNCTION(allocate_in_handler)
@@ -547,19 +547,19 @@ static void in_a_handler(void) {
     if (!open_small(&f))
         return;
     uint32_t next = (f.rank + 1) % f.size;
-    tern_ptr far = TERN_NULL;
-    EXPECT_OK(tern_alloc_on(f.worker, next, TERN_NUMA_ANY, 64, 0, TERN_DOMAIN_GLOBAL, &far));
+    tern_ptr remote = TERN_NULL;
+    EXPECT_OK(tern_alloc_on(f.worker, next, TERN_NUMA_ANY, 64, 0, TERN_DOMAIN_GLOBAL, &remote));
     tern_worker_id self = {f.rank, 0};
     in_handler.runs = 0;
-    EXPECT_OK(tern_call_return(f.worker, self, &allocate_in_handler_function, &far, sizeof far,
-                               NULL, 0, NULL));
+    EXPECT_OK(tern_call_return(f.worker, self, &allocate_in_handler_function, &remote,
+                               sizeof remote, NULL, 0, NULL));
     CU_ASSERT_EQUAL(in_handler.runs, 1);
     CU_ASSERT_EQUAL(in_handler.own, TERN_OK);
     CU_ASSERT_EQUAL(in_handler.own_free, TERN_OK);
     if (f.size > 1) {
-        CU_ASSERT_EQUAL(in_handler.far, TERN_ERR_STATE);
-        CU_ASSERT_EQUAL(in_handler.far_free, TERN_ERR_STATE);
-        EXPECT_OK(tern_free(f.worker, far));
+        CU_ASSERT_EQUAL(in_handler.remote, TERN_ERR_STATE);
+        CU_ASSERT_EQUAL(in_handler.remote_free, TERN_ERR_STATE);
+        EXPECT_OK(tern_free(f.worker, remote));
     }
     EXPECT_OK(tern_barrier(f.worker));
     if (f.size > 1)

@@ -465,14 +465,14 @@ static void cost(void) {
             tern_put_notify(f.worker, to(next), memory[next], &i, 8,
                             &(tern_notify_options){.local_cid = i, .cid = &i, .cid_bytes = 8}));
     tern_stats_get(f.worker, &after);
-    bool near = tern_is_near(f.context, next);
+    bool direct = tern_rank_is_direct(f.context, next);
     CU_ASSERT_EQUAL(after.notices_packed - before.notices_packed, TIMES);
     CU_ASSERT_EQUAL(after.notices_queued, before.notices_queued);
     CU_ASSERT_EQUAL(after.puts, before.puts);
     CU_ASSERT_EQUAL(after.flushes, before.flushes);
     if (tern_transport_to(f.context, next)->reads_own_frames && takes_all())
         CU_ASSERT_EQUAL(after.batches_sent - before.batches_sent, TIMES);
-    if (near)
+    if (direct)
         CU_ASSERT_EQUAL(after.batches_sent - before.batches_sent, 0);
     for (uint64_t i = 0; i < TIMES; i++) {
         expect_remote(previous, &i, 8, 8, false);
@@ -513,7 +513,7 @@ static void inject(uint64_t header, uint64_t word) {
     memcpy(room, &word, 8);
     uint64_t at = out->lane.write;
     tern_ring_commit(out, tern_notice_header(TERN_NOTICE_PACKED, 0, 0, 16));
-    if (out->near)
+    if (out->direct)
         out->lane.first_header = header;
     else
         memcpy(out->lane.data + (at & out->lane.mask), &header, sizeof header);

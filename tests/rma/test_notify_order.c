@@ -38,7 +38,7 @@ static struct {
     tern_ptr memory[RANKS]; /* a slot for each operation of each rank, then what gets read */
     uint64_t times, wrong, random;
     bool relaxed;
-    size_t near_most, far_most;
+    size_t direct_most, remote_most;
 } model;
 
 static unsigned char letter(uint32_t origin, uint32_t target, uint64_t n, size_t i) {
@@ -237,9 +237,9 @@ static void ask(uint32_t target) {
                 .local_cid = local, .cid = cid, .cid_bytes = o.cid_bytes, .flags = o.flags});
         tern_transport transport = TERN_SHM;
         EXPECT_OK(tern_context_transport(model.f.context, target, &transport));
-        bool near = transport == TERN_SHM;
-        bool packed = has_remote(&o) && o.bytes <= (near ? model.near_most : model.far_most);
-        if (status == TERN_OK && (near || packed))
+        bool direct = transport == TERN_SHM;
+        bool packed = has_remote(&o) && o.bytes <= (direct ? model.direct_most : model.remote_most);
+        if (status == TERN_OK && (direct || packed))
             memset(memory, 0xdd, o.bytes);
     }
     memset(cid, 0xee, sizeof cid);
@@ -361,8 +361,8 @@ static bool set_up(const tern_config *config, int times) {
         return false;
     const fixture *f = &model.f;
     size_t most = config->ring_size / 4 - 264;
-    model.near_most = config->packed_max < most ? config->packed_max : most;
-    model.far_most = config->packed_max_far < most ? config->packed_max_far : most;
+    model.direct_most = config->packed_max < most ? config->packed_max : most;
+    model.remote_most = config->packed_max_far < most ? config->packed_max_far : most;
     model.relaxed = config->order == TERN_ORDER_RELAXED;
     model.times = (uint64_t)fixture_times(f, times);
     model.random = fixture_seed(f, 90);

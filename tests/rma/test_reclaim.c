@@ -443,7 +443,7 @@ static void ask_while_requests_wait(void) {
         refused += put_next() != TERN_OK;
     tern_out *out = ring_of_events();
     CU_ASSERT_EQUAL(out->requests->count, QUEUE);
-    out->wake_due = out->near ? out->wake_due : true;
+    out->wake_due = out->direct ? out->wake_due : true;
     CU_ASSERT(closes(out, out->ring));
 }
 

@@ -25,7 +25,7 @@ static bool open_with(tern_cma cross) {
 
 /* Some of the transfers of registered memory have to be copied by the owner. */
 static bool by_owner(uint32_t rank) {
-    return rank != f.rank && tern_is_near(f.context, rank) &&
+    return rank != f.rank && tern_rank_is_direct(f.context, rank) &&
            (tern_context_config(f.context)->cma == TERN_CMA_OFF ||
             tern_rma_of(f.context)->cma_refused);
 }
@@ -370,7 +370,7 @@ static void no_reply_cell(void) {
 /* Whether puts to rank keep its region until they are flushed. */
 static bool flush_counts(uint32_t rank) {
     const tern_rma *rma = tern_rma_of(f.context);
-    return !tern_is_near(f.context, rank) && rma->window != NULL &&
+    return !tern_rank_is_direct(f.context, rank) && rma->window != NULL &&
            tern_window_has_regions(rma->window);
 }
 
@@ -394,7 +394,8 @@ static void in_use(void) {
         told[event.peer.rank != before]++;
     }
     /* Over a network it stays until the put has landed, as its origin knows. */
-    const bool flies = !tern_is_near(f.context, before) && tern_rma_of(f.context)->native != NULL;
+    const bool flies =
+        !tern_rank_is_direct(f.context, before) && tern_rma_of(f.context)->native != NULL;
     tern_status status = tern_deregister(f.worker, all[f.rank]);
     bool stays = flies ? status == TERN_ERR_STATE : flush_counts(before);
     EXPECT(stays ? TERN_ERR_STATE : TERN_OK, status);
@@ -430,8 +431,8 @@ static void rkey_taken_back(void) {
     memory[0] = 0;
     register_all(memory, sizeof memory, all);
     EXPECT_OK(tern_barrier(f.worker));
-    bool far = !tern_is_near(f.context, next);
-    if (far)
+    bool remote = !tern_rank_is_direct(f.context, next);
+    if (remote)
         EXPECT(TERN_ERR_AGAIN,
                tern_put_notify(f.worker, (tern_worker_id){next, 0}, all[next], &nine, 1,
                                &(tern_notify_options){

@@ -290,7 +290,7 @@ static tern_status offer_back(tern_call_info *call, const void *arguments, size_
     EXPECT(TERN_ERR_STATE,
            tern_descriptor_wait(call->worker, TERN_ANY_WORKER, TERN_POSTED_ANY, 9, &d));
     EXPECT_OK(tern_descriptor_test(call->worker, call->origin, TERN_POSTED_RECEIVE, 9, &d));
-    if (fixture_all_near(&f))
+    if (fixture_all_direct(&f))
         EXPECT_OK(tern_put(call->worker, d.place, &f.rank, sizeof f.rank));
     EXPECT_OK(tern_rendezvous_finish(call->worker, &d, d.bytes));
     EXPECT_OK(tern_post_send(call->worker, call->origin, 10, memory[f.rank], 4, &answered));
@@ -319,7 +319,7 @@ static void in_handlers(void) {
     EXPECT_OK(tern_wait(f.worker, &post));
     moved = tern_request_result(&post);
     CU_ASSERT_EQUAL(moved, 4);
-    CU_ASSERT(!fixture_all_near(&f) || memcmp(my_memory(), &next, 4) == 0);
+    CU_ASSERT(!fixture_all_direct(&f) || memcmp(my_memory(), &next, 4) == 0);
     EXPECT_OK(tern_descriptor_wait(f.worker, to(next), TERN_POSTED_SEND, 10, &d));
     EXPECT_OK(tern_rendezvous_finish(f.worker, &d, 1));
     EXPECT_OK(tern_quiesce(f.worker));

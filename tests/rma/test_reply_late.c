@@ -28,7 +28,7 @@ static tern_cell *memory_of(const tern_return_address *address) {
 }
 
 /* The answer of a rank of this node. */
-static void answer_near(const tern_return_address *address, char content) {
+static void answer_direct(const tern_return_address *address, char content) {
     char payload[BYTES];
     memset(payload, content, sizeof payload);
     EXPECT_OK(tern_reply_send(f.worker, f.worker->id, address, TERN_OK, payload, BYTES));
@@ -84,13 +84,13 @@ static void of_the_living(void) {
     EXPECT_OK(tern_reply_expect(f.worker, &second));
     CU_ASSERT_EQUAL(second.cell == first.cell, goes_by(TERN_P2P));
     CU_ASSERT_EQUAL(count_free(), TERN_CALL_REQUESTS - (goes_by(TERN_P2P) ? 1 : 2));
-    answer_near(&second, 2);
+    answer_direct(&second, 2);
     if (goes_by(TERN_P2P))
         answer_by_message(&first, 1);
     else if (goes_by_puts())
         answer_by_put(&first, memory_of(&first), 1);
     else
-        answer_near(&first, 1);
+        answer_direct(&first, 1);
     expect_answer(&second, 2);
     tern_reply_release(f.worker, &second);
     CU_ASSERT_EQUAL(count_free(), TERN_CALL_REQUESTS);
@@ -104,7 +104,7 @@ static void of_the_dead(void) {
     tern_reply_give_up(f.worker, &first, peer);
     EXPECT_OK(tern_reply_expect(f.worker, &second));
     CU_ASSERT_EQUAL(second.cell, first.cell);
-    answer_near(&second, 2);
+    answer_direct(&second, 2);
     if (goes_by_puts())
         answer_by_put(&first, memory, 1);
     if (goes_by(TERN_P2P))
@@ -141,7 +141,7 @@ static void of_the_lost(void) {
     tern_reply_give_up(f.worker, &first, peer);
     EXPECT_OK(tern_reply_expect(f.worker, &second));
     CU_ASSERT_EQUAL(second.cell, first.cell);
-    answer_near(&second, 2);
+    answer_direct(&second, 2);
     tern_count(&f.worker->stats.calls_sent, 1);
     tern_call_lost(f.worker, f.worker->id, call, TERN_ERR_PEER);
     expect_answer(&second, 2);

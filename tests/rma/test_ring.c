@@ -64,7 +64,7 @@ static size_t consume(tern_worker *worker, tern_in *in) {
     return 1;
 }
 
-/* Far rings are asked for by messages of MPI, over a network too. */
+/* Remote rings are asked for by messages of MPI, over a network too. */
 static bool asks_by_messages;
 
 static bool open_arena(size_t ring_size, size_t rings, size_t ring_growth, size_t idle_polls) {
@@ -214,7 +214,7 @@ static void publishing(void) {
     close_rings();
 }
 
-/* What is due for a far ring waits for the cork to be taken out, and then goes together; what is
+/* What is due for a remote ring waits for the cork to be taken out, and then goes together; what is
  * due for a near one does not wait. */
 static void corked(void) {
     if (!open_rings(65536, 1 << 20))
@@ -234,7 +234,7 @@ static void corked(void) {
         if (i > 0)
             EXPECT_OK(commit_next(next, &out));
         tern_ring_publish_due(f.worker, out);
-        CU_ASSERT_EQUAL(out->lane.first_header == 0, out->near);
+        CU_ASSERT_EQUAL(out->lane.first_header == 0, out->direct);
         tern_progress(f.worker);
         tern_progress(f.worker);
     }
@@ -242,7 +242,7 @@ static void corked(void) {
     CU_ASSERT_EQUAL(corked.batches_sent, first.batches_sent);
     tern_ring_uncork(f.worker);
     tern_stats_get(f.worker, &uncorked);
-    CU_ASSERT_EQUAL(uncorked.batches_sent - corked.batches_sent, out->near ? 0 : 1);
+    CU_ASSERT_EQUAL(uncorked.batches_sent - corked.batches_sent, out->direct ? 0 : 1);
     /* The end of a generation would have sent one more. */
     CU_ASSERT(out->lane.write <= out->lane.mask);
     while (streams[before].received < 3 &&
@@ -314,13 +314,13 @@ static void growth_has_a_limit(void) {
             break;
         tern_progress(f.worker);
         tern_stats_get(f.worker, &stats);
-        /* A far ring waits for its target's answer, which may be busy. */
-        if (refusals == 1999 && stats.rings_grown < 2 && out != NULL && !out->near &&
+        /* A remote ring waits for its target's answer, which may be busy. */
+        if (refusals == 1999 && stats.rings_grown < 2 && out != NULL && !out->direct &&
             out->growth != TERN_GROWTH_NONE)
             refusals--;
     }
     tern_stats_get(f.worker, &stats);
-    if (out != NULL && out->near)
+    if (out != NULL && out->direct)
         CU_ASSERT_EQUAL(stats.rings_grown, 2);
     CU_ASSERT(stats.rings_grown <= 2);
     CU_ASSERT_EQUAL(stats.rings_outgrown, stats.rings_grown > 0);
@@ -382,10 +382,10 @@ static void growing_waits_for_a_buffer(void) {
     asks_by_messages = false;
     if (!is_open)
         return;
-    uint32_t far = 0;
-    while (far < f.size && tern_is_near(f.context, far))
-        far++;
-    if (far == f.size) {
+    uint32_t remote = 0;
+    while (remote < f.size && tern_rank_is_direct(f.context, remote))
+        remote++;
+    if (remote == f.size) {
         tern_test_skip("every rank shares memory: there are no messages");
         close_rings();
         return;
@@ -397,7 +397,7 @@ static void growing_waits_for_a_buffer(void) {
     tern_out *out = NULL;
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status;
-    while ((status = commit_next(far, &out)) == TERN_ERR_AGAIN &&
+    while ((status = commit_next(remote, &out)) == TERN_ERR_AGAIN &&
            tern_wait_step(f.context, &wait, TERN_ANYBODY) == TERN_OK)
         tern_progress(f.worker);
     EXPECT_OK(status);
@@ -405,28 +405,28 @@ static void growing_waits_for_a_buffer(void) {
     for (bool room = true; room;) {
         tern_ring_publish(f.worker, out);
         size_t most = tern_ring_record_max(f.context);
-        uint64_t size = tern_record_size(payload_bytes(f.rank, streams[far].sent, most));
+        uint64_t size = tern_record_size(payload_bytes(f.rank, streams[remote].sent, most));
         size += TERN_MOVE_ROOM + (out->transport->reads_own_frames ? TERN_FRAME_BYTES : 0);
-        room = tern_ring_has_room(f.worker, out, size) && commit_next(far, &out) == TERN_OK;
+        room = tern_ring_has_room(f.worker, out, size) && commit_next(remote, &out) == TERN_OK;
     }
     EXPECT_OK(tern_barrier(f.worker));
     meet_without_service();
     const tern_message message = {.kind = TERN_MESSAGE_PUT,
                                   .origin = f.worker->id,
-                                  .offset = all[far].offset,
+                                  .offset = all[remote].offset,
                                   .bytes = TERN_MESSAGE_MAX};
     for (int i = 0; i < 1000 && status == TERN_OK; i++)
-        status = tern_message_send(f.worker, far, &message, piece, TERN_MESSAGE_MAX);
+        status = tern_message_send(f.worker, remote, &message, piece, TERN_MESSAGE_MAX);
     EXPECT(TERN_ERR_AGAIN, status);
     for (int i = 0; i < 10; i++)
-        EXPECT(TERN_ERR_AGAIN, commit_next(far, &out));
+        EXPECT(TERN_ERR_AGAIN, commit_next(remote, &out));
     /* A buffer may have come free meanwhile, but not an answer. */
     tern_stats stats;
     tern_stats_get(f.worker, &stats);
     CU_ASSERT_EQUAL(stats.rings_grown, 0);
     CU_ASSERT_NOT_EQUAL(out->growth, TERN_GROWTH_MOVING);
     meet_without_service();
-    consume_what_was_sent(far);
+    consume_what_was_sent(remote);
     free(piece);
     fixture_free_all(&f, all);
     free(all);
@@ -508,17 +508,17 @@ static void hostile_service(void) { inject(tern_record_header(TERN_RECORD_SERVIC
 static void hostile_messages(void) {
     if (!open_rings(4096, 1 << 20))
         return;
-    uint64_t far = 0, due = 0;
+    uint64_t remote = 0, due = 0;
     for (uint32_t r = 0; r < f.size; r++)
-        far += !tern_is_near(f.context, r);
-    if (far == 0) {
+        remote += !tern_rank_is_direct(f.context, r);
+    if (remote == 0) {
         tern_test_skip("every rank shares memory: there are no messages");
         close_rings();
         return;
     }
     const uint64_t beyond = tern_rma_of(f.context)->layout.bytes;
     for (uint32_t r = 0; r < f.size; r++) {
-        if (tern_is_near(f.context, r))
+        if (tern_rank_is_direct(f.context, r))
             continue;
         uint32_t own = r * f.context->workers, me = f.worker->id;
         const tern_message bad[] = {
@@ -546,7 +546,7 @@ static void hostile_messages(void) {
             {.kind = TERN_MESSAGE_CLOSED, .origin = me, .target = own, .operand = {99, 0}},
             {.kind = TERN_MESSAGE_CLOSED, .origin = me, .target = own, .offset = 4},
         };
-        due = far * (sizeof bad / sizeof bad[0]);
+        due = remote * (sizeof bad / sizeof bad[0]);
         for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
             EXPECT_OK(tern_message_send_all(f.worker, r, &bad[i], "12345678", 8));
     }

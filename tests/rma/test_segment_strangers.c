@@ -173,16 +173,16 @@ static int open_files(void) {
     return count;
 }
 
-/* A context, and memory of another rank in it. [out] near: other ranks of this node. */
-static bool open_and_close(uint32_t *near) {
+/* A context, and memory of another rank in it. [out] others: the other ranks of this node. */
+static bool open_and_close(uint32_t *others) {
     fixture f;
     if (!fixture_open(&f, NULL))
         return false;
     tern_ptr all[64];
     uint64_t mine = f.rank + 1, got = 0;
-    *near = 0;
+    *others = 0;
     for (uint32_t r = 0; r < f.size; r++)
-        *near += r != f.rank && tern_same_node(f.context, r);
+        *others += r != f.rank && tern_same_node(f.context, r);
     fixture_alloc_all(&f, sizeof mine, TERN_DOMAIN_GLOBAL, all);
     EXPECT_OK(tern_put(f.worker, all[(f.rank + 1) % f.size], &mine, sizeof mine));
     EXPECT_OK(tern_flush_all(f.worker));
@@ -195,19 +195,19 @@ static bool open_and_close(uint32_t *near) {
 
 /* Contexts beside a stranger leave no file open. Returns how many messages were not of ranks. */
 static uint32_t contexts_beside(uid_t user) {
-    uint32_t near = 0;
-    if (!open_and_close(&near)) /* MPI opens files when it is used for the first time */
+    uint32_t others = 0;
+    if (!open_and_close(&others)) /* MPI opens files when it is used for the first time */
         return 0;
     stranger_comes(user);
     const int before = open_files();
     play.received = 0;
     for (int i = 0; i < CONTEXTS; i++)
-        (void)open_and_close(&near);
+        (void)open_and_close(&others);
     CU_ASSERT_EQUAL(open_files(), before);
     stranger_goes();
     CU_ASSERT(stranger.sent > 0);
-    CU_ASSERT(play.received >= CONTEXTS * near);
-    return play.received - CONTEXTS * near;
+    CU_ASSERT(play.received >= CONTEXTS * others);
+    return play.received - CONTEXTS * others;
 }
 
 static bool may_become_nobody(void) {
@@ -258,12 +258,12 @@ static void a_flood_without_a_filter(void) {
 
 /* A rank sends its segment twice in one message. */
 static void surplus_of_a_rank(void) {
-    uint32_t near = 0;
-    if (!open_and_close(&near))
+    uint32_t others = 0;
+    if (!open_and_close(&others))
         return;
     const int before = open_files();
     play.surplus = true;
-    (void)open_and_close(&near);
+    (void)open_and_close(&others);
     play.surplus = false;
     CU_ASSERT_EQUAL(open_files(), before);
 }

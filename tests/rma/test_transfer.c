@@ -463,11 +463,11 @@ static struct {
 } in_handler;
 
 static tern_status transfer_in_handler(tern_call_info *call, const void *arguments, size_t bytes) {
-    tern_ptr far;
-    memcpy(&far, arguments, bytes);
+    tern_ptr remote;
+    memcpy(&remote, arguments, bytes);
     uint64_t word = 4711;
-    in_handler.put = tern_put(call->worker, far, &word, 8);
-    in_handler.get = tern_get(call->worker, &in_handler.got, tern_ptr_add(far, 8), 8);
+    in_handler.put = tern_put(call->worker, remote, &word, 8);
+    in_handler.get = tern_get(call->worker, &in_handler.got, tern_ptr_add(remote, 8), 8);
     in_handler.barrier = tern_barrier(call->worker);
     return TERN_OK;
 }

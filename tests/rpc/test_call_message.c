@@ -415,7 +415,7 @@ static tern_status at_service(tern_call_info *call, const void *arguments, size_
 TERN_FUNCTION(at_service)
 
 /* The application's worker sleeps: calls to the process run meanwhile, and those to the worker are
- * delivered, over far transports by the service thread, and wait for it. */
+ * delivered, over remote transports by the service thread, and wait for it. */
 static void asleep(void) {
     if (!open_with(1))
         return;

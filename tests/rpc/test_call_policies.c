@@ -324,8 +324,8 @@ static tern_status hear(tern_call_info *call, const void *arguments, size_t byte
 }
 TERN_FUNCTION(hear)
 
-/* Calls are queued while their far rings are being set up, more of which than there is memory for:
- * who waits for those that are lost is told, and they count as over. */
+/* Calls are queued while their remote rings are being set up, more of which than there is memory
+ * for: who waits for those that are lost is told, and they count as over. */
 static void lost_for_want_of_a_ring(void) {
     enum { WORKERS = 4 };
     fixture f;

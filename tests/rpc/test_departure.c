@@ -45,9 +45,9 @@ TERN_FUNCTION(pass_on)
 
 /* When an operation has left. The origin flushes where it has to. */
 typedef enum departure {
-    AT_RETURN,    /* it has left, or MPI and the network bring it */
-    ONCE_MET,     /* the same, but over rma and p2p the first ring takes its target's help */
-    AT_FLUSH_FAR, /* of far ranks */
+    AT_RETURN,       /* it has left, or MPI and the network bring it */
+    ONCE_MET,        /* the same, but over rma and p2p the first ring takes its target's help */
+    AT_FLUSH_REMOTE, /* of remote ranks */
     AT_FLUSH
 } departure;
 
@@ -202,7 +202,7 @@ static tern_status notify_inside(tern_call_info *call, const void *arguments, si
     tern_stats_get(call->worker, &before);
     put_notify((uint32_t)rank, 0);
     tern_stats_get(call->worker, &now);
-    /* What is queued for a far rank leaves by a flush that may wait, and a handler may not. */
+    /* What is queued for a remote rank leaves by a flush that may wait, and a handler may not. */
     const bool waits = transport != TERN_SHM && now.notices_queued > before.notices_queued;
     EXPECT(waits ? TERN_ERR_STATE : TERN_OK, tern_flush(call->worker, (uint32_t)rank));
     heard++;
@@ -226,7 +226,7 @@ static bool is_over(tern_transport a) {
 static bool needs_flush(const operation *o) {
     if (o->leaves == ONCE_MET)
         return is_over(TERN_RMA) || is_over(TERN_P2P);
-    return o->leaves == AT_FLUSH_FAR && !is_over(TERN_SHM);
+    return o->leaves == AT_FLUSH_REMOTE && !is_over(TERN_SHM);
 }
 
 static void check_one(const operation *o, bool full) {
@@ -287,21 +287,21 @@ static void check(const operation *o, const operation *full) {
 
 CASE(first_notification, notify_purely, hears_events, ONCE_MET)
 CASE(first_packed_put, notify_packed, hears_events, ONCE_MET)
-CASE(first_ledger_put, notify_ledger, hears_events, AT_FLUSH_FAR)
-CASE(first_notified_get, get_notified, hears_events, AT_FLUSH_FAR)
+CASE(first_ledger_put, notify_ledger, hears_events, AT_FLUSH_REMOTE)
+CASE(first_notified_get, get_notified, hears_events, AT_FLUSH_REMOTE)
 CASE(first_call, call_first, hears_calls, AT_RETURN)
-CASE(first_queued_call, call_queued, hears_calls, AT_FLUSH_FAR)
-CASE(first_call_in_a_handler, call_in_handler, hears_calls, AT_FLUSH_FAR)
-CASE(first_notification_in_a_handler, notify_in_handler, hears_events, AT_FLUSH_FAR)
-CASE(large_call, call_large, hears_calls, AT_FLUSH_FAR)
+CASE(first_queued_call, call_queued, hears_calls, AT_FLUSH_REMOTE)
+CASE(first_call_in_a_handler, call_in_handler, hears_calls, AT_FLUSH_REMOTE)
+CASE(first_notification_in_a_handler, notify_in_handler, hears_events, AT_FLUSH_REMOTE)
+CASE(large_call, call_large, hears_calls, AT_FLUSH_REMOTE)
 CASE(gathered_call, call_gathered, hears_calls, AT_FLUSH)
-CASE(corked_call, call_corked, hears_calls, AT_FLUSH_FAR)
+CASE(corked_call, call_corked, hears_calls, AT_FLUSH_REMOTE)
 CASE(message_call, call_by_message, hears_calls, AT_RETURN)
-CASE(archive, call_archive, hears_calls, AT_FLUSH_FAR)
+CASE(archive, call_archive, hears_calls, AT_FLUSH_REMOTE)
 CASE(call_behind_a_put, call_with_put, hears_calls, AT_RETURN)
-CASE(broadcast, broadcast_once, hears_calls, AT_FLUSH_FAR)
-CASE(offer, post_offer, sees_offer, AT_FLUSH_FAR)
-CASE(plain_put, put_plainly, sees_word, AT_FLUSH_FAR)
+CASE(broadcast, broadcast_once, hears_calls, AT_FLUSH_REMOTE)
+CASE(offer, post_offer, sees_offer, AT_FLUSH_REMOTE)
+CASE(plain_put, put_plainly, sees_word, AT_FLUSH_REMOTE)
 
 static void full_of_notifications(void) {
     static const operation first = {"first", notify_packed, hears_events, AT_FLUSH};

@@ -380,7 +380,7 @@ static void segment_memory(void) {
     for (size_t i = 0; i < 4; i++)
         EXPECT(TERN_ERR_RANGE, doubled(f.worker, to(next), all[next], counts[i], 7, &got));
     /* Of a rank that the target does not reach by load and store. */
-    if (f.size > 1 && !fixture_all_near(&f)) {
+    if (f.size > 1 && !fixture_all_direct(&f)) {
         tern_transport transport = TERN_SHM;
         EXPECT_OK(tern_context_transport(f.context, next, &transport));
         tern_status wanted = transport == TERN_SHM ? TERN_OK : TERN_ERR_RANGE;

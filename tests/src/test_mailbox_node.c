@@ -72,7 +72,7 @@ static void on_nodes(void) {
         for (uint32_t r = f.size; r-- > 0;) {
             tern_transport transport = TERN_P2P;
             EXPECT_OK(tern_context_transport(f.context, r, &transport));
-            if (fixture_all_near(&f))
+            if (fixture_all_direct(&f))
                 CU_ASSERT_EQUAL(all[r], mine);
             if (all[r] != mine)
                 continue;

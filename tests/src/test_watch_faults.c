@@ -330,13 +330,13 @@ static void a_destroyed_context(void) {
     if (!open_context(1, 30))
         return;
     const uint32_t next = (f.rank + 1) % f.size;
-    const bool near = f.context->peers.machine[next] == f.context->peers.machine[f.rank];
+    const bool same_machine = f.context->peers.machine[next] == f.context->peers.machine[f.rank];
     const uint16_t port = f.context->peers.listeners[next].port;
     fixture_close(&f);
     MPI_Barrier(MPI_COMM_WORLD);
-    const int fd = dial(near ? port : 0);
+    const int fd = dial(same_machine ? port : 0);
     char nothing_comes;
-    if (near)
+    if (same_machine)
         CU_ASSERT(is_taken(fd, 1000 * TERN_TEST_PATIENCE) &&
                   recv(fd, &nothing_comes, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN);
     close(fd);

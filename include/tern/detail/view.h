@@ -84,7 +84,7 @@ TERN_INLINE char *tern_lane_reserve(const tern_lane *lane, uint64_t size) {
  * lane gathers. A gathering lane withholds the header of the first record of a run; the headers of
  * the others lie behind the zero at which the consumer stops. Nonzero: the caller must call
  * tern_ring_attend, which rings the doorbell or notes a new run. The release store pairs with the
- * consumer's acquire load of the header; the mark may be read early (tern_ring_publish_near). */
+ * consumer's acquire load of the header; the mark may be read early (tern_ring_publish_direct). */
 TERN_INLINE int tern_lane_send(tern_lane *lane, char *record, uint64_t size, uint64_t header) {
     uint64_t at = lane->write, next = at + size;
     /* Do not prefetch lines that the consumer still has to read. */

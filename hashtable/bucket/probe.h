@@ -1,11 +1,11 @@
-#ifndef TERN_HASHTABLE_NEAR_PROBE_H
-#define TERN_HASHTABLE_NEAR_PROBE_H
+#ifndef TERN_HASHTABLE_BUCKET_PROBE_H
+#define TERN_HASHTABLE_BUCKET_PROBE_H
 
 /*
  * Probing: a search walks from a key's first bucket to the key's own bucket or to the first free
  * one. This is linear probing of cache lines, each seen whole before the next, wrapping inside the
  * owner's part. This file has the steps of a search and the accesses to the words of a bucket; the
- * operations that search are in op/op.h. The argument near says that load, store and the
+ * operations that search are in op/op.h. The argument direct says that load, store and the
  * processor's atomics reach the bucket; else gets, puts and tern's atomics do.
  *
  * Linearization points. An operation that writes an entry takes effect when the whole entry has
@@ -18,15 +18,15 @@
  * A key has one bucket for good, so all of this is about one entry, one state and one counter. If
  * the table grows, this holds in each array; growth.h says why it holds for all arrays together.
  *
- * One order for all keys. In near buckets these points are accesses to checks, states and counters,
- * all of them sequentially consistent. So the operations of all threads, on whatever keys and
- * tables, happen in one order, which agrees with the order in each thread: of two ranks that change
- * a key each and then look at the other's, one sees the other's change. New entries of a phase of
- * writes are put with a release alone, and so are those of a batch or of a call's handler, which
- * ends with a sequentially consistent fence instead (tern_entries_take_effect).
+ * One order for all keys. In direct buckets these points are accesses to checks, states and
+ * counters, all of them sequentially consistent. So the operations of all threads, on whatever keys
+ * and tables, happen in one order, which agrees with the order in each thread: of two ranks that
+ * change a key each and then look at the other's, one sees the other's change. New entries of a
+ * phase of writes are put with a release alone, and so are those of a batch or of a call's handler,
+ * which ends with a sequentially consistent fence instead (tern_entries_take_effect).
  *
  * Memory order. A reader believes an entry that passes the check, in whatever order its words came.
- * The counter, which the check does not cover, is ordered by the check. In a near bucket the
+ * The counter, which the check does not cover, is ordered by the check. In a direct bucket the
  * inserter's first store to the counter is ordered before its release store of the check, which
  * pairs with the acquire in tern_entry_get of any rank that then adds to the counter. In a remote
  * bucket the first fetch-and-add has returned before the entry is put.
@@ -104,51 +104,52 @@ TERN_ALWAYS_INLINE void tern_probe_next(tern_key_search *p, tern_shape s) {
         p->index -= p->part->count;
 }
 
-TERN_ALWAYS_INLINE uint64_t *tern_counter_near(const tern_key_search *p, tern_shape s) {
-    return (uint64_t *)(void *)(p->part->near + p->index * s.stride + 8);
+TERN_ALWAYS_INLINE uint64_t *tern_counter_direct(const tern_key_search *p, tern_shape s) {
+    return (uint64_t *)(void *)(p->part->direct + p->index * s.stride + 8);
 }
 
 /* The address at bytes behind the start of the bucket. */
-TERN_ALWAYS_INLINE char *tern_bucket_near(const tern_key_search *p, tern_shape s, uint32_t at) {
-    return p->part->near + p->index * s.stride + at;
+TERN_ALWAYS_INLINE char *tern_bucket_direct(const tern_key_search *p, tern_shape s, uint32_t at) {
+    return p->part->direct + p->index * s.stride + at;
 }
 
-TERN_ALWAYS_INLINE tern_ptr tern_bucket_far(const tern_key_search *p, tern_shape s, uint32_t at) {
+TERN_ALWAYS_INLINE tern_ptr tern_bucket_remote(const tern_key_search *p, tern_shape s,
+                                               uint32_t at) {
     return tern_ptr_add(p->part->buckets, (int64_t)(p->index * s.stride + at));
 }
 
 /* Needs no order with the entry: what the state says about it is checked by reading the entry. */
-TERN_ALWAYS_INLINE tern_status tern_state_load(const tern_key_search *p, tern_shape s, bool near,
+TERN_ALWAYS_INLINE tern_status tern_state_load(const tern_key_search *p, tern_shape s, bool direct,
                                                uint64_t *state) {
-    if (!near)
-        return tern_atomic_load(p->worker, tern_bucket_far(p, s, 0), state);
+    if (!direct)
+        return tern_atomic_load(p->worker, tern_bucket_remote(p, s, 0), state);
     /* R7: tern_state_cas; a bucket that is free here is taken later in the one order */
-    *state = __atomic_load_n((uint64_t *)(void *)tern_bucket_near(p, s, 0), __ATOMIC_SEQ_CST);
+    *state = __atomic_load_n((uint64_t *)(void *)tern_bucket_direct(p, s, 0), __ATOMIC_SEQ_CST);
     return TERN_OK;
 }
 
 /* Loads the state again after an entry that does not pass the check. The fence pairs with that of
  * tern_entry_replace: the state is at least as new as the write that tore the entry. */
-TERN_ALWAYS_INLINE tern_status tern_state_reload(const tern_key_search *p, tern_shape s, bool near,
-                                                 uint64_t *state) {
+TERN_ALWAYS_INLINE tern_status tern_state_reload(const tern_key_search *p, tern_shape s,
+                                                 bool direct, uint64_t *state) {
     /* R2: tern_entry_replace */
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    return tern_state_load(p, s, near, state);
+    return tern_state_load(p, s, direct, state);
 }
 
 /* [out] seen: the state before. If it is expected, desired was stored. */
-TERN_ALWAYS_INLINE tern_status tern_state_cas(const tern_key_search *p, tern_shape s, bool near,
+TERN_ALWAYS_INLINE tern_status tern_state_cas(const tern_key_search *p, tern_shape s, bool direct,
                                               uint64_t expected, uint64_t desired, uint64_t *seen) {
-    if (!near)
-        return tern_atomic_cas(p->worker, tern_bucket_far(p, s, 0), expected, desired, seen);
+    if (!direct)
+        return tern_atomic_cas(p->worker, tern_bucket_remote(p, s, 0), expected, desired, seen);
     /* R7: tern_state_load; locks are taken by it, too: R6 */
-    __atomic_compare_exchange_n((uint64_t *)(void *)tern_bucket_near(p, s, 0), &expected, desired,
+    __atomic_compare_exchange_n((uint64_t *)(void *)tern_bucket_direct(p, s, 0), &expected, desired,
                                 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     *seen = expected;
     return TERN_OK;
 }
 
-/* Near entries are copied word by word: others may be writing them. */
+/* Direct entries are copied word by word: others may be writing them. */
 TERN_ALWAYS_INLINE void tern_entry_copy(const uint64_t *from, size_t words, uint64_t *entry) {
     /* R7: tern_entry_put, leave; the words are checked: R2 */
     entry[0] = __atomic_load_n(from, __ATOMIC_SEQ_CST);
@@ -156,22 +157,22 @@ TERN_ALWAYS_INLINE void tern_entry_copy(const uint64_t *from, size_t words, uint
         entry[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
 }
 
-TERN_ALWAYS_INLINE tern_status tern_entry_get(const tern_key_search *p, tern_shape s, bool near,
+TERN_ALWAYS_INLINE tern_status tern_entry_get(const tern_key_search *p, tern_shape s, bool direct,
                                               uint64_t *entry) {
     size_t words = tern_entry_words(s);
-    if (!near)
-        return tern_get(p->worker, entry, tern_bucket_far(p, s, s.entry_at), 8 * words);
-    tern_entry_copy((const uint64_t *)(void *)tern_bucket_near(p, s, s.entry_at), words, entry);
+    if (!direct)
+        return tern_get(p->worker, entry, tern_bucket_remote(p, s, s.entry_at), 8 * words);
+    tern_entry_copy((const uint64_t *)(void *)tern_bucket_direct(p, s, s.entry_at), words, entry);
     return TERN_OK;
 }
 
 /* takes_effect: the operation takes effect by this put, while others may be looking for the key. */
-TERN_ALWAYS_INLINE tern_status tern_entry_put(const tern_key_search *p, tern_shape s, bool near,
+TERN_ALWAYS_INLINE tern_status tern_entry_put(const tern_key_search *p, tern_shape s, bool direct,
                                               bool takes_effect, const uint64_t *entry) {
     size_t words = tern_entry_words(s);
-    if (!near)
-        return tern_put(p->worker, tern_bucket_far(p, s, s.entry_at), entry, 8 * words);
-    uint64_t *to = (uint64_t *)(void *)tern_bucket_near(p, s, s.entry_at);
+    if (!direct)
+        return tern_put(p->worker, tern_bucket_remote(p, s, s.entry_at), entry, 8 * words);
+    uint64_t *to = (uint64_t *)(void *)tern_bucket_direct(p, s, s.entry_at);
     for (size_t i = 1; i < words; i++)
         /* R1: tern_entry_copy; the words are checked: R2 */
         __atomic_store_n(to + i, entry[i], __ATOMIC_RELAXED);
@@ -187,20 +188,20 @@ TERN_ALWAYS_INLINE tern_status tern_entry_put(const tern_key_search *p, tern_sha
 /* Puts an entry over one that readers may be looking at; the bucket is locked. The fence keeps the
  * stores of the words behind the lock and pairs with tern_state_reload. An insert needs no fence:
  * no reader looks at an entry before it has seen the state that the inserter made. */
-TERN_ALWAYS_INLINE tern_status tern_entry_replace(const tern_key_search *p, tern_shape s, bool near,
-                                                  const uint64_t *entry) {
+TERN_ALWAYS_INLINE tern_status tern_entry_replace(const tern_key_search *p, tern_shape s,
+                                                  bool direct, const uint64_t *entry) {
     /* R2: tern_state_reload */
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    return tern_entry_put(p, s, near, true, entry);
+    return tern_entry_put(p, s, direct, true, entry);
 }
 
-/* Whether an operation must have taken effect for all ranks when it has put a near entry. In a
+/* Whether an operation must have taken effect for all ranks when it has put a direct entry. In a
  * phase of writes, or where no other rank looks, that can wait for the end of the phase. */
 static inline bool tern_promise_is_strict(tern_flags promise) {
     return (promise & (TERN_WRITE_ONLY | TERN_LOCAL)) == 0;
 }
 
-/* Called after near entries were put as in a phase of writes: by a batch, or by a handler, which
+/* Called after direct entries were put as in a phase of writes: by a batch, or by a handler, which
  * does not know what its caller has promised. All of them take effect before the caller goes on. */
 static inline void tern_entries_take_effect(void) {
     /* R3: tern_entry_copy, tern_state_load; these loads are sequentially consistent */
@@ -220,7 +221,8 @@ TERN_ALWAYS_INLINE tern_verdict tern_probe_judge(const tern_key_search *p, tern_
 /* One turn, with progress, of a wait for the origin that state names. */
 tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t state);
 
-/* For liveness.c: sets the state of a near bucket to marked if it is state. Returns the old one. */
+/* For liveness.c: sets the state of a direct bucket to marked if it is state. Returns the old one.
+ */
 uint64_t tern_bucket_mark(const tern_key_search *p, uint64_t state, uint64_t marked);
 
 /* TERN_ERR_CORRUPT if the state that was read of the bucket names a rank that does not exist, or
@@ -243,11 +245,11 @@ tern_status tern_bucket_left(const tern_key_search *p);
  * the two changes. TERN_ERR_CORRUPT: neither does. */
 tern_status tern_bucket_look_again(const tern_key_search *p, uint64_t state);
 
-/* Unlocks a near bucket by storing state. While it is locked nobody else changes its state, except
- * for the mark of liveness.c, which this store overwrites. */
+/* Unlocks a direct bucket by storing state. While it is locked nobody else changes its state,
+ * except for the mark of liveness.c, which this store overwrites. */
 TERN_ALWAYS_INLINE void tern_state_unlock(const tern_key_search *p, tern_shape s, uint64_t state) {
     /* R6: tern_state_cas, tern_state_load */
-    __atomic_store_n((uint64_t *)(void *)tern_bucket_near(p, s, 0), state, __ATOMIC_RELEASE);
+    __atomic_store_n((uint64_t *)(void *)tern_bucket_direct(p, s, 0), state, __ATOMIC_RELEASE);
 }
 
 /* Completes entry by the key of p and the check. The caller has set the value words. */
@@ -258,7 +260,8 @@ TERN_ALWAYS_INLINE void tern_entry_seal(const tern_key_search *p, tern_shape s, 
     entry[0] = tern_entry_check(p->part->nonce, p->index, s, entry, stamp);
 }
 
-/* Adds to a near counter. Returns the word before: if it is erased or moved, nothing was added. */
+/* Adds to a direct counter. Returns the word before: if it is erased or moved, nothing was added.
+ */
 TERN_ALWAYS_INLINE uint64_t tern_counter_add(uint64_t *counter, uint64_t step) {
     if (TERN_BROKEN(TERN_BREAK_ADD)) {
         /* R7; broken on purpose */
@@ -267,7 +270,7 @@ TERN_ALWAYS_INLINE uint64_t tern_counter_add(uint64_t *counter, uint64_t step) {
         __atomic_store_n(counter, word + step, __ATOMIC_RELEASE);
         return word;
     }
-    /* R7: tern_near_find_in, take */
+    /* R7: tern_short_find_in, take */
     return __atomic_fetch_add(counter, step, __ATOMIC_SEQ_CST);
 }
 

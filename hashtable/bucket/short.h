@@ -1,5 +1,5 @@
-#ifndef TERN_HASHTABLE_NEAR_NEAR_H
-#define TERN_HASHTABLE_NEAR_NEAR_H
+#ifndef TERN_HASHTABLE_BUCKET_SHORT_H
+#define TERN_HASHTABLE_BUCKET_SHORT_H
 
 /*
  * The short path of one operation on one key, where load/store reaches its bucket: the probe of
@@ -20,127 +20,130 @@
  * average; the general path 430 and 440 (callgrind).
  */
 
-#include "hashtable/near/probe.h"
+#include "hashtable/bucket/probe.h"
 
-typedef enum tern_near {
-    TERN_NEAR_LEFT, /* nothing was done */
-    TERN_NEAR_FREE, /* the key was not there; p is at the free bucket for it, or that it took */
-    TERN_NEAR_MINE  /* p is at the bucket of the key */
-} tern_near;
+typedef enum tern_short_outcome {
+    TERN_SHORT_DECLINED, /* nothing was done */
+    TERN_SHORT_FREE, /* the key was not there; p is at the free bucket for it, or that it took */
+    TERN_SHORT_MINE  /* p is at the bucket of the key */
+} tern_short_outcome;
 
-/* Walks p to where the probe ends. [out] entry: of the key, with TERN_NEAR_MINE. */
-TERN_ALWAYS_INLINE tern_near tern_near_probe(tern_key_search *p, tern_shape s, uint64_t *entry) {
+/* Walks p to where the probe ends. [out] entry: of the key, with TERN_SHORT_MINE. */
+TERN_ALWAYS_INLINE tern_short_outcome tern_short_probe(tern_key_search *p, tern_shape s,
+                                                       uint64_t *entry) {
     do {
-        const uint64_t *there = (const void *)tern_bucket_near(p, s, s.entry_at);
+        const uint64_t *there = (const void *)tern_bucket_direct(p, s, s.entry_at);
         /* R4; the check decides, or the state that is read next */
         if (__atomic_load_n(there + 1, __ATOMIC_RELAXED) == p->key[0]) {
             (void)tern_entry_get(p, s, true, entry);
             return tern_entry_judge(p->part->nonce, p->index, s, entry, p->key) == TERN_ENTRY_MINE
-                       ? TERN_NEAR_MINE
-                       : TERN_NEAR_LEFT;
+                       ? TERN_SHORT_MINE
+                       : TERN_SHORT_DECLINED;
         }
         uint64_t state;
         (void)tern_state_load(p, s, true, &state);
         if (state == TERN_FREE)
-            return TERN_NEAR_FREE;
+            return TERN_SHORT_FREE;
         if (tern_state_may_hold(state, p->hash) || (state & TERN_KIND) == TERN_KIND)
-            return TERN_NEAR_LEFT;
+            return TERN_SHORT_DECLINED;
         tern_probe_next(p, s);
     } while (p->left > 0);
-    return TERN_NEAR_LEFT;
+    return TERN_SHORT_DECLINED;
 }
 
 /* Takes the free bucket at p and puts the entry, whose value is set, or the number of a counter. */
-TERN_ALWAYS_INLINE tern_near tern_near_create(const tern_key_search *p, tern_shape s,
-                                              tern_flags promise, uint64_t number,
-                                              uint64_t *entry) {
+TERN_ALWAYS_INLINE tern_short_outcome tern_short_create(const tern_key_search *p, tern_shape s,
+                                                        tern_flags promise, uint64_t number,
+                                                        uint64_t *entry) {
     const uint32_t rank = p->table->rank;
     uint64_t seen;
     /* After such a long probe the general path asks for growth. */
     if (__builtin_expect(tern_probe_passed(p) >= TERN_PROBE_LONG, 0))
-        return TERN_NEAR_LEFT;
+        return TERN_SHORT_DECLINED;
     (void)tern_state_cas(p, s, true, TERN_FREE, tern_state_taken(p->hash, rank), &seen);
     if (__builtin_expect(seen != TERN_FREE, 0))
-        return TERN_NEAR_LEFT;
+        return TERN_SHORT_DECLINED;
     if (tern_shape_counts(s))
         /* R9: tern_entry_put; before its release of the check */
-        __atomic_store_n(tern_counter_near(p, s), tern_counter_word(number), __ATOMIC_RELAXED);
+        __atomic_store_n(tern_counter_direct(p, s), tern_counter_word(number), __ATOMIC_RELAXED);
     tern_entry_seal(p, s, entry, tern_stamp_inserted(rank));
     (void)tern_entry_put(p, s, true, tern_promise_is_strict(promise), entry);
-    return TERN_NEAR_FREE;
+    return TERN_SHORT_FREE;
 }
 
 /* Replaces the value in the bucket at p. entry: the bucket's entry as it was read. */
-TERN_ALWAYS_INLINE tern_near tern_near_replace(const tern_key_search *p, tern_shape s,
-                                               uint64_t value, uint64_t *entry) {
+TERN_ALWAYS_INLINE tern_short_outcome tern_short_replace(const tern_key_search *p, tern_shape s,
+                                                         uint64_t value, uint64_t *entry) {
     const uint64_t locked = tern_state_locked(p->hash, p->table->rank);
     const uint64_t before = tern_state_of_check(entry[0], p->hash);
     uint64_t seen;
     (void)tern_state_cas(p, s, true, before, locked, &seen);
     if (__builtin_expect(seen != before, 0))
-        return TERN_NEAR_LEFT;
+        return TERN_SHORT_DECLINED;
     entry[2] = value;
     tern_entry_seal(p, s, entry, TERN_STAMP_UPDATED);
     (void)tern_entry_replace(p, s, true, entry);
     tern_state_unlock(p, s, tern_state_unlocked(p->hash, false));
-    return TERN_NEAR_MINE;
+    return TERN_SHORT_MINE;
 }
 
 /* The operations. p stands at the key's first bucket. */
 
-TERN_ALWAYS_INLINE tern_near tern_near_insert(tern_key_search p, const void *value, bool only_new,
-                                              tern_flags promise) {
+TERN_ALWAYS_INLINE tern_short_outcome tern_short_insert(tern_key_search p, const void *value,
+                                                        bool only_new, tern_flags promise) {
     const tern_shape s = TERN_SHAPE_PAIR8;
     uint64_t entry[3], word;
-    tern_near met = tern_near_probe(&p, s, entry);
-    if (met == TERN_NEAR_LEFT || (met == TERN_NEAR_MINE && only_new))
+    tern_short_outcome met = tern_short_probe(&p, s, entry);
+    if (met == TERN_SHORT_DECLINED || (met == TERN_SHORT_MINE && only_new))
         return met;
     memcpy(&word, value, sizeof word);
-    if (met == TERN_NEAR_MINE)
-        return tern_near_replace(&p, s, word, entry);
+    if (met == TERN_SHORT_MINE)
+        return tern_short_replace(&p, s, word, entry);
     entry[2] = word;
-    return tern_near_create(&p, s, promise, 0, entry);
+    return tern_short_create(&p, s, promise, 0, entry);
 }
 
-TERN_ALWAYS_INLINE tern_near tern_near_add(tern_key_search p, uint64_t delta, tern_flags promise,
-                                           uint64_t *before) {
+TERN_ALWAYS_INLINE tern_short_outcome tern_short_add(tern_key_search p, uint64_t delta,
+                                                     tern_flags promise, uint64_t *before) {
     const tern_shape s = TERN_SHAPE_COUNT8;
     uint64_t entry[2];
-    tern_near met = tern_near_probe(&p, s, entry);
-    if (met == TERN_NEAR_MINE) {
-        const uint64_t word = tern_counter_add(tern_counter_near(&p, s), tern_counter_word(delta));
+    tern_short_outcome met = tern_short_probe(&p, s, entry);
+    if (met == TERN_SHORT_MINE) {
+        const uint64_t word =
+            tern_counter_add(tern_counter_direct(&p, s), tern_counter_word(delta));
         const bool gone = tern_counter_gone(word);
         if (__builtin_expect(gone, 0))
-            return TERN_NEAR_LEFT;
+            return TERN_SHORT_DECLINED;
         *before = tern_counter_number(word);
         return met;
     }
-    if (met == TERN_NEAR_FREE)
+    if (met == TERN_SHORT_FREE)
         *before = 0;
-    return met == TERN_NEAR_FREE ? tern_near_create(&p, s, promise, delta, entry) : met;
+    return met == TERN_SHORT_FREE ? tern_short_create(&p, s, promise, delta, entry) : met;
 }
 
 /* [out] value: 8 bytes, the value or the number. */
-TERN_ALWAYS_INLINE tern_near tern_near_find_in(tern_key_search p, tern_shape s, void *value) {
+TERN_ALWAYS_INLINE tern_short_outcome tern_short_find_in(tern_key_search p, tern_shape s,
+                                                         void *value) {
     uint64_t entry[3], word;
-    tern_near met = tern_near_probe(&p, s, entry);
-    if (met != TERN_NEAR_MINE)
+    tern_short_outcome met = tern_short_probe(&p, s, entry);
+    if (met != TERN_SHORT_MINE)
         return met;
     word = entry[2];
     if (tern_shape_counts(s)) {
         /* R7: tern_counter_add */
-        word = __atomic_load_n(tern_counter_near(&p, s), __ATOMIC_SEQ_CST);
+        word = __atomic_load_n(tern_counter_direct(&p, s), __ATOMIC_SEQ_CST);
         if (__builtin_expect(tern_counter_gone(word), 0))
-            return TERN_NEAR_LEFT;
+            return TERN_SHORT_DECLINED;
         word = tern_counter_number(word);
     }
     memcpy(value, &word, sizeof word);
     return met;
 }
 
-TERN_ALWAYS_INLINE tern_near tern_near_find(tern_key_search p, bool counts, void *value) {
-    return __builtin_expect(counts, 0) ? tern_near_find_in(p, TERN_SHAPE_COUNT8, value)
-                                       : tern_near_find_in(p, TERN_SHAPE_PAIR8, value);
+TERN_ALWAYS_INLINE tern_short_outcome tern_short_find(tern_key_search p, bool counts, void *value) {
+    return __builtin_expect(counts, 0) ? tern_short_find_in(p, TERN_SHAPE_COUNT8, value)
+                                       : tern_short_find_in(p, TERN_SHAPE_PAIR8, value);
 }
 
 #endif

@@ -1,5 +1,5 @@
-#ifndef TERN_HASHTABLE_NEAR_SCRATCH_H
-#define TERN_HASHTABLE_NEAR_SCRATCH_H
+#ifndef TERN_HASHTABLE_BUCKET_SCRATCH_H
+#define TERN_HASHTABLE_BUCKET_SCRATCH_H
 
 /* A buffer for an entry while an operation runs, on the stack unless the entry is large. Entries of
  * maps are not large, so the end of a map allocates no memory. */

@@ -1,6 +1,6 @@
-#include "hashtable/near/probe.h"
+#include "hashtable/bucket/probe.h"
 
-#include "hashtable/near/scratch.h"
+#include "hashtable/bucket/scratch.h"
 #include "rma/transfer.h"
 
 tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t state) {
@@ -76,20 +76,20 @@ tern_status tern_bucket_contradictory(const tern_key_search *p, uint64_t state) 
 /* The state names no writer. If an update between the looks at entry and state tore the entry, the
  * next look finds another state or a whole entry, unless an update comes between each time. */
 tern_status tern_bucket_look_again(const tern_key_search *p, uint64_t state) {
-    enum { LOOKS = 4096, FAR_LOOKS = 64 };
+    enum { LOOKS = 4096, REMOTE_LOOKS = 64 };
 
-    const bool near = p->part->near != NULL;
+    const bool direct = p->part->direct != NULL;
     const tern_shape s = p->table->shape;
     tern_scratch room;
     uint64_t *entry = tern_scratch_take(&room, 8 * tern_entry_words(s)), now = state;
     tern_status status = entry != NULL ? TERN_OK : TERN_ERR_MEMORY;
     bool whole = false;
-    for (int i = 0; i < (near ? LOOKS : FAR_LOOKS) && status == TERN_OK && now == state && !whole;
-         i++) {
-        status = tern_entry_get(p, s, near, entry);
+    for (int i = 0;
+         i < (direct ? LOOKS : REMOTE_LOOKS) && status == TERN_OK && now == state && !whole; i++) {
+        status = tern_entry_get(p, s, direct, entry);
         whole = status == TERN_OK && tern_probe_judge(p, s, entry) != TERN_ENTRY_INVALID;
         if (status == TERN_OK)
-            status = tern_state_reload(p, s, near, &now);
+            status = tern_state_reload(p, s, direct, &now);
         tern_relax();
     }
     tern_scratch_free(&room);
