@@ -49,8 +49,8 @@ typedef struct cell {
     uint64_t most;
     unsigned lasts; /* how many times as long as others a block is; 0: as long */
     /* Buckets of other keys that an operation passes, on average, in a block of n; NULL: none.
-     * remote: counts those that cost a get or an atomic of their own where load/store does not
-     * reach. */
+     * remote: load/store does not reach the buckets, and only those count that cost a get or an
+     * atomic of their own. */
     double (*passed)(const bench *b, const void *work, bool remote, uint64_t n);
     tern_flags phase;    /* the promise of a peer; READ_WRITE: no such peer */
     double phase_most;   /* target over shm: the cell takes at most so many times as long as that

@@ -227,7 +227,7 @@ tern_status tern_lock_release(tern_worker *worker, tern_locks *locks, size_t ind
         return tern_fail(TERN_ERR_STATE, "tern_lock_release: this worker does not hold lock %zu",
                          index);
     lock_message m = message_for(locks, index);
-    /* Puts to shared memory were stores, and the call publishes them. */
+    /* Puts to direct memory are stores, which the call publishes. */
     status = locks_settle_puts(worker, keeper_rank(locks, index));
     if (status == TERN_OK)
         status = tern_call(worker, locks_keeper(locks, index), &tern_lock_on_release_function, &m,

@@ -47,8 +47,8 @@ static inline tern_status tern_puts_flush(tern_worker *worker, uint32_t rank) {
     return TERN_OK;
 }
 
-/* _all: the same for every rank. _all_but: for all ranks but one (TERN_NOBODY: all), without a
- * fence for direct ranks. */
+/* _all: the same for every rank. _all_but: for all ranks but one (TERN_NOBODY: all), without the
+ * fence that direct ranks need. */
 tern_status tern_puts_flush_all(tern_worker *worker);
 tern_status tern_puts_flush_all_but(tern_worker *worker, uint32_t except);
 

@@ -113,7 +113,8 @@ TERN_ALWAYS_INLINE tern_status count_direct8(tern_worker *worker, const tern_has
     return i < count ? status : TERN_OK;
 }
 
-/* Every key's part must be near; the caller knows, except of what came in a message. */
+/* Load and store must reach every key's part. The caller has checked that, except for keys that
+ * came in a message. */
 static tern_status add_direct8(tern_worker *worker, const tern_hashtable *table, const char *keys,
                                size_t count, uint64_t delta, tern_outcomes *out) {
     direct_key groups[2][GROUP];
@@ -153,7 +154,7 @@ static tern_status add_by_region(tern_worker *worker, const tern_hashtable *tabl
     return status;
 }
 
-/* Whether this is the hot path's case: near keys of 8 bytes, which all add the same. */
+/* Whether this is the hot path's case: keys of 8 bytes in direct memory, which all add the same. */
 static bool adds_are_direct8(const tern_hashtable *table, const tern_items *items, bool direct) {
     return direct && items->kind == TERN_OP_ADD && items->values == NULL && items->counts == NULL &&
            items->key_step == 8 && table->key_bytes == 8 && !table->users_hash;

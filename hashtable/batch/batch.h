@@ -26,7 +26,7 @@ enum { TERN_REGION_KEYS = 1 << 20 };
 /* How many of count keys are sorted together. */
 size_t tern_regions_together(const tern_hashtable *table, size_t count);
 
-/* Whether sorting by region pays for count keys of 8 bytes, all near. */
+/* Whether sorting by region pays for count keys of 8 bytes, all in direct memory. */
 bool tern_regions_pay(const tern_hashtable *table, size_t count);
 
 /* [out] sorted: the keys by region, room for count of them; at most TERN_REGION_KEYS. */

@@ -5,8 +5,8 @@
  * Probing: a search walks from a key's first bucket to the key's own bucket or to the first free
  * one. This is linear probing of cache lines, each seen whole before the next, wrapping inside the
  * owner's part. This file has the steps of a search and the accesses to the words of a bucket; the
- * operations that search are in op/op.h. The argument direct says that load, store and the
- * processor's atomics reach the bucket; else gets, puts and tern's atomics do.
+ * operations that search are in op/op.h. If the argument direct is true, load, store and the
+ * processor's atomics reach the bucket; if not, gets, puts and tern's atomics do.
  *
  * Linearization points. An operation that writes an entry takes effect when the whole entry has
  * arrived in its bucket. An operation on a counter that is there: at the atomic that adds, swaps,
@@ -149,7 +149,7 @@ TERN_ALWAYS_INLINE tern_status tern_state_cas(const tern_key_search *p, tern_sha
     return TERN_OK;
 }
 
-/* Direct entries are copied word by word: others may be writing them. */
+/* A direct entry is copied word by word, because other ranks may be writing it. */
 TERN_ALWAYS_INLINE void tern_entry_copy(const uint64_t *from, size_t words, uint64_t *entry) {
     /* R7: tern_entry_put, leave; the words are checked: R2 */
     entry[0] = __atomic_load_n(from, __ATOMIC_SEQ_CST);
@@ -195,8 +195,8 @@ TERN_ALWAYS_INLINE tern_status tern_entry_replace(const tern_key_search *p, tern
     return tern_entry_put(p, s, direct, true, entry);
 }
 
-/* Whether an operation must have taken effect for all ranks when it has put a direct entry. In a
- * phase of writes, or where no other rank looks, that can wait for the end of the phase. */
+/* Whether an operation must have taken effect for all ranks as soon as it has put a direct entry.
+ * In a phase of writes, or where no other rank looks, that can wait for the end of the phase. */
 static inline bool tern_promise_is_strict(tern_flags promise) {
     return (promise & (TERN_WRITE_ONLY | TERN_LOCAL)) == 0;
 }
@@ -221,8 +221,8 @@ TERN_ALWAYS_INLINE tern_verdict tern_probe_judge(const tern_key_search *p, tern_
 /* One turn, with progress, of a wait for the origin that state names. */
 tern_status tern_probe_wait(tern_worker *worker, tern_wait_state *wait, uint64_t state);
 
-/* For liveness.c: sets the state of a direct bucket to marked if it is state. Returns the old one.
- */
+/* For liveness.c: sets the state of a direct bucket to marked if it is state. Returns the old
+ * state. */
 uint64_t tern_bucket_mark(const tern_key_search *p, uint64_t state, uint64_t marked);
 
 /* TERN_ERR_CORRUPT if the state that was read of the bucket names a rank that does not exist, or
@@ -260,8 +260,8 @@ TERN_ALWAYS_INLINE void tern_entry_seal(const tern_key_search *p, tern_shape s, 
     entry[0] = tern_entry_check(p->part->nonce, p->index, s, entry, stamp);
 }
 
-/* Adds to a direct counter. Returns the word before: if it is erased or moved, nothing was added.
- */
+/* Adds to a direct counter. Returns the word before. If that word is erased or moved, nothing was
+ * added. */
 TERN_ALWAYS_INLINE uint64_t tern_counter_add(uint64_t *counter, uint64_t step) {
     if (TERN_BROKEN(TERN_BREAK_ADD)) {
         /* R7; broken on purpose */

@@ -23,8 +23,8 @@
 #include "hashtable/bucket/probe.h"
 
 typedef enum tern_short_outcome {
-    TERN_SHORT_DECLINED, /* nothing was done */
-    TERN_SHORT_FREE, /* the key was not there; p is at the free bucket for it, or that it took */
+    TERN_SHORT_DECLINED, /* nothing was done; the general operation has to begin */
+    TERN_SHORT_FREE, /* the key was not there; p is at the bucket that is free or taken for it */
     TERN_SHORT_MINE  /* p is at the bucket of the key */
 } tern_short_outcome;
 

@@ -354,7 +354,7 @@ tern_status tern_op_run_in(tern_op *op, const tern_table_part *part) {
     return status;
 }
 
-/* Tries the short path (bucket/short.h). False: that path does not take this op, and has changed
+/* Tries the short way (bucket/short.h). False: the short way does not take this op, and has changed
  * nothing. */
 static __attribute__((noinline)) bool op_run_short(tern_op *op) {
     const tern_hashtable *table = op->probe.table;

@@ -170,8 +170,8 @@ static inline void tern_op_init(tern_op *op, tern_op_kind kind, tern_worker *wor
     op->result = 0;
 }
 
-/* Runs the op, by the short path (bucket/short.h) if that takes it, and waits. Returns the outcome.
- */
+/* Runs the op, by the short way (bucket/short.h) if that takes it, and waits for its end. Returns
+ * the outcome. */
 tern_status tern_op_run(tern_op *op);
 /* The same without the short path, in array part alone; NULL: in all, from where probes start. */
 tern_status tern_op_run_in(tern_op *op, const tern_table_part *part);

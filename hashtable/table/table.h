@@ -50,8 +50,8 @@ typedef struct tern_anchor {
 /* An array of buckets, as this process sees it. Only the last two members change, and ranks other
  * than the owner may learn of that late. */
 typedef struct tern_table_part {
-    char *direct;     /* address of the buckets where load/store and the processor's atomics reach
-                       them, else NULL */
+    char *direct;     /* address of the buckets if load, store and the processor's atomics reach
+                         them, else NULL */
     tern_ptr buckets; /* the anchor lies right before those of the first array */
     uint64_t count;   /* of buckets */
     uint64_t nonce;   /* seeds the checks: entries of other arrays do not pass */
@@ -73,8 +73,8 @@ struct tern_hashtable {
     size_t key_bytes, value_bytes;
     bool call_only;
     bool all_direct; /* every part has a direct address */
-    bool plain;      /* bucket/short.h serves its sizes, where a part is near */
-    bool owners_put; /* owners serve put-ifs on parts that are not near (rma/transfer.h) */
+    bool plain;      /* bucket/short.h serves its sizes, where a part is direct */
+    bool owners_put; /* owners serve put-ifs on remote parts (rma/transfer.h) */
     bool words_seen; /* gets may read words that atomics change */
     uint64_t (*key_hash)(const void *key, size_t bytes, void *argument);          /* NULL: XXH3 */
     int (*key_equal)(const void *a, const void *b, size_t bytes, void *argument); /* NULL: bytes */

@@ -33,9 +33,8 @@ typedef struct tern_map_change_reply {
 enum {
     TERN_MAP_WAS_NEW,
     TERN_MAP_EXISTED,
-    TERN_MAP_IS_REMOTE /* of a modification: nothing was done, since the owner does not reach the
-                        * block
-                        */
+    /* Of a modification: nothing was done, because the block is remote for the owner. */
+    TERN_MAP_IS_REMOTE
 };
 
 _Static_assert(sizeof(tern_map_change_reply) + TERN_MAP_MODIFY_RESULT_MAX == TERN_RESULT_MAX,

@@ -178,7 +178,7 @@ tern_status tern_map_op_start(tern_map_op *m) {
     return status == TERN_OK ? status : map_op_rest(m, status);
 }
 
-/* Starts the get of the block, if the value lies in one that is far and fits. */
+/* Starts the get of the block, if the value lies in a remote block and fits. */
 static tern_status map_op_get_block(tern_map_op *m) {
     const uint64_t *d = m->d.words;
     tern_worker *worker = tern_map_op_worker(m);

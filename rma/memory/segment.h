@@ -60,7 +60,7 @@ typedef struct tern_credit {
 /* The header of a ring: one cache line in the target's segment. */
 typedef struct tern_ring_header {
     _Alignas(TERN_LINE) _Atomic uint64_t owner; /* origin's worker number + 1; 0: free */
-    _Atomic uint64_t consumed; /* written by the target; read by a direct origin that has no room */
+    _Atomic uint64_t consumed; /* by the target; read by an origin of its node that has no room */
     _Atomic uint64_t idle;     /* written by the target: 1 if it waits for the doorbell */
     _Atomic uint64_t published[2]; /* by a remote origin, TERN_RMA_COMMIT=flush: {p, ~p} */
     _Atomic uint64_t bytes;        /* size of the ring */

@@ -147,7 +147,7 @@ typedef struct tern_rma_worker {
     _Alignas(TERN_LINE) char *worker_page; /* begins the line that idle rounds read */
     _Atomic(tern_out *) wanted; /* list of rings that targets want back (rma/ring/reclaim.h) */
     tern_inbox inbox;
-    tern_dirty *dirty;     /* by rank: what was sent since the last flush; NULL if all are near */
+    tern_dirty *dirty;     /* by rank: what was sent since the last flush; NULL if all are direct */
     uint32_t *dirty_ranks; /* the ranks with something to flush, in any order */
     uint32_t dirty_count;
     uint32_t puts_left;          /* ranks with TERN_DIRTY_PUTS */
@@ -199,6 +199,7 @@ static inline void tern_dirty_clear(tern_rma_worker *mine, uint32_t rank) {
     dirty->what = 0;
 }
 
+/* Whether load/store reaches the segment of the rank. */
 static inline bool tern_rank_is_direct(const tern_context *context, uint32_t rank) {
     return tern_rma_of(context)->segment[rank].base != NULL;
 }

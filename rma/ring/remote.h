@@ -9,8 +9,8 @@
 /* Asks the target for a ring of so many pieces that begins at position start. */
 tern_status tern_ring_ask_remote(tern_worker *worker, tern_out *out, uint32_t pieces,
                                  uint64_t start);
-/* Looks for the target's answer. [out] ring: the ring that it granted. TERN_ERR_AGAIN: no answer
- * yet. TERN_ERR_MEMORY: it has no ring left. */
+/* Looks for the target's answer to tern_ring_ask_remote. [out] ring: the ring that it granted.
+ * TERN_ERR_AGAIN: no answer yet. TERN_ERR_MEMORY: the target has no ring left. */
 tern_status tern_ring_asked_remote(tern_worker *worker, tern_out *out, uint32_t *ring);
 
 /* Opens a ring with the help of its target: the open function of the transports between nodes. */

@@ -109,9 +109,8 @@ typedef struct tern_in {
     uint32_t origin; /* worker number */
     tern_worker_id origin_id;
     bool active, closed, is_allocated;
-    bool ending; /* at its end, a message channel follows (reclaim.h) */
-    bool
-        streaming; /* direct ring of another worker; the last poll found records, too; not corked */
+    bool ending;    /* consumed to its end, it is followed by a loose one (reclaim.h) */
+    bool streaming; /* direct ring of another worker; not corked; the last poll found records */
     tern_ring_header *header;
     const tern_transport_ops *transport;
     uint64_t skip;       /* rma: bytes to skip when position reaches limit */

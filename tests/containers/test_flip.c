@@ -66,9 +66,9 @@ static bool flip_case_of(uint64_t number, flip_case *c) {
            !(c->word->channel && c->word->groups == FLIP_ALL && c->operation->path == TERN_BY_RMA);
 }
 
-/* Where ranks are far, none looks along the other's rings, nor waits for its rounds of progress
- * (docs/damage.md). TERN_FLIP_ONLY: part of
- * the names of the words, or of the operations, that are wanted. */
+/* A remote rank does not look along the other's rings, nor does it wait for the other's rounds of
+ * progress (docs/damage.md). TERN_FLIP_ONLY: part of the names of the words, or of the operations,
+ * that are wanted. */
 static bool flip_is_left_out(const flip_scene *s, const flip_case *c) {
     const char *only = getenv("TERN_FLIP_ONLY");
     if ((c->word->groups & (FLIP_CALLS | FLIP_QUEUES)) != 0 && !fixture_all_direct(&s->f))
@@ -188,8 +188,8 @@ static flip_end flip_operate(flip_scene *s, uint64_t number, const flip_case *c)
     }
     r.number = 7000;
     r.large[0] = 7000;
-    /* Records that rank 0 reads before they are damaged show nothing, but what is far may need it
-     * from the beginning. */
+    /* Records that rank 0 reads before they are damaged show nothing. A remote rank, though, may
+     * need rank 0 from the beginning. */
     if (fixture_all_direct(&s->f)) {
         flip_tell(TELL_STOP);
         (void)flip_hear(s, false);

@@ -307,8 +307,9 @@ static tern_status do_in_handler(tern_call_info *call, const void *arguments, si
 }
 TERN_FUNCTION(do_in_handler)
 
-/* What is neither near, and by RMA, nor the own rank's is refused; what would wait may be done
- * later. Nothing has changed then: the same is done outside. */
+/* In a handler, an operation is refused unless it goes by RMA to direct memory or its key belongs
+ * to the handler's rank. An operation that would wait may have to be repeated. In both cases
+ * nothing has changed, and the test does the same outside of the handler. */
 static void run_handlers(scene *s, kind kind, const item *items, size_t count, tern_flags flags) {
     unsigned char key[KEY_MAX];
     for (size_t i = 0; i < count; i++) {

@@ -439,7 +439,8 @@ static void of_another_worker(void) {
     tern_queue *queue = make(&f, 0, 8, 64);
     if (f.rank == f.size - 1) {
         EXPECT_OK(tern_queue_push_start(other, queue, &item, rma, &request));
-        /* Far, it cannot be done by a start that waits for nobody, unless MPI does the atomics. */
+        /* A start waits for nobody, so it cannot complete a push to a remote rank, unless MPI does
+         * the atomics. */
         const tern_status status = fixture_all_direct(&f) || fixture_uses_rma(&f)
                                        ? TERN_ERR_STATE
                                        : tern_queue_destroy(f.worker, queue);

@@ -1,5 +1,5 @@
 /*
- * A bucket of a hash table that load/store reaches (hashtable/bucket/probe.h, short.h, lock.h): state,
+ * A bucket of a hash table that load/store reaches (hashtable/bucket/probe.h, short.h): state,
  * counter, and an entry of a check and one word, which passes if the two are equal.
  */
 

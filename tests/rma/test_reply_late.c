@@ -161,7 +161,7 @@ static void of_the_lost(void) {
 static void all(void) {
     if (!fixture_open(&f, NULL))
         return;
-    /* The last rank to the first, so that there are far ones in each way of sharing nodes. */
+    /* The last rank to the first, so that some peers are remote however ranks share nodes. */
     peer = (f.rank + f.size - 1) % f.size;
     of_the_living();
     of_the_dead();

@@ -214,8 +214,8 @@ static void publishing(void) {
     close_rings();
 }
 
-/* What is due for a remote ring waits for the cork to be taken out, and then goes together; what is
- * due for a near one does not wait. */
+/* Records that are due for a remote ring wait until the ring is uncorked, and then go together.
+ * Records that are due for a direct ring do not wait. */
 static void corked(void) {
     if (!open_rings(65536, 1 << 20))
         return;
