@@ -3,10 +3,10 @@
 
 /*
  * A frame is a header and one or more records, which the origin puts together into the ring of a
- * remote target. MPI guarantees no order between puts and none inside a put. So the header holds the
- * frame's position in the ring, its length, and an XXH3 checksum of both and of the records, seeded
- * with the context's nonce, the pair and the ring. The target accepts a frame only if all three
- * agree. A frame of an earlier generation never passes, because its position differs.
+ * remote target. MPI guarantees no order between puts and none inside a put. So the header holds
+ * the frame's position in the ring, its length, and an XXH3 checksum of both and of the records,
+ * seeded with the context's nonce, the pair and the ring. The target accepts a frame only if all
+ * three agree. A frame of an earlier generation never passes, because its position differs.
  */
 
 #include <stdint.h>
