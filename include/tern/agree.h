@@ -38,6 +38,8 @@ extern "C" {
  * tern_collective_end. Local, never blocks. TERN_ERR_ARGUMENT, TERN_ERR_STATE: as above; then the
  * function has not begun, and tern_collective_end must not be called. */
 TERN_NODISCARD TERN_API tern_status tern_collective_begin(tern_worker *worker, const char *name);
+
+/* Ends the collective function that this worker has begun last. Local, never blocks. */
 TERN_API void tern_collective_end(tern_worker *worker);
 
 /* Ends a local step. TERN_OK: status was TERN_OK on every rank. Otherwise a rank that failed gets

@@ -389,8 +389,9 @@ TERN_API void tern_buffer_drop(tern_buffer *buffer);
 /* Returns whether the caller's reference is the only one. */
 TERN_API bool tern_buffer_alone(const tern_buffer *buffer);
 
-/* Return the address of the buffer's first byte, and the number of its bytes. */
+/* Returns the address of the buffer's first byte. */
 TERN_API void *tern_buffer_data(const tern_buffer *buffer);
+/* Returns the number of the buffer's bytes. */
 TERN_API size_t tern_buffer_bytes(const tern_buffer *buffer);
 /* Returns the global pointer to the buffer if it was created in a segment; else TERN_NULL. */
 TERN_API tern_ptr tern_buffer_place(const tern_buffer *buffer);

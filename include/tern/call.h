@@ -62,8 +62,8 @@ typedef struct tern_call_info {
  * anything. */
 typedef tern_status (*tern_handler)(tern_call_info *call, const void *arguments, size_t bytes);
 
-/* For handlers that fail: gives the call's error a text, as printf does, and returns status, which
- * the handler then returns:
+/* Gives the error of a handler a text, as printf does, and returns status, which the handler then
+ * returns:
  *
  *     return tern_call_fail(call, TERN_ERR_RANGE, "row %d of %d", row, rows);
  *
@@ -76,9 +76,9 @@ TERN_NODISCARD TERN_API tern_status tern_call_fail(const tern_call_info *call, t
                                                    const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* For handlers with results of any size: gives memory for a result of bytes, up to TERN_BUFFER_MAX.
- * call->result then points to it, 8-byte aligned, and call->result_bytes is bytes; the handler may
- * make that smaller afterwards:
+/* Gives a handler memory for a result of bytes, up to TERN_BUFFER_MAX. call->result then points to
+ * it, 8-byte aligned, and call->result_bytes is bytes; the handler may make that smaller
+ * afterwards:
  *
  *     tern_status status = tern_call_result(call, count * sizeof(double));
  *     if (status == TERN_OK)
@@ -138,15 +138,18 @@ TERN_NODISCARD TERN_INLINE tern_status tern_call(tern_worker *worker, tern_worke
                                                  const tern_function *function,
                                                  const void *arguments, size_t bytes);
 
-/* tern_call that does something else about a full ring, in handlers and outside. tern_call_try
- * returns TERN_ERR_AGAIN. tern_call_queue copies the call to a queue. Progress, or a service thread
- * while the application computes, moves calls from the queue to the ring in their order; later
- * calls to the same target go behind them. The queued calls to all targets take at most half of
- * TERN_OVERFLOW_MEMORY, and together with those of handlers all of it; when that is used up
- * tern_call_queue returns TERN_ERR_AGAIN. tern_flush waits until the queued calls have left. */
+/* Makes a call as tern_call does, but returns TERN_ERR_AGAIN if the ring is full, in handlers and
+ * outside. */
 TERN_NODISCARD TERN_API tern_status tern_call_try(tern_worker *worker, tern_worker_id target,
                                                   const tern_function *function,
                                                   const void *arguments, size_t bytes);
+
+/* Makes a call as tern_call does, but copies it to a queue if the ring is full, in handlers and
+ * outside. Progress, or a service thread while the application computes, moves calls from the queue
+ * to the ring in their order; later calls to the same target go behind them. The queued calls to
+ * all targets take at most half of TERN_OVERFLOW_MEMORY, and together with those of handlers all of
+ * it; when that is used up the function returns TERN_ERR_AGAIN. tern_flush waits until the queued
+ * calls have left. */
 TERN_NODISCARD TERN_API tern_status tern_call_queue(tern_worker *worker, tern_worker_id target,
                                                     const tern_function *function,
                                                     const void *arguments, size_t bytes);
@@ -173,18 +176,21 @@ typedef enum tern_full { TERN_FULL_WAIT, TERN_FULL_FAIL, TERN_FULL_QUEUE } tern_
 TERN_NODISCARD TERN_API tern_status tern_call_policy(tern_worker *worker, tern_worker_id target,
                                                      tern_publish policy, size_t bytes);
 
-/* Makes the calls visible that were gathered for target, or for every target. Never waits:
- * TERN_ERR_AGAIN if some stay in the queue, or the transport has no room for them; progress sends
- * these. TERN_ERR_ARGUMENT. */
+/* Makes the calls visible that were gathered for target. Never waits: TERN_ERR_AGAIN if some stay
+ * in the queue, or the transport has no room for them; progress sends these. TERN_ERR_ARGUMENT. */
 TERN_NODISCARD TERN_API tern_status tern_call_flush(tern_worker *worker, tern_worker_id target);
+
+/* Does what tern_call_flush does, for every target. */
 TERN_NODISCARD TERN_API tern_status tern_call_flush_all(tern_worker *worker);
 
-/* For workers that make many calls in a row. After tern_call_cork this worker holds back its
- * records to ranks of other nodes. tern_call_uncork publishes them, one message instead of many,
- * except those that the ring's policy goes on gathering. In between, only a full ring or a flush
- * publishes records; progress does not. So the program must not wait in between. Calls to ranks
- * that share memory are not held back. Never block, local. */
+/* Holds back this worker's records to ranks of other nodes until tern_call_uncork: for workers that
+ * make many calls in a row. In between, only a full ring or a flush publishes records; progress
+ * does not. So the program must not wait in between. Calls to ranks that share memory are not held
+ * back. Never blocks, local. */
 TERN_API void tern_call_cork(tern_worker *worker);
+
+/* Publishes the records that tern_call_cork held back, one message instead of many, except those
+ * that the ring's policy goes on gathering. Never blocks, local. */
 TERN_API void tern_call_uncork(tern_worker *worker);
 
 /* Runs function on target and waits for its result, making progress. [out] result: up to capacity
@@ -205,12 +211,14 @@ TERN_NODISCARD TERN_API tern_status tern_call_return(tern_worker *worker, tern_w
                                                      void *result, size_t capacity,
                                                      size_t *result_bytes);
 
+/* How many calls with a result a worker may have under way. */
+#define TERN_CALL_REQUESTS 64
+
 /* Starts a tern_call_return and returns while the call is under way (tern/request.h). tern_test or
  * tern_wait write result, and nothing writes it once the request is complete; tern_request_result
  * returns how many bytes came. A worker may have TERN_CALL_REQUESTS such calls under way, then
  * TERN_ERR_AGAIN. May wait for room in the ring. TERN_ERR_ARGUMENT: the request is under way.
  * Otherwise as tern_call, also in a handler. */
-#define TERN_CALL_REQUESTS 64
 TERN_NODISCARD TERN_API tern_status tern_call_start(tern_worker *worker, tern_worker_id target,
                                                     const tern_function *function,
                                                     const void *arguments, size_t bytes,

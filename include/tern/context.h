@@ -117,14 +117,23 @@ TERN_API MPI_Fint tern_comm_world_f(void);
  * request). */
 TERN_NODISCARD TERN_API tern_status tern_context_destroy(tern_context *context);
 
-/* The calling rank, the number of ranks, and the number of workers of each process. Local, never
- * block, any thread. */
+/* Returns the calling rank. Local, never blocks, any thread. */
 TERN_API uint32_t tern_context_rank(const tern_context *context);
+
+/* Returns the number of ranks. Local, never blocks, any thread. */
 TERN_API uint32_t tern_context_size(const tern_context *context);
-TERN_API uint32_t tern_context_workers(const tern_context *context); /* of each process */
-/* The worker to call if any worker of rank's process will do: the worker of one of its service
- * threads, always the same one for this process; worker 0 if there are no service threads. */
+
+/* Returns the number of workers of each process, without those of service threads. Local, never
+ * blocks, any thread. */
+TERN_API uint32_t tern_context_workers(const tern_context *context);
+
+/* Returns the worker to call if any worker of rank's process will do: the worker of one of its
+ * service threads, always the same one for this process; worker 0 if there are no service threads.
+ * Local, never blocks, any thread. */
 TERN_API tern_worker_id tern_context_service(const tern_context *context, uint32_t rank);
+
+/* Returns the options that the context was created with. They stay tern's and are valid until the
+ * context is destroyed. Local, never blocks, any thread. */
 TERN_API const tern_config *tern_context_config(const tern_context *context);
 
 /* Says how a rank is reached. [out] transport: the transport by which this process reaches rank;
@@ -155,14 +164,18 @@ typedef struct tern_network_info {
  * memory or MPI. */
 TERN_NODISCARD TERN_API tern_status tern_context_network(const tern_context *context,
                                                          tern_network_info *info);
+
+/* Returns the name of a transport, such as "shm", or "none" if there is no such transport. */
 TERN_API const char *tern_transport_name(tern_transport transport);
+
+/* The rank that is returned where no rank is meant. */
+#define TERN_NO_RANK UINT32_MAX
 
 /* Looks for ranks that have died and returns the first one that this rank knows of, or
  * TERN_NO_RANK. A death on this machine is known at once. A death on another machine is known when
  * a wait has lasted for TERN_PEER_PATIENCE (docs/deaths.md); calling this function again and again,
  * at least once a second, counts as such a wait. Local, never blocks, any thread; costs some system
  * calls. */
-#define TERN_NO_RANK UINT32_MAX
 TERN_API uint32_t tern_context_dead(tern_context *context);
 
 /* Gives worker index of this process to the calling thread. If libtern_pmpi is loaded, the thread's
@@ -179,13 +192,17 @@ TERN_NODISCARD TERN_API tern_status tern_worker_adopt(tern_context *context, uin
  * handler, or no thread has adopted the worker. Local, never blocks. */
 TERN_NODISCARD TERN_API tern_status tern_worker_release(tern_worker *worker);
 
-/* The context that a worker belongs to, and the worker's name. Local, never block. */
+/* Returns the context that a worker belongs to. Local, never blocks. */
 TERN_API tern_context *tern_worker_context(const tern_worker *worker);
+
+/* Returns the name of a worker. Local, never blocks. */
 TERN_API tern_worker_id tern_worker_self(const tern_worker *worker);
 
-/* The lock under which tern makes every MPI call of the process. A thread that does not use tern
- * must hold it around its MPI calls, for as short as it can. Not recursive. */
+/* Takes the lock under which tern makes every MPI call of the process. A thread that does not use
+ * tern must hold it around its MPI calls, for as short as it can. Not recursive. */
 TERN_API void tern_mpi_lock(void);
+
+/* Gives the MPI lock back. */
 TERN_API void tern_mpi_unlock(void);
 
 #ifdef __cplusplus

@@ -299,17 +299,20 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_buffer_create(tern_worker *wo
                                                                  tern_hashtable *table, size_t keys,
                                                                  tern_hashtable_buffer **buffer);
 
-/* Take a key with its value (which may be NULL if value_bytes is 0), or with a number to add to its
- * counter; both are copied. When the keys of an owner are enough for a message the call sends it,
- * and may then wait for the oldest reply, making progress. The next flush reports keys that the
- * owner refused or that failed. On an error the buffer has not taken the key: TERN_ERR_ARGUMENT;
- * TERN_ERR_UNSUPPORTED: the table has counters (insert), or values (add); TERN_ERR_MEMORY;
- * TERN_ERR_AGAIN: the program holds all TERN_CALL_REQUESTS; TERN_ERR_PEER and others: an earlier
- * message failed, which the next flush reports too; TERN_ERR_STATE in a handler. */
+/* Takes a key with its value (which may be NULL if value_bytes is 0); both are copied. When the
+ * keys of an owner are enough for a message the call sends it, and may then wait for the oldest
+ * reply, making progress. The next flush reports keys that the owner refused or that failed. On an
+ * error the buffer has not taken the key: TERN_ERR_ARGUMENT; TERN_ERR_UNSUPPORTED: the table has
+ * counters; TERN_ERR_MEMORY; TERN_ERR_AGAIN: the program holds all TERN_CALL_REQUESTS;
+ * TERN_ERR_PEER and others: an earlier message failed, which the next flush reports too;
+ * TERN_ERR_STATE in a handler. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_buffer_insert(tern_worker *worker,
                                                                  tern_hashtable_buffer *buffer,
                                                                  const void *key,
                                                                  const void *value);
+
+/* Takes a key with a number to add to its counter; both are copied. TERN_ERR_UNSUPPORTED: the table
+ * has values. Otherwise as tern_hashtable_buffer_insert. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_buffer_add(tern_worker *worker,
                                                               tern_hashtable_buffer *buffer,
                                                               const void *key, uint64_t delta);
@@ -410,30 +413,35 @@ tern_internal_hashtable_run_modifier(tern_call_info *call, const void *message, 
  * blocking operation: requests do not measure costs and are not timed. */
 #define TERN_HASHTABLE_REQUESTS 64u
 
-/* Start operations. Key, flags and errors are those of the blocking operations. key is copied. A
- * value to insert must not change until the request is complete; memory for a found value belongs
- * to tern until then, and is written if the key is there. TERN_ERR_AGAIN: the worker has as many
- * requests under way as it may have: wait for one. Also, in a handler: another rank is writing the
- * bucket. In a handler only operations that load/store reaches may be started by RMA; all others
- * return TERN_ERR_STATE. TERN_ERR_MEMORY: there is no memory for the worker's requests on this
- * table, which its first one allocates for all. If the status is not TERN_OK nothing was started,
- * and the request is as it was. tern_wait tells that the key is absent or the table full. A start
- * may wait for a ring or a message buffer, making progress. It waits for the outcome only if the
- * operation is done at once. */
+/* Starts tern_hashtable_find. The other starts below have the same rules. Key, flags and errors are
+ * those of the blocking operations. key is copied. A value to insert must not change until the
+ * request is complete; memory for a found value belongs to tern until then, and is written if the
+ * key is there. TERN_ERR_AGAIN: the worker has as many requests under way as it may have: wait for
+ * one. Also, in a handler: another rank is writing the bucket. In a handler only operations that
+ * load/store reaches may be started by RMA; all others return TERN_ERR_STATE. TERN_ERR_MEMORY:
+ * there is no memory for the worker's requests on this table, which its first one allocates for
+ * all. If the status is not TERN_OK nothing was started, and the request is as it was. tern_wait
+ * tells that the key is absent or the table full. A start may wait for a ring or a message buffer,
+ * making progress. It waits for the outcome only if the operation is done at once. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_find_start(tern_worker *worker,
                                                               tern_hashtable *table,
                                                               const void *key, tern_flags flags,
                                                               void *value, tern_request *request);
-/* For both inserts tern_request_result is 1 if the key was there, else 0. */
+
+/* Starts tern_hashtable_insert, as tern_hashtable_find_start says. tern_request_result is 1 if the
+ * key was there, else 0. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_insert_start(tern_worker *worker,
                                                                 tern_hashtable *table,
                                                                 const void *key, const void *value,
                                                                 tern_flags flags,
                                                                 tern_request *request);
+
+/* Starts tern_hashtable_insert_new. tern_request_result is 1 if the key was there, else 0. */
 TERN_NODISCARD TERN_API tern_status
 tern_hashtable_insert_new_start(tern_worker *worker, tern_hashtable *table, const void *key,
                                 const void *value, tern_flags flags, tern_request *request);
-/* tern_request_result is the counter before. */
+
+/* Starts tern_hashtable_add. tern_request_result is the counter before. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_add_start(tern_worker *worker,
                                                              tern_hashtable *table, const void *key,
                                                              uint64_t delta, tern_flags flags,

@@ -51,7 +51,7 @@ typedef struct tern_await {
 #define TERN_AWAIT_START                                                                           \
     { 0, 0, false, false, 0, 0, 0, 0, NULL, NULL, NULL, UINT64_MAX }
 
-/* Call it at the end of each round of such a wait, as every wait of tern does. found: how many
+/* Ends a round of such a wait, as every wait of tern does. found: how many
  * events this round has handled. After rounds without events it pauses, later it gives up the
  * processor, and it logs a warning if the wait lasts long. TERN_ERR_PEER: a rank of the context has
  * died, although what the program waits for may still come. Otherwise TERN_OK. Not in a handler. */
@@ -63,9 +63,11 @@ TERN_NODISCARD TERN_API tern_status tern_await_round(tern_worker *worker, tern_a
  * has several workers. */
 typedef size_t (*tern_progress_hook)(tern_worker *worker, void *argument);
 
+/* The most hooks of a context. */
+#define TERN_PROGRESS_HOOKS 8
+
 /* Adds a hook. TERN_ERR_FULL: the context has TERN_PROGRESS_HOOKS hooks. Not while another thread
  * makes progress. */
-#define TERN_PROGRESS_HOOKS 8
 TERN_NODISCARD TERN_API tern_status tern_progress_hook_add(tern_context *context,
                                                            tern_progress_hook hook, void *argument);
 /* Removes a hook. TERN_ERR_NOT_FOUND: there is no such pair of hook and argument. */

@@ -45,9 +45,10 @@ TERN_INLINE tern_ptr tern_ptr_on(tern_ptr p, uint32_t rank) {
     return p;
 }
 
-/* The first returns 1 for TERN_NULL, else 0. The second returns 1 if both point to the same address
- * of the same allocation, else 0. */
+/* Returns 1 for TERN_NULL, else 0. */
 TERN_INLINE int tern_ptr_is_null(tern_ptr p) { return p.offset == 0; }
+
+/* Returns 1 if both point to the same address of the same allocation, else 0. */
 TERN_INLINE int tern_ptr_equal(tern_ptr a, tern_ptr b) {
     return a.rank == b.rank && a.segment == b.segment && a.domain == b.domain &&
            a.offset == b.offset;

@@ -132,17 +132,19 @@ TERN_NODISCARD TERN_API tern_status tern_queue_try_push(tern_worker *worker, ter
 TERN_NODISCARD TERN_API tern_status tern_queue_try_pop(tern_worker *worker, tern_queue *queue,
                                                        void *item, tern_flags flags);
 
-/** tern_queue_push and tern_queue_pop with a time limit.
+/** Appends a copy of an item as tern_queue_push does, with a time limit.
  *
  * @param seconds the longest time to wait, 0 or more
- * @return TERN_ERR_TIMEOUT if the time is over, and then nothing was pushed or popped; otherwise
- *     the statuses of tern_queue_push and tern_queue_pop
+ * @return TERN_ERR_TIMEOUT if the time is over, and then nothing was pushed; otherwise the statuses
+ *     of tern_queue_push
  *
  * Blocking: at most seconds. By call, and while the transport completes a step, the call may return
  * later by one round trip. */
 TERN_NODISCARD TERN_API tern_status tern_queue_push_timed(tern_worker *worker, tern_queue *queue,
                                                           const void *item, double seconds,
                                                           tern_flags flags);
+
+/** Takes the oldest item as tern_queue_pop does, with the time limit of tern_queue_push_timed. */
 TERN_NODISCARD TERN_API tern_status tern_queue_pop_timed(tern_worker *worker, tern_queue *queue,
                                                          void *item, double seconds,
                                                          tern_flags flags);

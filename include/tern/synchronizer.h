@@ -36,14 +36,16 @@ TERN_NODISCARD TERN_API tern_status tern_synchronizer_create(tern_worker *worker
 TERN_NODISCARD TERN_API tern_status tern_synchronizer_destroy(tern_worker *worker,
                                                               tern_synchronizer *synchronizer);
 
-/* For operations that are not calls of tern: raise the counter before an operation begins, on a
- * rank that reaches the counter by load/store; lower it when the operation is done, on any rank.
- * Neither blocks, and both may be used in handlers. TERN_ERR_RANGE, TERN_ERR_ARGUMENT; raise:
- * TERN_ERR_UNSUPPORTED for a counter of another node; lower: TERN_ERR_AGAIN while too many messages
- * that lower counters wait for progress. */
+/* Raises the counter, before operations that are not calls of tern begin, on a rank that reaches
+ * the counter by load/store. Never blocks; may be used in handlers. TERN_ERR_RANGE;
+ * TERN_ERR_ARGUMENT; TERN_ERR_UNSUPPORTED for a counter of another node. */
 TERN_NODISCARD TERN_API tern_status tern_synchronizer_raise(tern_worker *worker,
                                                             tern_synchronizer synchronizer,
                                                             uint64_t operations);
+
+/* Lowers the counter, on any rank, when such operations are done. Never blocks; may be used in
+ * handlers. TERN_ERR_RANGE; TERN_ERR_ARGUMENT; TERN_ERR_AGAIN while too many messages that lower
+ * counters wait for progress. */
 TERN_NODISCARD TERN_API tern_status tern_synchronizer_lower(tern_worker *worker,
                                                             tern_synchronizer synchronizer,
                                                             uint64_t operations);

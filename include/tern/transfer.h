@@ -121,14 +121,16 @@ TERN_NODISCARD TERN_INLINE tern_status tern_get(tern_worker *worker, void *to, t
     return TERN_OK;
 }
 
-/* Start a put or a get and return (tern/request.h). Until the request is complete the program must
- * not change (put) or touch (get) the local memory. A put's request is complete when tern_put would
- * return. For registered memory of another node, they and the blocking functions may wait until its
- * owner has told the address. They return the same errors; TERN_ERR_ARGUMENT: the request is under
+/* Starts a put and returns (tern/request.h). The program must not change the local memory until the
+ * request is complete, which it is when tern_put would return. Like tern_put it may wait for the
+ * key of registered memory. It returns the same errors; TERN_ERR_ARGUMENT: the request is under
  * way. */
 TERN_NODISCARD TERN_API tern_status tern_put_start(tern_worker *worker, tern_ptr to,
                                                    const void *from, size_t bytes,
                                                    tern_request *request);
+
+/* Starts a get and returns (tern/request.h). The program must not touch the local memory until the
+ * request is complete. Otherwise as tern_put_start. */
 TERN_NODISCARD TERN_API tern_status tern_get_start(tern_worker *worker, void *to, tern_ptr from,
                                                    size_t bytes, tern_request *request);
 

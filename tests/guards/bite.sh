@@ -277,6 +277,11 @@ TERN_API int tern_k(void);'
         grep -v ">$name<" "$work/tags" >"$work/fewer"
         expect_failure "$here/reference.sh" "$work/tree" "$work/tree/man3" "$work/fewer"
     done
+    # A constant may lead to another page, and a function may not.
+    echo '.so man3/TERN_A.3' >"$work/tree/man3/TERN_B.3"
+    expect_success "$here/reference.sh" "$work/tree" "$work/tree/man3"
+    echo '.so man3/tern_i.3' >"$work/tree/man3/tern_j.3"
+    expect_failure "$here/reference.sh" "$work/tree" "$work/tree/man3"
     # What has a comment gets its page, and nothing that has none.
     "$root/scripts/man" "$work"
     expect_success "$here/reference.sh" "$root" "$work/man3"

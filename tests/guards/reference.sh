@@ -1,6 +1,7 @@
 #!/bin/sh
 # reference.sh ROOT MAN [TAGS]: each public macro, constant, type and function of the headers has a man page in the
-# folder MAN, which is a page or leads to one, and stands in TAGS, the names that Doxygen's site has.
+# folder MAN, and stands in TAGS, the names that Doxygen's site has. The page of a function is its own; others may lead
+# to another page. The atomics, which one macro defines, have a page together.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 man=$2
@@ -13,6 +14,7 @@ awk -f "$here/reference.awk" "$1"/include/tern/*.h >"$names"
     echo "the headers of $1 have no names"
     exit 1
 }
+functions=" $(grep -ohE '\btern_[a-z0-9_]+\(' "$1"/include/tern/*.h | tr -d '(' | sort -u | tr '\n' ' ') "
 wrong=0
 while read -r name; do
     page=$man/$name.3
@@ -23,6 +25,14 @@ while read -r name; do
     elif [ "$first" = .so ] && ! grep -q '^[.]SH NAME' "$man/../$target"; then
         echo "the man page of $name leads to $target, which is not there"
         wrong=1
+    elif [ "$first" = .so ]; then
+        case $name in tern_atomic_*) continue ;; esac
+        case $functions in
+        *" $name "*)
+            echo "$name shares a man page with others: an empty line and a comment go in front of it in its header"
+            wrong=1
+            ;;
+        esac
     fi
 done <"$names"
 if [ "$tags" ]; then
