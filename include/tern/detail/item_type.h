@@ -12,7 +12,7 @@
 
 #include <type_traits>
 
-/* The same as in C below. */
+/* TERN_ITEM_TYPE in C++: gives the same types as in C, below. */
 template <typename T> constexpr tern_item_type tern_internal_item_type_of(const T *) {
     using number = typename std::conditional<std::is_enum<T>::value, std::underlying_type<T>,
                                              std::remove_volatile<T>>::type::type;
