@@ -37,7 +37,7 @@ scale_job scale_job_of(const scale_loggp *costs, uint32_t ranks) {
                      .by_owner = true,
                      .towards = SCALE_UNIFORM,
                      .ranks = ranks,
-                     .window = 1,
+                     .under_way = 1,
                      .bytes = 8,
                      .results = 8,
                      .frame_header = SCALE_FRAME_HEADER,
@@ -61,7 +61,7 @@ typedef struct row {
     const char *name;
     scale_program program;
     scale_towards towards;
-    uint32_t window;
+    uint32_t under_way;
     uint32_t bytes;
     bool by_network; /* atomics */
     bool spins;      /* ranks wait for one lock: what they send grows with their square */
@@ -107,7 +107,7 @@ static void simulate_rates(bench *b, const scale_network *network, const scale_j
                     (bench_now() - b->started) / 1e9, ranks, r->name);
         job.program = r->program;
         job.towards = r->towards;
-        job.window = r->window;
+        job.under_way = r->under_way;
         job.bytes = r->bytes;
         job.by_owner = !r->by_network;
         job.keys = r->towards == SCALE_ZIPF && ranks < SCALE_KEYS_MAX / KEYS_EACH

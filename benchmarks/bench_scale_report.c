@@ -89,10 +89,11 @@ void scale_report_rate(bench *b, const scale_network *network, const char *name,
                 "\"unit\":\"M/s\",\"each\":%.6g,\"p50\":%.6g,\"p99\":%.6g,\"busiest\":%.4g,"
                 "\"messages\":%.6g,\"message_bytes\":%.6g,\"by_message\":%.4g,\"woken\":%.4g,"
                 "\"retries\":%.4g,\"events\":%llu}\n",
-                scale_program_names[job->program], towards[job->towards], job->bytes, job->window,
-                job->by_owner ? "owner" : "network", network->name, job->costs.o, job->costs.g,
-                job->costs.G, job->costs.L, job->ranks, (unsigned long long)o->executed, all,
-                all / job->ranks, o->p50, o->p99, fmin(o->busiest, 1), (double)o->sent / operations,
+                scale_program_names[job->program], towards[job->towards], job->bytes,
+                job->under_way, job->by_owner ? "owner" : "network", network->name, job->costs.o,
+                job->costs.g, job->costs.G, job->costs.L, job->ranks,
+                (unsigned long long)o->executed, all, all / job->ranks, o->p50, o->p99,
+                fmin(o->busiest, 1), (double)o->sent / operations,
                 (double)o->bytes_sent / operations, (double)o->by_message / operations,
                 (double)o->wakes / operations, (double)o->retries / operations,
                 (unsigned long long)o->events);

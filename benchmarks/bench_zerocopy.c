@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-enum { WINDOW = 8 };
+enum { AT_ONCE = 8 };
 
 typedef struct zerocopy {
     size_t bytes;
@@ -150,10 +150,10 @@ static void get_target(bench *b, void *state, uint64_t n) { get(b, state, n); }
 /* Several messages under way each way, as in the OSU benchmarks. */
 static void messages(zerocopy *z, bool sends, bool receives, int other, uint64_t n) {
     for (uint64_t left = n; left > 0;) {
-        MPI_Request requests[2 * WINDOW];
-        MPI_Status statuses[2 * WINDOW];
+        MPI_Request requests[2 * AT_ONCE];
+        MPI_Status statuses[2 * AT_ONCE];
         int count = 0;
-        for (uint64_t i = 0; i < WINDOW && left > 0; i++, left--) {
+        for (uint64_t i = 0; i < AT_ONCE && left > 0; i++, left--) {
             if (receives)
                 MPI_Irecv(z->other, (int)z->bytes, MPI_BYTE, other, 0, z->comm, &requests[count++]);
             if (sends)

@@ -46,7 +46,7 @@ static tern_status make_tables(tern_context *context, tern_rma *rma) {
                             placement->node[tern_placement_guess(placement, i)], false);
     rma->segment = (void *)(rma->table_base + tables->segment);
     rma->reach = (void *)(rma->table_base + tables->reach);
-    rma->inbox_windows = (void *)(rma->table_base + tables->inbox);
+    rma->inbox_used = (void *)(rma->table_base + tables->inbox);
     rma->ins = (void *)(rma->table_base + tables->ins);
     return TERN_OK;
 }

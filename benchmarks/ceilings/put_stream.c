@@ -47,9 +47,9 @@ void ceiling_put_stream_send(const ceiling_put_stream *way, uint64_t n) {
 /* Keeps a number of receives posted, and takes the messages in order, each into its place. */
 void ceiling_put_stream_receive(const ceiling_put_stream *way, uint64_t n) {
     MPI_Request requests[CEILING_STREAM_SLOTS];
-    uint64_t posted = 0, window = way->places < 64 ? way->places : 64;
+    uint64_t posted = 0, under_way = way->places < 64 ? way->places : 64;
     for (uint64_t i = 0; i < n; i++) {
-        for (; posted < n && posted < i + window; posted++)
+        for (; posted < n && posted < i + under_way; posted++)
             MPI_Irecv(way->slots + posted % way->places * way->bytes, (int)way->bytes, MPI_BYTE,
                       way->other, TAG, way->comm, &requests[posted % way->places]);
         MPI_Wait(&requests[i % way->places], MPI_STATUS_IGNORE);

@@ -491,7 +491,7 @@ static void simulation_begin(simulation *s) {
     for (uint32_t r = 0; r < job->ranks; r++) {
         rank *mine = &s->ranks[r];
         mine->random = ceiling_mix(job->seed * job->ranks + r);
-        const uint32_t chains = job->program == SCALE_CALL ? 1 : job->window;
+        const uint32_t chains = job->program == SCALE_CALL ? 1 : job->under_way;
         if (job->towards == SCALE_FIRST && r == 0)
             continue; /* it only serves */
         for (uint32_t c = 0; c < chains; c++)

@@ -53,7 +53,7 @@ typedef struct scale_job {
     scale_towards towards;
     uint32_t ranks;
     uint32_t operations; /* of each rank */
-    uint32_t window;
+    uint32_t under_way;
     uint32_t bytes;        /* of arguments or of data */
     uint32_t results;      /* of a call with a result */
     uint32_t frame_header; /* before each frame of records */

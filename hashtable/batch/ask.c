@@ -194,7 +194,7 @@ static tern_status batch_here(tern_scatter *scatter, tern_scatter_piece *piece) 
     items.count = piece->count;
     items.owner = piece->owner;
     const tern_status status = tern_items_here(scatter->worker, scatter->table, &items, &out);
-    /* After an error a window does not say which items are done. */
+    /* After an error a pipeline does not say which items are done. */
     if (batch_finds(b) || !batch_count(b, piece, out.done, out.stored))
         b->stored += out.stored;
     return status;

@@ -182,5 +182,5 @@ tern_status tern_items_here(tern_worker *worker, tern_hashtable *table, const te
         return add_many_direct8(worker, table, items, out);
     if (direct || items->owner == table->rank)
         return tern_items_run(worker, table, items, out);
-    return tern_items_window(worker, table, items, out);
+    return tern_items_pipeline(worker, table, items, out);
 }

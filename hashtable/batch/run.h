@@ -61,7 +61,7 @@ tern_status tern_items_run(tern_worker *worker, tern_hashtable *table, const ter
                            tern_outcomes *out);
 
 /* batch.c: the same by the cheapest path that this rank has: adds in groups, one after the other,
- * or in a window. What an owner does in a handler, and what goes by RMA. */
+ * or in a pipeline. What an owner does in a handler, and what goes by RMA. */
 tern_status tern_items_here(tern_worker *worker, tern_hashtable *table, const tern_items *items,
                             tern_outcomes *out);
 
@@ -71,11 +71,11 @@ tern_status tern_items_do(tern_worker *worker, tern_hashtable *table, const tern
                           tern_flags flags, const char *name, tern_outcomes *out, size_t *done);
 
 /*
- * window.c: the same where some parts are remote. Several keys are under way at once, each of which
- * takes round trips.
+ * pipeline.c: the same where some parts are remote. Several keys are under way at once, each of
+ * which takes round trips.
  */
-tern_status tern_items_window(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                              tern_outcomes *out);
+tern_status tern_items_pipeline(tern_worker *worker, tern_hashtable *table, const tern_items *items,
+                                tern_outcomes *out);
 
 /* serve.c: the owner does what a message asks for. */
 tern_status tern_hashtable_on_ops(tern_call_info *call, const void *message, size_t bytes);

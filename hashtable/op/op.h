@@ -21,9 +21,9 @@
  * When the part has moved its keys, an op goes on in the next array (follow.c), the same way on
  * both paths.
  *
- * Who drives an op: tern_op_run waits for it. A pool of requests and a window of a batch start ops
- * and step them in progress (pool.c, window.c). In a handler tern_op_run does not wait for other
- * ranks: TERN_ERR_AGAIN, and nothing has been changed.
+ * Who drives an op: tern_op_run waits for it. A pool of requests and a pipeline of a batch start
+ * ops and step them in progress (pool.c, pipeline.c). In a handler tern_op_run does not wait for
+ * other ranks: TERN_ERR_AGAIN, and nothing has been changed.
  *
  * Which array an op holds. Between steps an op may stand in an array whose memory its owner would
  * like to have back. tern_op_holds says so, and no grace period ends meanwhile (growth/grace.c). An

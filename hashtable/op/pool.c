@@ -142,8 +142,8 @@ bool tern_ops_hold(const tern_hashtable *table, uint32_t worker, uint32_t owner,
     for (uint64_t left = pool != NULL ? pool->under_way : 0; left != 0; left &= left - 1)
         if (tern_op_holds(op_at(pool, (unsigned)__builtin_ctzll(left)), owner, generation))
             return true;
-    for (const tern_op_window *w = table->inside[worker].windows; w != NULL; w = w->outer)
-        if (tern_op_window_holds(w, owner, generation))
+    for (const tern_op_pipeline *w = table->inside[worker].pipelines; w != NULL; w = w->outer)
+        if (tern_op_pipeline_holds(w, owner, generation))
             return true;
     return false;
 }

@@ -3,8 +3,8 @@
 
 /*
  * Ops that are not waited for at once. For requests each worker has one pool of places for each
- * table, made when it is first needed; places are used again. A batch has a window of its own. The
- * worker's progress steps the ops of a pool, and the batch those of its window.
+ * table, made when it is first needed; places are used again. A batch has a pipeline of its own.
+ * The worker's progress steps the ops of a pool, and the batch those of its pipeline.
  */
 
 #include "hashtable/op/op.h"
@@ -30,49 +30,50 @@ void tern_pools_free(tern_hashtable *table);
 /* tern_op_step for ops that progress or a batch drives: ends an op that waits for a dead rank. */
 size_t tern_op_step_in_progress(tern_op *op);
 
-/* Whether a worker, which does nothing else meanwhile, has ops in a pool or a window that may touch
- * an array of the owner that is older than generation. */
+/* Whether a worker, which does nothing else meanwhile, has ops in a pool or a pipeline that may
+ * touch an array of the owner that is older than generation. */
 bool tern_ops_hold(const tern_hashtable *table, uint32_t worker, uint32_t owner,
                    uint64_t generation);
 
 /*
- * window.c: several ops of one batch under way at once. They are begun and ended in order, and no
+ * pipeline.c: several ops of one batch under way at once. They are begun and ended in order, and no
  * two changes of one key are under way together, so of several values the last stays.
  */
 
-enum { TERN_WINDOW_OPS = 16 };
+enum { TERN_PIPELINE_OPS = 16 };
 
-typedef struct tern_op_window {
-    struct tern_op_window *outer; /* of the same worker on the table */
+typedef struct tern_op_pipeline {
+    struct tern_op_pipeline *outer; /* of the same worker on the table */
     tern_worker *worker;
     tern_hashtable *table;
-    size_t begun, ended;            /* in the order of ops */
-    size_t number[TERN_WINDOW_OPS]; /* of an op's item */
-    tern_status failed;             /* the first error, */
-    char text[240];                 /* and its text */
-    char *places;                   /* ops with their keys, and behind all of them their rooms */
-} tern_op_window;
+    size_t begun, ended;              /* in the order of ops */
+    size_t number[TERN_PIPELINE_OPS]; /* of an op's item */
+    tern_status failed;               /* the first error, */
+    char text[240];                   /* and its text */
+    char *places;                     /* ops with their keys, and behind all of them their rooms */
+} tern_op_pipeline;
 
 /* TERN_ERR_MEMORY. */
-tern_status tern_op_window_open(tern_op_window *window, tern_worker *worker, tern_hashtable *table);
+tern_status tern_op_pipeline_open(tern_op_pipeline *pipeline, tern_worker *worker,
+                                  tern_hashtable *table);
 /* To be called when nothing is under way. Places that MPI may still write to are not freed. */
-void tern_op_window_close(tern_op_window *window);
+void tern_op_pipeline_close(tern_op_pipeline *pipeline);
 
-/* Whether the window takes an op of this kind on a key with this hash now. */
-bool tern_op_window_takes(const tern_op_window *window, const tern_op *op, uint64_t hash);
-static inline bool tern_op_window_is_empty(const tern_op_window *window) {
-    return window->ended == window->begun;
+/* Whether the pipeline takes an op of this kind on a key with this hash now. */
+bool tern_op_pipeline_takes(const tern_op_pipeline *pipeline, const tern_op *op, uint64_t hash);
+static inline bool tern_op_pipeline_is_empty(const tern_op_pipeline *pipeline) {
+    return pipeline->ended == pipeline->begun;
 }
 
 /* Begins a copy of op. key: of the table's own size; copied, too. number: of its item. */
-void tern_op_window_begin(tern_op_window *window, const tern_op *op, const void *key,
-                          size_t number);
+void tern_op_pipeline_begin(tern_op_pipeline *pipeline, const tern_op *op, const void *key,
+                            size_t number);
 /* Brings the oldest op to its end. [out] number: of its item. */
-const tern_op *tern_op_window_end(tern_op_window *window, size_t *number);
+const tern_op *tern_op_pipeline_end(tern_op_pipeline *pipeline, size_t *number);
 
-/* The first error of an op of the window, with its text; or TERN_OK. */
-tern_status tern_op_window_failure(const tern_op_window *window);
+/* The first error of an op of the pipeline, with its text; or TERN_OK. */
+tern_status tern_op_pipeline_failure(const tern_op_pipeline *pipeline);
 
-bool tern_op_window_holds(const tern_op_window *window, uint32_t owner, uint64_t generation);
+bool tern_op_pipeline_holds(const tern_op_pipeline *pipeline, uint32_t owner, uint64_t generation);
 
 #endif

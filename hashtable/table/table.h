@@ -97,9 +97,9 @@ struct tern_hashtable {
 /* The operations of a worker that may hold an array while they make progress (growth/grace.c).
  * Used by the worker alone. */
 typedef struct tern_table_inside {
-    uint64_t operations;            /* how many it is in, nested */
-    uint64_t begun;                 /* how many outermost ones it has begun so far */
-    struct tern_op_window *windows; /* batches that it is in, the innermost first (op/pool.h) */
+    uint64_t operations;                /* how many it is in, nested */
+    uint64_t begun;                     /* how many outermost ones it has begun so far */
+    struct tern_op_pipeline *pipelines; /* batches that it is in, the innermost first (op/pool.h) */
     bool owes; /* a part was crowded or moving: the next operation makes progress */
     char unused[39];
 } tern_table_inside;

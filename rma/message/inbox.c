@@ -10,21 +10,21 @@
 
 #define TELL (TERN_MESSAGE_WINDOW / 2)
 
-/* What a message costs of its window: at least as much as it takes of memory. */
+/* What a message costs of its credit: at least as much as it takes of memory. */
 static uint64_t inbox_cost(uint64_t bytes) { return 64 + bytes; }
 
 _Static_assert(sizeof(tern_inbox_message) <= 48, "and malloc adds 16");
 _Static_assert(TELL + 64 + TERN_MESSAGE_MAX <= TERN_MESSAGE_WINDOW, "the largest finds room");
 
-static _Atomic uint64_t *window_to(const tern_context *context, uint32_t target,
-                                   tern_inbox_lane lane) {
-    return &tern_rma_of(context)->inbox_windows[target * TERN_INBOX_LANES + lane];
+static _Atomic uint64_t *used_credit(const tern_context *context, uint32_t target,
+                                     tern_inbox_lane lane) {
+    return &tern_rma_of(context)->inbox_used[target * TERN_INBOX_LANES + lane];
 }
 
 /* Takes room of a window. Windows, a worker page's count of messages and the count of delivered
  * ones are only counters, so their accesses are relaxed. MPI or inbox_push hands over the content
  * of a message. */
-static bool take_window(_Atomic uint64_t *used, uint64_t by) {
+static bool take_credit(_Atomic uint64_t *used, uint64_t by) {
     /* R4 */
     uint64_t now = atomic_load_explicit(used, memory_order_relaxed);
     do {
@@ -36,7 +36,7 @@ static bool take_window(_Atomic uint64_t *used, uint64_t by) {
     return true;
 }
 
-static void give_window(_Atomic uint64_t *used, uint64_t by) {
+static void give_credit(_Atomic uint64_t *used, uint64_t by) {
     /* R4 */
     atomic_fetch_sub_explicit(used, by, memory_order_relaxed);
 }
@@ -147,16 +147,17 @@ tern_status tern_inbox_notice(tern_worker *worker, const tern_message *message, 
     return send_message(worker, message, payload, bytes);
 }
 
-/* Tries once to send entry: takes room of the window, then sends a message or, within this process,
+/* Tries once to send entry: takes credit, then sends a message or, within this process,
  * pushes straight into the inbox. */
 static tern_status inbox_try_send(tern_worker *worker, uint32_t target,
                                   const tern_inbox_message *entry, const void *payload) {
     const tern_context *context = worker->context;
-    _Atomic uint64_t *window = window_to(context, target, entry->lane);
-    if (!take_window(window, inbox_cost(entry->bytes)))
-        return tern_fail(TERN_ERR_AGAIN,
-                         "the window of %zu bytes to worker %u is full; let it make progress",
-                         TERN_MESSAGE_WINDOW, target);
+    _Atomic uint64_t *used = used_credit(context, target, entry->lane);
+    if (!take_credit(used, inbox_cost(entry->bytes)))
+        return tern_fail(
+            TERN_ERR_AGAIN,
+            "the credit of %zu bytes for messages to worker %u is used up; let it make progress",
+            TERN_MESSAGE_WINDOW, target);
     const uint64_t now = entry->number != 0 ? tern_now() : 0;
     tern_status status = TERN_OK;
     if (tern_rank_of(context, target) != context->rank)
@@ -164,7 +165,7 @@ static tern_status inbox_try_send(tern_worker *worker, uint32_t target,
     else if (!inbox_push(context->worker[target % context->workers], entry, payload))
         status = tern_fail(TERN_ERR_MEMORY, "no memory for a message of %u bytes", entry->bytes);
     if (status != TERN_OK)
-        give_window(window, inbox_cost(entry->bytes));
+        give_credit(used, inbox_cost(entry->bytes));
     else if (entry->number != 0)
         tern_trace_arrow(worker, TERN_TRACE_ARROW_FROM, tern_inbox_arrow(context, entry, target),
                          now);
@@ -183,7 +184,7 @@ tern_status tern_inbox_send(tern_worker *worker, uint32_t target, uint32_t what,
     tern_status status = inbox_try_send(worker, target, &entry, payload);
     if (status != TERN_ERR_AGAIN)
         return status;
-    /* Room in the window comes back by message, and maybe no other thread asks MPI, so this one
+    /* Credit comes back by message, and maybe no other thread asks MPI, so this one
      * does. */
     tern_message_poll(worker);
     status = inbox_try_send(worker, target, &entry, payload);
@@ -291,7 +292,7 @@ void tern_inbox_end(tern_worker *worker, tern_inbox_lane lane) {
     inbox->lane[lane].first = entry->next;
     inbox_give(worker->context, entry);
     if (rank == worker->context->rank)
-        give_window(window_to(worker->context, worker->id, lane), taken);
+        give_credit(used_credit(worker->context, worker->id, lane), taken);
     else if ((inbox->owed[rank * TERN_INBOX_LANES + lane] += taken) >= TELL)
         (void)inbox_tell(worker, rank, lane);
 }
@@ -313,13 +314,13 @@ bool tern_inbox_told(tern_context *context, const tern_message *message) {
     uint64_t taken = message->operand[0], lane = message->operand[1];
     if (lane >= TERN_INBOX_LANES)
         return false;
-    _Atomic uint64_t *window = window_to(context, message->origin, (tern_inbox_lane)lane);
+    _Atomic uint64_t *used = used_credit(context, message->origin, (tern_inbox_lane)lane);
     /* No race with the check: the cost of messages sent to other ranks is given back only here,
      * with the MPI lock held. */
     /* R4 */
-    if (taken > atomic_load_explicit(window, memory_order_relaxed))
+    if (taken > atomic_load_explicit(used, memory_order_relaxed))
         return false;
-    give_window(window, taken);
+    give_credit(used, taken);
     return true;
 }
 

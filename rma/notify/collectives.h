@@ -17,7 +17,7 @@
  *
  * A part that the worker waits for goes from the ring straight to the caller's memory, in any
  * progress of the worker. A part that arrives earlier is kept. A rank sends at most
- * TERN_STREAM_WINDOW parts of a stream before it waits for the other rank, so the memory for kept
+ * TERN_STREAM_CREDIT parts of a stream before it waits for the other rank, so the memory for kept
  * parts does not depend on the length of the vector. No rank gets far ahead of another: a barrier
  * or an all-reduce ends for no rank before all have come to it, and every
  * TERN_NOTIFIED_AHEAD_MAX-th collective, if it is a broadcast, begins with a barrier.
@@ -34,7 +34,7 @@
 #include "src/progress/wait.h"
 #include "tern/collective.h"
 
-enum { TERN_NOTIFIED_AHEAD_MAX = 16, TERN_STREAM_WINDOW = 16 };
+enum { TERN_NOTIFIED_AHEAD_MAX = 16, TERN_STREAM_CREDIT = 16 };
 
 /* A vector of up to so many bytes is all-reduced as a whole, and a part of up to so many bytes fits
  * into spare memory. */

@@ -15,7 +15,7 @@
 
 /* Ranks that share a core switch once a window, so the window must not be small: with half as many
  * parts a broadcast of 16 MiB by 4 ranks on 2 busy cores took three times as long. */
-enum { STREAM_HALF = TERN_STREAM_WINDOW / 2 };
+enum { STREAM_HALF = TERN_STREAM_CREDIT / 2 };
 
 /* This bit of a round's number marks acknowledgements of its stream. */
 enum { ROUND_ACKNOWLEDGES = 128 };
@@ -115,9 +115,9 @@ static tern_status stream_put_part(tern_worker *worker, uint32_t rank, uint32_t 
 }
 
 /* Waits for the acknowledgement without which the at-th part may not be sent yet. */
-static tern_status stream_wait_for_window(tern_worker *worker, uint32_t rank, uint32_t round,
+static tern_status stream_wait_for_credit(tern_worker *worker, uint32_t rank, uint32_t round,
                                           size_t at) {
-    if (at < TERN_STREAM_WINDOW || at % STREAM_HALF != 0)
+    if (at < TERN_STREAM_CREDIT || at % STREAM_HALF != 0)
         return TERN_OK;
     tern_notified_stream stream = {.origin = rank, .round = round | ROUND_ACKNOWLEDGES};
     return tern_stream_receive(worker, &stream);
@@ -134,7 +134,7 @@ tern_status tern_stream_acknowledge(tern_worker *worker, const tern_notified_str
 tern_status tern_stream_send_part(tern_worker *worker, uint32_t rank, uint32_t round,
                                   const void *data, size_t bytes, size_t at) {
     const tern_notify *n = tern_notify_of(worker);
-    const tern_status status = stream_wait_for_window(worker, rank, round, at);
+    const tern_status status = stream_wait_for_credit(worker, rank, round, at);
     if (status != TERN_OK)
         return status;
     return stream_put_part(worker, rank, round,
@@ -171,8 +171,8 @@ tern_status tern_stream_exchange(tern_worker *worker, const void *data, size_t b
     tern_status status = TERN_OK;
     tern_stream_begin(worker, stream);
     for (size_t at = 0; at < sent && status == TERN_OK; at++) {
-        if (at >= TERN_STREAM_WINDOW) {
-            const size_t needed = at - TERN_STREAM_WINDOW + 1;
+        if (at >= TERN_STREAM_CREDIT) {
+            const size_t needed = at - TERN_STREAM_CREDIT + 1;
             status = tern_stream_wait(worker, stream, needed < expected ? needed : expected);
         }
         if (status == TERN_OK)

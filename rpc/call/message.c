@@ -32,7 +32,7 @@ static void count_sent(tern_worker *worker, int64_t by) {
 static tern_status message_send_payload(tern_worker *worker, const tern_outgoing *c,
                                         const void *payload, size_t bytes, bool may_wait) {
     const uint32_t rank = tern_rank_of(worker->context, c->to.target);
-    tern_wait_state wait = TERN_WAIT_IN("tern_call (for a window of messages)");
+    tern_wait_state wait = TERN_WAIT_IN("tern_call (for credit for messages)");
     tern_status status;
     count_sent(worker, 1);
     do

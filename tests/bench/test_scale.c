@@ -28,7 +28,7 @@ static scale_job job_of(scale_program program, scale_towards towards, uint32_t r
                        .towards = towards,
                        .ranks = ranks,
                        .operations = operations,
-                       .window = 1,
+                       .under_way = 1,
                        .bytes = 8,
                        .results = 8,
                        .frame_header = SCALE_FRAME_HEADER,

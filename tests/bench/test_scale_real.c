@@ -93,7 +93,7 @@ static void bytes_and_memory(void) {
                            .fresh = true,
                            .ranks = f.size,
                            .operations = EACH * (f.size - 1),
-                           .window = 1,
+                           .under_way = 1,
                            .bytes = 8,
                            .results = 8,
                            .frame_header = transport == TERN_P2P ? 0 : SCALE_FRAME_HEADER,

@@ -202,8 +202,8 @@ static size_t parts_kept(const fixture *f) {
 }
 
 /* Of a long vector a rank that does not wait for it keeps one window, whatever its length. */
-static void late_rank_keeps_a_window(void) {
-    enum { WINDOW = TERN_STREAM_WINDOW, BYTES = 200000 };
+static void late_rank_keeps_few_parts(void) {
+    enum { CREDIT = TERN_STREAM_CREDIT, BYTES = 200000 };
     fixture f;
     if (!set_up(&f, SHORT_RING))
         return;
@@ -211,11 +211,11 @@ static void late_rank_keeps_a_window(void) {
     called = answered = 0;
     if (f.rank == 1) {
         for (double end = MPI_Wtime() + TERN_TEST_PATIENCE;
-             parts_kept(&f) < WINDOW && MPI_Wtime() < end;)
+             parts_kept(&f) < CREDIT && MPI_Wtime() < end;)
             (void)tern_progress(f.worker);
         for (int i = 0; i < 20; i++)
             ask_and_wait(&f, 0);
-        CU_ASSERT_EQUAL(parts_kept(&f), WINDOW);
+        CU_ASSERT_EQUAL(parts_kept(&f), CREDIT);
     }
     memset(data, f.rank == 0 ? 'x' : 0, BYTES);
     EXPECT_OK(tern_notify_broadcast(f.worker, 0, data, BYTES));
@@ -254,7 +254,7 @@ static void messages(void) {
     if (!set_up(&f, SHORT_RING))
         return;
     const size_t part = tern_notify_of(f.worker)->part_max, bytes = PARTS * part;
-    const uint64_t size = f.size, acknowledged = (PARTS - 1) / (TERN_STREAM_WINDOW / 2) - 1;
+    const uint64_t size = f.size, acknowledged = (PARTS - 1) / (TERN_STREAM_CREDIT / 2) - 1;
     char *data = calloc(bytes, 1);
     uint64_t before = 0, steps = 0, most = 1, doublings = 0;
     for (uint64_t reach = 1; reach < size; reach *= 2)
@@ -339,7 +339,7 @@ int main(int argc, char **argv) {
         {"reductions", reductions},
         {"reductions_in_short_rings", reductions_in_short_rings},
         {"among_others", among_others},
-        {"late_rank_keeps_a_window", late_rank_keeps_a_window},
+        {"late_rank_keeps_few_parts", late_rank_keeps_few_parts},
         {"messages", messages},
         {"lengths_differ", lengths_differ},
         {"numbers_differ", numbers_differ},

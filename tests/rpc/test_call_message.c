@@ -135,7 +135,7 @@ static void refusals(void) {
 }
 
 /* To a target that makes no progress, its window and no more; what was taken arrives later. */
-static void full_window(void) {
+static void no_credit(void) {
     if (!open_with(0))
         return;
     EXPECT_OK(tern_barrier(f.worker));
@@ -480,7 +480,7 @@ int main(int argc, char **argv) {
         {"order", order},
         {"edges", edges},
         {"refusals", refusals},
-        {"full window", full_window},
+        {"no credit", no_credit},
         {"hostile", hostile},
         {"handlers call back", handlers_call_back},
         {"trees", trees},

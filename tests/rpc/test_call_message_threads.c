@@ -184,7 +184,7 @@ static void *flood(void *argument) {
     return NULL;
 }
 
-static void full_window(void) {
+static void no_credit(void) {
     if (!open_with(1, 0))
         return;
     meet_without_progress(); /* all have left the barrier, in which calls run */
@@ -333,7 +333,7 @@ static void thread_level(void) {
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"to one worker", to_one_worker},   {"to workers", to_workers},
-        {"to the process", to_the_process}, {"full window", full_window},
+        {"to the process", to_the_process}, {"no credit", no_credit},
         {"many results", many_results},     {"refusals", refusals},
         {"thread level", thread_level},
     };
