@@ -3,7 +3,7 @@
 /*
  * A discrete-event simulation of tern's rings, tables and queues over LogGP. Each rank has one
  * processor and one port. A chain is a thread of operations of a rank, one after the other; a rank
- * with a window of w has w chains.
+ * with w operations under way has w chains.
  *
  * Puts, gets, frames of records and answers are one-sided: they cost their sender o and no
  * processor at the other end. A call is a record in a ring; each record is published at once, in a

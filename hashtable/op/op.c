@@ -354,8 +354,8 @@ tern_status tern_op_run_in(tern_op *op, const tern_table_part *part) {
     return status;
 }
 
-/* Tries the short way (bucket/short.h). False: the short way does not take this op, and has changed
- * nothing. */
+/* Tries the short path (bucket/short.h). False: the short path does not take this op, and has
+ * changed nothing. */
 static __attribute__((noinline)) bool op_run_short(tern_op *op) {
     const tern_hashtable *table = op->probe.table;
     const bool counts = tern_shape_counts(table->shape);

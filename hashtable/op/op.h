@@ -170,7 +170,7 @@ static inline void tern_op_init(tern_op *op, tern_op_kind kind, tern_worker *wor
     op->result = 0;
 }
 
-/* Runs the op, by the short way (bucket/short.h) if that takes it, and waits for its end. Returns
+/* Runs the op, by the short path (bucket/short.h) if that takes it, and waits for its end. Returns
  * the outcome. */
 tern_status tern_op_run(tern_op *op);
 /* The same without the short path, in array part alone; NULL: in all, from where probes start. */

@@ -18,20 +18,20 @@
  * Arguments, results, buffers, synchronizers, requests and errors are those of the call over a
  * ring, with these differences:
  *
- * Room. A process has a window of TERN_MESSAGE_WINDOW bytes to each worker, for calls that have not
- * run yet; each call takes 64 bytes more than its data. It has a second window for the calls that
- * its handlers make. So a worker needs no more memory than two windows for each process that calls
- * it. A full window is treated like a full ring, and so is a lack of message buffers while MPI
- * still reads them all. There is no queue: tern_call_queue, and every call in a handler, then
- * return TERN_ERR_AGAIN, as tern_call_try does. A call with more than TERN_MESSAGE_MAX bytes, a
- * buffer inside included, copies its data to this rank's segment, up to TERN_CHUNK_MAX
- * (tern/archive.h); its message is small, and the target gets the data from there. This memory is
- * free when the function has run.
+ * Room. A process has a credit of TERN_MESSAGE_WINDOW bytes for calls to each worker that have not
+ * run yet; each call takes 64 bytes more than its data. It has a second credit of that size for the
+ * calls that its handlers make. So a worker needs no more memory than twice TERN_MESSAGE_WINDOW for
+ * each process that calls it. A credit that is used up is treated like a full ring, and so is a
+ * lack of message buffers while MPI still reads them all. There is no queue: tern_call_queue, and
+ * every call in a handler, then return TERN_ERR_AGAIN, as tern_call_try does. A call with more than
+ * TERN_MESSAGE_MAX bytes, a buffer inside included, copies its data to this rank's segment, up to
+ * TERN_CHUNK_MAX (tern/archive.h); its message is small, and the target gets the data from there.
+ * This memory is free when the function has run.
  *
  * Order. Each call runs once. The calls of one thread to one target run in the order in which it
  * made them, and so do the calls that its handlers make. There is no order between these two kinds,
  * nor with calls over rings. Calls of handlers run first. So handlers that answer their callers
- * find room in the end, even if windows are full; handlers that make a call for each call of
+ * find room in the end, even if credit is used up; handlers that make a call for each call of
  * another handler may not. While the target gets the data of a call, other calls by message to it
  * wait, also those of other callers; TERN_BUFFER_GET_ASIDE lets them run.
  *
@@ -46,9 +46,9 @@
 extern "C" {
 #endif
 
-/* The most data of one message, and of one window. Each process has posted buffers of
- * TERN_MESSAGE_MAX bytes to which any other process may send; so this bounds the memory that a
- * process keeps for calls from any rank. */
+/* The most data of one message, and the credit of a process for calls to a worker. Each process has
+ * posted buffers of TERN_MESSAGE_MAX bytes to which any other process may send; so this bounds the
+ * memory that a process keeps for calls from any rank. */
 #define TERN_MESSAGE_MAX ((size_t)32 << 10)
 #define TERN_MESSAGE_WINDOW ((size_t)128 << 10)
 

@@ -104,7 +104,7 @@ typedef struct tern_rma {
     const tern_transport_ops *remote;      /* to others; NULL: every rank shares memory */
     const tern_transport_ops *message_way; /* carries records of message channels */
     struct tern_message_engine *messages;
-    _Atomic uint64_t *inbox_used;              /* by worker number and lane (rma/message/inbox.h) */
+    _Atomic uint64_t *inbox_used;              /* credit, by worker number and lane (inbox.h) */
     tern_inbox_message *inbox_reserve;         /* for a message that comes when malloc fails */
     _Atomic(tern_inbox_message *) inbox_spare; /* the reserve, or NULL while it is used */
     tern_in *ins;                              /* one for each ring of the arena */

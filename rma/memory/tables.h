@@ -33,7 +33,7 @@ typedef struct tern_tables {
     size_t reach;   /* tern_reach[], by rank */
     size_t sent;    /* uint64_t[], messages sent, by rank */
     size_t served;  /* uint64_t[], messages served, by rank */
-    size_t inbox;   /* uint64_t[], windows of inboxes, by worker of the job and lane */
+    size_t inbox;   /* uint64_t[], credit used of inboxes, by worker of the job and lane */
     size_t ins;     /* tern_in[], one for each ring */
     size_t workers; /* the tables below, for each worker */
     size_t worker_bytes;

@@ -10,7 +10,7 @@
 
 #define TELL (TERN_MESSAGE_WINDOW / 2)
 
-/* What a message costs of its credit: at least as much as it takes of memory. */
+/* Returns how much credit a message takes: at least as much as it takes of memory. */
 static uint64_t inbox_cost(uint64_t bytes) { return 64 + bytes; }
 
 _Static_assert(sizeof(tern_inbox_message) <= 48, "and malloc adds 16");
@@ -21,9 +21,9 @@ static _Atomic uint64_t *used_credit(const tern_context *context, uint32_t targe
     return &tern_rma_of(context)->inbox_used[target * TERN_INBOX_LANES + lane];
 }
 
-/* Takes room of a window. Windows, a worker page's count of messages and the count of delivered
- * ones are only counters, so their accesses are relaxed. MPI or inbox_push hands over the content
- * of a message. */
+/* Takes credit. The used credit, the messages of a worker page and the delivered ones are only
+ * counters, so their accesses are relaxed. MPI or inbox_push hands over the content of a message.
+ */
 static bool take_credit(_Atomic uint64_t *used, uint64_t by) {
     /* R4 */
     uint64_t now = atomic_load_explicit(used, memory_order_relaxed);
@@ -147,17 +147,17 @@ tern_status tern_inbox_notice(tern_worker *worker, const tern_message *message, 
     return send_message(worker, message, payload, bytes);
 }
 
-/* Tries once to send entry: takes credit, then sends a message or, within this process,
- * pushes straight into the inbox. */
+/* Tries once to send entry: takes credit, then sends a message or, within this process, pushes
+ * straight into the inbox. */
 static tern_status inbox_try_send(tern_worker *worker, uint32_t target,
                                   const tern_inbox_message *entry, const void *payload) {
     const tern_context *context = worker->context;
     _Atomic uint64_t *used = used_credit(context, target, entry->lane);
     if (!take_credit(used, inbox_cost(entry->bytes)))
-        return tern_fail(
-            TERN_ERR_AGAIN,
-            "the credit of %zu bytes for messages to worker %u is used up; let it make progress",
-            TERN_MESSAGE_WINDOW, target);
+        return tern_fail(TERN_ERR_AGAIN,
+                         "the credit of %zu bytes for messages to worker %u is used up; let the "
+                         "worker make progress",
+                         TERN_MESSAGE_WINDOW, target);
     const uint64_t now = entry->number != 0 ? tern_now() : 0;
     tern_status status = TERN_OK;
     if (tern_rank_of(context, target) != context->rank)
@@ -184,8 +184,7 @@ tern_status tern_inbox_send(tern_worker *worker, uint32_t target, uint32_t what,
     tern_status status = inbox_try_send(worker, target, &entry, payload);
     if (status != TERN_ERR_AGAIN)
         return status;
-    /* Credit comes back by message, and maybe no other thread asks MPI, so this one
-     * does. */
+    /* Credit comes back by message, and maybe no other thread asks MPI, so this one does. */
     tern_message_poll(worker);
     status = inbox_try_send(worker, target, &entry, payload);
     if (status == TERN_OK)

@@ -6,17 +6,17 @@
  * them into the inbox of the worker that they name, and the progress of that worker takes them out.
  *
  *     sender                     target's process                      addressed worker
- *     window: take cost
+ *     credit: take cost
  *     message, or, to the own    poll: deliver, push on `arrived`      take all, run in order
  *     process, straight on                                             owed: add cost
- *     window: give back      <-- message, at half a window ----------- tell
+ *     credit: give back      <-- message, at half of the credit ------ tell
  *
- * The window belongs to a pair of a sending process and a receiving worker: one word that counts
- * the cost of the messages which were sent and not yet acknowledged. So a worker that computes does
- * not keep others from reaching the other workers of its process. There are two lanes, each with a
- * window and a place in the inbox of its own. Messages that handlers send use one of them alone, so
- * they never wait behind the messages that those handlers could not serve while the first window
- * was full.
+ * Each pair of a sending process and a receiving worker has a credit of TERN_MESSAGE_WINDOW bytes.
+ * One word of the sender counts the cost of the messages that were sent and not yet acknowledged.
+ * So a worker that computes does not keep others from reaching the other workers of its process.
+ * There are two lanes, each with a credit of its own and a list of its own in the inbox. Messages
+ * that handlers send use one of them alone, so they never wait behind messages that those handlers
+ * could not serve while the credit of the other lane was used up.
  *
  * Ranks of one node exchange the same messages, but ask MPI for them only when there is a reason:
  * the sender counts the message in the target's worker page and rings its doorbell
@@ -45,7 +45,7 @@ static inline bool tern_inbox_stirs(const tern_inbox *inbox) {
 }
 
 /* Tries once to send. worker: that of the calling thread, or tern_context_nobody. TERN_ERR_AGAIN:
- * the window is full, or no buffer is free, although messages have been served meanwhile.
+ * the credit is used up, or no buffer is free, although messages have been served meanwhile.
  * TERN_ERR_PEER, TERN_ERR_MEMORY. */
 tern_status tern_inbox_send(tern_worker *worker, uint32_t target, uint32_t what,
                             const void *payload, size_t bytes);

@@ -117,7 +117,7 @@ void tern_stream_end(tern_worker *worker, const tern_notified_stream *stream);
 /* Waits until so many parts have come, or the collective has failed. */
 tern_status tern_stream_wait(tern_worker *worker, tern_notified_stream *stream, size_t parts);
 /* Sends the at-th part of a stream to rank. Waits for room in the ring, and for rank if it is a
- * window behind. */
+ * whole credit behind. */
 tern_status tern_stream_send_part(tern_worker *worker, uint32_t rank, uint32_t round,
                                   const void *data, size_t bytes, size_t at);
 /* Tells the sender that the at-th part has been taken, if the sender will wait for that. */

@@ -5,7 +5,7 @@
  * The inside of rendezvous (tern/rendezvous.h). Handshakes are records in the ring of calls: an
  * offer says what was posted, and an end says how much of it was moved. A handshake that cannot be
  * sent at once waits here, in order for each target. So callers need not retry, and handlers can
- * post. The window of a pair bounds its offers, and the offers bound the ends. So the memory for
+ * post. A limit for each pair bounds its offers, and the offers bound the ends. So the memory for
  * waiting handshakes and for offers that a target does not take is bounded, too, and a target can
  * always consume a record: no full table ever stops the calls behind it.
  */

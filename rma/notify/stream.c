@@ -8,13 +8,15 @@
  * Hot path: a part that the receiver waits for is copied twice, into the ring and out of it,
  * without allocation or lock. Guarded by `tern-bench collective`.
  *
- * A receiver acknowledges half a window at a time. It sends no acknowledgement for which the sender
- * will not wait, so a vector of up to a window takes no more messages than its parts. When two
- * ranks exchange vectors, the parts of one rank acknowledge those of the other.
+ * The sender of a stream has a credit of TERN_STREAM_CREDIT parts, and the receiver gives half of
+ * it back at a time by an acknowledgement. It sends no acknowledgement for which the sender will
+ * not wait, so a vector of up to TERN_STREAM_CREDIT parts takes no more messages than its parts.
+ * When two ranks exchange vectors, the parts of one rank acknowledge those of the other.
  */
 
-/* Ranks that share a core switch once a window, so the window must not be small: with half as many
- * parts a broadcast of 16 MiB by 4 ranks on 2 busy cores took three times as long. */
+/* Ranks that share a core switch each time the credit is used up, so the credit must not be small:
+ * with half as many parts a broadcast of 16 MiB by 4 ranks on 2 busy cores took three times as
+ * long. */
 enum { STREAM_HALF = TERN_STREAM_CREDIT / 2 };
 
 /* This bit of a round's number marks acknowledgements of its stream. */

@@ -22,7 +22,7 @@ tern_route *tern_route_find(tern_port *port, uint32_t rank) {
     return r;
 }
 
-/* Asks the rank for the key of a piece, and offers it a connection unless the port has one. */
+/* Asks the rank for the rkey of a piece, and offers it a connection unless the port has one. */
 static tern_status ask(tern_worker *worker, tern_route *to, uint64_t piece) {
     const tern_message message = {.kind = TERN_MESSAGE_CONTACT, .origin = worker->id};
     tern_contact_question question = {.piece = piece};

@@ -18,7 +18,7 @@
  * The producer publishes a run of records by one release store of the run's first header, which it
  * withholds until then. The store pairs with the consumer's acquire load of that header, and
  * everything written before it is visible with it. Over rma, where MPI guarantees no order of puts,
- * runs are batches that validate themselves (rma/ring/batch.h), and `limit` says how far the
+ * runs are frames that validate themselves (rma/ring/frame.h), and `limit` says how far the
  * consumer may read.
  *
  * Hot path: reserve and publish over shm make no system call, take no lock, allocate nothing, and

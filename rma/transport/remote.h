@@ -15,10 +15,10 @@ static inline tern_status tern_remote_key_hold(tern_worker *worker, uint32_t ran
                                          : TERN_OK;
 }
 
-/* Releases a key that tern_remote_key_hold may have left NULL. */
-static inline void tern_remote_key_release(tern_worker *worker, tern_rkey *key, bool put) {
-    if (key != NULL)
-        tern_rkey_release(worker, key, put);
+/* Releases an rkey that tern_remote_key_hold may have left NULL. */
+static inline void tern_remote_key_release(tern_worker *worker, tern_rkey *rkey, bool put) {
+    if (rkey != NULL)
+        tern_rkey_release(worker, rkey, put);
 }
 
 tern_status tern_remote_transfer_test(tern_worker *worker, tern_transfer *transfer, int *done);

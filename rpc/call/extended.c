@@ -460,7 +460,7 @@ static bool call_one(tern_worker *worker, tern_in *in) {
 
 /* Broadcasts are not ordered with other calls. While its children have no room a broadcast lets the
  * messages behind it run, as long as there is memory for copies. Otherwise two workers that pass
- * broadcasts on to each other could wait for each other's windows for ever. */
+ * broadcasts on to each other could wait for each other's credit for ever. */
 static bool set_broadcast_aside(tern_worker *worker, tern_call_task *t) {
     if (t->e.arity == 0 || (t->stage != PASS_ON && t->stage != LANDED))
         return false;

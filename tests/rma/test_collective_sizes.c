@@ -11,7 +11,7 @@
 
 enum { GENERATIONS = 48, SHORT_RING = 4096 }; /* 3 MiB in a ring of the default size */
 
-/* Around the bounds of whole vectors, of parts in rings of 4 and 64 KiB, and of windows. */
+/* Around the bounds of whole vectors, of parts in rings of 4 and 64 KiB, and of credit. */
 static const size_t sizes[] = {0,    1,    7,     8,     959,   960,   961,   1023,
                                1024, 1025, 16319, 16320, 16321, 65535, 65536, 65537};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
@@ -201,7 +201,8 @@ static size_t parts_kept(const fixture *f) {
     return kept;
 }
 
-/* Of a long vector a rank that does not wait for it keeps one window, whatever its length. */
+/* Of a long vector a rank that does not wait for it keeps TERN_STREAM_CREDIT parts, whatever the
+ * vector's length. */
 static void late_rank_keeps_few_parts(void) {
     enum { CREDIT = TERN_STREAM_CREDIT, BYTES = 200000 };
     fixture f;
@@ -246,8 +247,8 @@ static void check_messages(fixture *f, uint64_t *before, uint64_t expected) {
 }
 
 /* A barrier and a short all-reduce take log2(P) messages of each rank, a broadcast one of each part
- * on each edge of the tree, and an acknowledgement for half a window. A long all-reduce sends less
- * than 2 n bytes. */
+ * on each edge of the tree, and an acknowledgement for half of the credit. A long all-reduce sends
+ * less than 2 n bytes. */
 static void messages(void) {
     enum { PARTS = 100 };
     fixture f;

@@ -209,7 +209,7 @@ static tern_status count_call(tern_call_info *call, const void *arguments, size_
 }
 TERN_FUNCTION(count_call)
 
-/* A peer that takes nothing: the window ends the posts, calls go on, nothing is lost. */
+/* A peer that takes nothing: the limit ends the posts, calls go on, nothing is lost. */
 static void slow_peer(void) {
     if (!set_up(4096, 1))
         return;
@@ -234,7 +234,7 @@ static void slow_peer(void) {
             CU_ASSERT_EQUAL(d.bytes, i);
             EXPECT_OK(tern_rendezvous_finish(f.worker, &d, i));
         }
-    /* Ended, but not waited for: still in the window. */
+    /* Ended, but not waited for: it still counts. */
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT(TERN_ERR_AGAIN,
            tern_post_send(f.worker, to(next), 0, memory[f.rank], 1, &posts[TERN_POSTS_MAX]));
@@ -418,7 +418,7 @@ static void inject(uint32_t type, const tern_offer *offer, size_t bytes) {
         return;
     tern_request posts[TERN_POSTS_MAX] = {0};
     tern_descriptor d;
-    /* Opens the ring, and fills the window. */
+    /* Opens the ring, and posts up to the limit. */
     for (size_t i = 0; i < TERN_POSTS_MAX; i++)
         EXPECT_OK(tern_post_receive(f.worker, to(next), 0, TERN_NULL, 0, &posts[i]));
     EXPECT_OK(tern_descriptor_wait(f.worker, to(previous), TERN_POSTED_ANY, 0, &d));
@@ -462,7 +462,7 @@ static void hostile_records(void) {
     tern_offer good = {1, 99, {rank, 0, 0, TERN_PTR_ORIGIN}, 8}, o = good;
     inject(TERN_END + 1, &good, sizeof good);
     inject(TERN_OFFER_SEND, &good, sizeof good - 8);
-    inject(TERN_OFFER_SEND, &good, sizeof good); /* one more than the window */
+    inject(TERN_OFFER_SEND, &good, sizeof good); /* one more than the limit */
     o.tag = 98;
     o.gaddr.offset = end - 7;
     inject(TERN_OFFER_RECEIVE, &o, sizeof o);

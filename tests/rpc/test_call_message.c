@@ -1,6 +1,6 @@
 // tern-test: transports
 
-/* Calls by message: once each and in order, edges, full windows, handlers that call back, service
+/* Calls by message: once each and in order, edges, no credit, handlers that call back, service
  * threads. Threads without workers are in test_call_message_threads.c. */
 
 #include <stdatomic.h>
@@ -134,7 +134,7 @@ static void refusals(void) {
     fixture_close(&f);
 }
 
-/* To a target that makes no progress, its window and no more; what was taken arrives later. */
+/* A target that makes no progress takes calls up to the credit and no more. Those arrive later. */
 static void no_credit(void) {
     if (!open_with(0))
         return;
@@ -181,7 +181,7 @@ static tern_status be_told(tern_call_info *call, const void *arguments, size_t b
 }
 TERN_FUNCTION(be_told)
 
-/* More broadcasts of every rank, at the same time, than the windows hold: those whose children have
+/* More broadcasts of every rank, at the same time, than credit allows: those whose children have
  * no room let others run. */
 static void broadcasts_flood(void) {
     if (!open_with(0))
@@ -309,7 +309,7 @@ static tern_status ask_for_answer(tern_call_info *call, const void *arguments, s
 }
 TERN_FUNCTION(ask_for_answer)
 
-/* All ranks flood all others with calls that are answered: full windows in both directions. */
+/* All ranks flood all others with calls that are answered: no credit in either direction. */
 static void handlers_call_back(void) {
     if (!open_with(0))
         return;

@@ -1,6 +1,6 @@
 // tern-test: ranks survivors least=2
 
-/* A rank dies that is called by message: a wait for its window or for a result tells, and so does a
+/* A rank dies that is called by message: a wait for credit or for a result tells, and so does a
  * call later too. */
 
 #include "call_tools.h"

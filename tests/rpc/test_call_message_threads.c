@@ -164,7 +164,7 @@ static void to_one_worker(void) { generations(1, 0); }
 static void to_workers(void) { generations(2, 0); }
 static void to_the_process(void) { generations(1, 1); }
 
-/* Many times what a window takes, to a worker that makes no progress at first: the threads wait. */
+/* Many times the credit, to a worker that makes no progress at first: the threads wait. */
 static void *flood(void *argument) {
     size_t t = (size_t)(uintptr_t)argument;
     static const unsigned char zeros[TERN_MESSAGE_MAX];
