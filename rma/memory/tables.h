@@ -47,7 +47,7 @@ typedef struct tern_tables {
     size_t message_channels; /* tern_message_channel *[], by endpoint */
     size_t active;           /* tern_in *[], one for each worker of the job, for each channel */
     size_t worker;           /* tern_rma_worker */
-    size_t spare; /* TERN_TABLE_SPARE bytes for parts of collectives (rma/notify/parts.c) */
+    size_t spare; /* TERN_TABLE_SPARE bytes for fragments of collectives (rma/notify/fragments.c) */
     size_t bytes;
 } tern_tables;
 

@@ -6,13 +6,13 @@
 #include "src/collective/collective.h"
 
 /* The algorithms of collectives over notifications (rma/notify/collectives.h): which rank sends
- * which part to which rank. A rank opens its rings before it sends any part, since it may lack
- * memory for them (rma/notify/conflict.c). */
+ * which fragment to which rank. A rank opens its rings before it sends any fragment, since it may
+ * lack memory for them (rma/notify/conflict.c). */
 
 /* Numbers of the rounds of streams. Barriers and recursive doubling begin at 0. */
 enum { ROUND_DOWN = 0, ROUND_BACKWARD = 32, ROUND_EXTRA = 64, ROUND_RESULT = 65, ROUND_AHEAD = 96 };
 
-/* Opens the ring to rank, before the first part is sent to anyone. */
+/* Opens the ring to rank, before the first fragment is sent to anyone. */
 static tern_status open_ring(tern_worker *worker, uint32_t rank) {
     const uint32_t target = rank * worker->context->workers + worker->index;
     tern_wait_state wait = TERN_WAIT_START;
@@ -45,8 +45,8 @@ static tern_status notified_end(tern_worker *worker, tern_status status) {
     worker->in_notified = false;
     worker->notified = n->sequence + 1;
     n->failures = n->failures << 1 | (status != TERN_OK);
-    if (n->parts != NULL)
-        tern_notified_parts_discard(worker, worker->notified);
+    if (n->fragments != NULL)
+        tern_notified_fragments_discard(worker, worker->notified);
     return status;
 }
 
@@ -93,20 +93,21 @@ static tree_place tree_place_of(const tern_context *context, uint32_t root) {
     return place;
 }
 
-/* Passes each part on to the children as soon as it has come from the parent. */
+/* Passes each fragment on to the children as soon as it has come from the parent. */
 static tern_status broadcast_pass_down(tern_worker *worker, const tree_place *place, char *data,
                                        size_t bytes) {
-    const size_t parts = tern_stream_parts(tern_notify_of(worker), bytes);
+    const size_t fragments = tern_stream_fragments(tern_notify_of(worker), bytes);
     tern_notified_stream stream = {
         .origin = place->parent, .round = ROUND_DOWN, .data = data, .bytes = bytes};
     tern_status status = TERN_OK;
     if (!place->is_root)
         tern_stream_begin(worker, &stream);
-    for (size_t at = 0; at < parts && status == TERN_OK; at++) {
+    for (size_t at = 0; at < fragments && status == TERN_OK; at++) {
         if (!place->is_root)
             status = tern_stream_wait(worker, &stream, at + 1);
         for (uint32_t c = 0; c < place->children && status == TERN_OK; c++)
-            status = tern_stream_send_part(worker, place->child[c], ROUND_DOWN, data, bytes, at);
+            status =
+                tern_stream_send_fragment(worker, place->child[c], ROUND_DOWN, data, bytes, at);
         if (!place->is_root && status == TERN_OK)
             status = tern_stream_acknowledge(worker, &stream, at);
     }

@@ -2,8 +2,8 @@
 #define TERN_RMA_NOTIFY_COLLECTIVES_H
 
 /*
- * The inside of collectives over notifications. A collective consists of parts: records of tern's
- * own, which progress consumes:
+ * The inside of collectives over notifications. A collective consists of fragments: records of
+ * tern's own, which progress consumes:
  *
  *     header | number | word | data ...     header's id: {round:8, kind:8, type:8}
  *
@@ -11,15 +11,16 @@
  * whole vector on the sender; in a hail, word is the number of a meeting.
  *
  *     collectives.c   the algorithms: who sends what to whom
- *     stream.c        a vector goes from one rank to another in parts of at most `part_max` bytes
- *     parts.c         arriving parts, those that came before they were waited for, and the answers
- *     conflict.c      ranks in different collectives, or with vectors of different length: meetings
+ *     stream.c        a vector goes from one rank to another in fragments of at most `fragment_max`
+ * bytes fragments.c         arriving fragments, those that came before they were waited for, and
+ * the answers conflict.c      ranks in different collectives, or with vectors of different length:
+ * meetings
  *
- * A part that the worker waits for goes from the ring straight to the caller's memory, in any
- * progress of the worker. A part that arrives earlier is kept. A rank sends at most
- * TERN_STREAM_CREDIT parts of a stream before it waits for the other rank, so the memory for kept
- * parts does not depend on the length of the vector. No rank gets far ahead of another: a barrier
- * or an all-reduce ends for no rank before all have come to it, and every
+ * A fragment that the worker waits for goes from the ring straight to the caller's memory, in any
+ * progress of the worker. A fragment that arrives earlier is kept. A rank sends at most
+ * TERN_STREAM_CREDIT fragments of a stream before it waits for the other rank, so the memory for
+ * kept fragments does not depend on the length of the vector. No rank gets far ahead of another: a
+ * barrier or an all-reduce ends for no rank before all have come to it, and every
  * TERN_NOTIFIED_AHEAD_MAX-th collective, if it is a broadcast, begins with a barrier.
  *
  * Only the worker's own thread touches this state, but for the two words that tell of meetings
@@ -36,28 +37,28 @@
 
 enum { TERN_NOTIFIED_AHEAD_MAX = 16, TERN_STREAM_CREDIT = 16 };
 
-/* A vector of up to so many bytes is all-reduced as a whole, and a part of up to so many bytes fits
- * into spare memory. */
+/* A vector of up to so many bytes is all-reduced as a whole, and a fragment of up to so many bytes
+ * fits into spare memory. */
 enum { TERN_NOTIFIED_SMALL = 1024 };
 
-/* Types of parts: data of the collective; a hail, which says that its sender waits for this rank,
- * and which meeting the sender comes to next; a notice that the collective has failed on its
+/* Types of fragments: data of the collective; a hail, which says that its sender waits for this
+ * rank, and which meeting the sender comes to next; a notice that the collective has failed on its
  * sender. */
-enum { TERN_PART_DATA, TERN_PART_HAIL, TERN_PART_FAILED, TERN_PART_TYPES };
+enum { TERN_FRAGMENT_DATA, TERN_FRAGMENT_HAIL, TERN_FRAGMENT_FAILED, TERN_FRAGMENT_TYPES };
 
 /* What a message with the number of a meeting says: its sender waits in the meeting; or its sender
  * has called all ranks to it. */
 enum { TERN_MEETING_MEETS, TERN_MEETING_CALL, TERN_MEETING_TYPES };
 
-/* A part or hail that has arrived before the worker waits for it. They are kept in the order of
+/* A fragment or hail that has arrived before the worker waits for it. They are kept in the order of
  * arrival. */
-typedef struct tern_notified_part {
-    struct tern_notified_part *next;
+typedef struct tern_notified_fragment {
+    struct tern_notified_fragment *next;
     uint64_t sequence, word;
     uint32_t origin, round, kind, type; /* origin: rank */
     size_t bytes;
     uint64_t data[];
-} tern_notified_part;
+} tern_notified_fragment;
 
 /* A vector that this rank waits for from another one. */
 typedef struct tern_notified_stream {
@@ -69,19 +70,22 @@ typedef struct tern_notified_stream {
     tern_reduction op;
     char *data;
     size_t bytes;
-    size_t taken; /* number of parts that have come */
+    size_t taken; /* number of fragments that have come */
 } tern_notified_stream;
 
-/* parts.c. Returns the link to the first kept part of a round from rank, or a link that holds NULL
- * if no such part was kept. */
-tern_notified_part **tern_notified_part_find(tern_worker *worker, uint32_t rank, uint32_t round);
-void tern_notified_part_free(tern_notify *n, tern_notified_part *part);
-/* Drops the parts of collectives before `sequence`, but not hails that are still to be answered. */
-void tern_notified_parts_discard(tern_worker *worker, uint64_t sequence);
-/* Tries once to send a part. Returns the same errors as tern_ring_open and tern_ring_reserve. */
-tern_status tern_notified_part_send(tern_worker *worker, uint32_t rank, uint32_t type,
-                                    uint32_t round, uint64_t number, uint64_t word,
-                                    const void *data, size_t bytes);
+/* fragments.c. Returns the link to the first kept fragment of a round from rank, or a link that
+ * holds NULL if no such fragment was kept. */
+tern_notified_fragment **tern_notified_fragment_find(tern_worker *worker, uint32_t rank,
+                                                     uint32_t round);
+void tern_notified_fragment_free(tern_notify *n, tern_notified_fragment *fragment);
+/* Drops the fragments of collectives before `sequence`, but not hails that are still to be
+ * answered. */
+void tern_notified_fragments_discard(tern_worker *worker, uint64_t sequence);
+/* Tries once to send a fragment. Returns the same errors as tern_ring_open and tern_ring_reserve.
+ */
+tern_status tern_notified_fragment_send(tern_worker *worker, uint32_t rank, uint32_t type,
+                                        uint32_t round, uint64_t number, uint64_t word,
+                                        const void *data, size_t bytes);
 
 /* conflict.c */
 extern const char *const tern_notified_names[TERN_NOTIFY_KINDS];
@@ -95,7 +99,7 @@ tern_status tern_notified_step(tern_worker *worker, tern_wait_state *wait);
  * one length. If not, or if another rank has called a meeting, comes to the meeting and returns its
  * result. */
 tern_status tern_notified_look(tern_worker *worker);
-/* Calls a meeting and fails there: rank has sent a part of another length than bytes. */
+/* Calls a meeting and fails there: rank has sent a fragment of another length than bytes. */
 tern_status tern_notified_refuse_bytes(tern_worker *worker, size_t bytes, uint32_t rank,
                                        size_t other_bytes);
 /* Handles the failure of an attempt: after TERN_ERR_AGAIN makes one round of waiting, so that the
@@ -105,30 +109,30 @@ tern_status tern_notified_again(tern_worker *worker, tern_wait_state *wait, tern
  * in. */
 void tern_notified_hail(tern_worker *worker, uint32_t rank);
 
-/* stream.c. How many parts a stream of so many bytes has, and the bytes of the at-th. */
-size_t tern_stream_parts(const tern_notify *n, size_t bytes);
-size_t tern_stream_part_bytes(const tern_notify *n, size_t bytes, size_t at);
-/* Takes the data of the stream's next part. */
+/* stream.c. How many fragments a stream of so many bytes has, and the bytes of the at-th. */
+size_t tern_stream_fragments(const tern_notify *n, size_t bytes);
+size_t tern_stream_fragment_bytes(const tern_notify *n, size_t bytes, size_t at);
+/* Takes the data of the stream's next fragment. */
 void tern_stream_take(tern_notify *n, tern_notified_stream *stream, const void *data, size_t bytes);
 /* Begins to wait for a stream. The caller has filled it in, but for `next` and `taken`, and leaves
  * it in place until tern_stream_end. */
 void tern_stream_begin(tern_worker *worker, tern_notified_stream *stream);
 void tern_stream_end(tern_worker *worker, const tern_notified_stream *stream);
-/* Waits until so many parts have come, or the collective has failed. */
-tern_status tern_stream_wait(tern_worker *worker, tern_notified_stream *stream, size_t parts);
-/* Sends the at-th part of a stream to rank. Waits for room in the ring, and for rank if it is a
+/* Waits until so many fragments have come, or the collective has failed. */
+tern_status tern_stream_wait(tern_worker *worker, tern_notified_stream *stream, size_t fragments);
+/* Sends the at-th fragment of a stream to rank. Waits for room in the ring, and for rank if it is a
  * whole credit behind. */
-tern_status tern_stream_send_part(tern_worker *worker, uint32_t rank, uint32_t round,
-                                  const void *data, size_t bytes, size_t at);
-/* Tells the sender that the at-th part has been taken, if the sender will wait for that. */
+tern_status tern_stream_send_fragment(tern_worker *worker, uint32_t rank, uint32_t round,
+                                      const void *data, size_t bytes, size_t at);
+/* Tells the sender that the at-th fragment has been taken, if the sender will wait for that. */
 tern_status tern_stream_acknowledge(tern_worker *worker, const tern_notified_stream *stream,
                                     size_t at);
-/* Send or receive all parts of a stream. */
+/* Send or receive all fragments of a stream. */
 tern_status tern_stream_send(tern_worker *worker, uint32_t rank, uint32_t round, const void *data,
                              size_t bytes);
 tern_status tern_stream_receive(tern_worker *worker, tern_notified_stream *stream);
 /* Exchanges vectors with one rank in one round: sends data to the rank from which stream comes. The
- * two lengths differ by less than a part, and the memory does not overlap. */
+ * two lengths differ by less than a fragment, and the memory does not overlap. */
 tern_status tern_stream_exchange(tern_worker *worker, const void *data, size_t bytes,
                                  tern_notified_stream *stream);
 

@@ -9,27 +9,28 @@
  * Ranks may be in different collectives by mistake. Then all ranks come to a meeting
  * (src/collective/collective.h), where each learns which collective the others are in, and all
  * count the collective over notifications as ended. All-reduces of other numbers or by another
- * operation count as other kinds. A rank that receives a part of another kind, or of a vector of
- * another length, calls all ranks to the meeting. No rank waits for ever: a rank that has waited
+ * operation count as other kinds. A rank that receives a fragment of another kind, or of a vector
+ * of another length, calls all ranks to the meeting. No rank waits for ever: a rank that has waited
  * for a while sends a hail with its kind of collective to the rank for which it waits. That rank
  * answers if it waits in a meeting to which the other has not come, or waits until it may come to
  * one. A rank on which that collective has failed answers, too: other workers of some ranks were in
  * the meeting where it failed. Meetings are told by messages (rma/message/inbox.h), which need no
  * memory.
  *
- * Why this is enough: suppose that no rank receives a part of another kind, and no rank waits in a
- * meeting. Then all ranks that wait for each other in a chain are in the same kind. The last rank
- * of the chain waits for a rank that either has not come yet or has ended the collective; and a
- * rank that has ended it has sent the part.
+ * Why this is enough: suppose that no rank receives a fragment of another kind, and no rank waits
+ * in a meeting. Then all ranks that wait for each other in a chain are in the same kind. The last
+ * rank of the chain waits for a rank that either has not come yet or has ended the collective; and
+ * a rank that has ended it has sent the fragment.
  *
- * Ranks with vectors of different length may send parts to different partners. Still some rank
- * receives a part of another length. A broadcast has one tree for all lengths, so the root's parts
- * reach every rank, or one above it that refuses them. In an all-reduce a rank sends to each
- * partner before it waits for it, and no rank ends before all partners have sent it numbers of its
- * own length.
+ * Ranks with vectors of different length may send fragments to different partners. Still some rank
+ * receives a fragment of another length. A broadcast has one tree for all lengths, so the root's
+ * fragments reach every rank, or one above it that refuses them. In an all-reduce a rank sends to
+ * each partner before it waits for it, and no rank ends before all partners have sent it numbers of
+ * its own length.
  *
  * A rank that lacks memory for its rings calls the others to a meeting and fails there. It opens
- * them before it sends any part, so no rank has been through a barrier or an all-reduce by then.
+ * them before it sends any fragment, so no rank has been through a barrier or an all-reduce by
+ * then.
  */
 
 enum { REASON_MAX = 256 };
@@ -197,14 +198,15 @@ tern_status tern_notified_look(tern_worker *worker) {
     const tern_notify *n = tern_notify_of(worker);
     if (is_called(worker) || is_missed(worker))
         return come_to_meeting(worker);
-    for (const tern_notified_part *part = n->parts; part != NULL; part = part->next) {
-        if (part->sequence == worker->notified && part->type == TERN_PART_FAILED)
-            return refuse_failed(worker, part->origin);
-        if (part->sequence == worker->notified && part->kind != n->kind)
-            return refuse_kind(worker, part->origin, part->kind);
-        if (part->sequence == worker->notified && part->type == TERN_PART_DATA &&
-            n->bytes != part->word)
-            return tern_notified_refuse_bytes(worker, n->bytes, part->origin, part->word);
+    for (const tern_notified_fragment *fragment = n->fragments; fragment != NULL;
+         fragment = fragment->next) {
+        if (fragment->sequence == worker->notified && fragment->type == TERN_FRAGMENT_FAILED)
+            return refuse_failed(worker, fragment->origin);
+        if (fragment->sequence == worker->notified && fragment->kind != n->kind)
+            return refuse_kind(worker, fragment->origin, fragment->kind);
+        if (fragment->sequence == worker->notified && fragment->type == TERN_FRAGMENT_DATA &&
+            n->bytes != fragment->word)
+            return tern_notified_refuse_bytes(worker, n->bytes, fragment->origin, fragment->word);
     }
     return TERN_OK;
 }
@@ -215,7 +217,7 @@ void tern_notified_hail(tern_worker *worker, uint32_t rank) {
     const uint64_t now = tern_now();
     if (n->hailed != 0 && now - n->hailed < HAIL_AGAIN_NS)
         return;
-    if (tern_notified_part_send(worker, rank, TERN_PART_HAIL, 0, worker->notified, meeting, NULL,
-                                0) == TERN_OK)
+    if (tern_notified_fragment_send(worker, rank, TERN_FRAGMENT_HAIL, 0, worker->notified, meeting,
+                                    NULL, 0) == TERN_OK)
         n->hailed = now;
 }

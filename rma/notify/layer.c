@@ -82,7 +82,7 @@ static tern_status notify_drain(tern_context *context, tern_worker *worker) {
 
 static size_t notify_progress(tern_worker *worker) {
     return tern_requests_advance(worker) + tern_rendezvous_advance(worker) +
-           (tern_notify_of(worker)->parts != NULL ? tern_collectives_answer(worker) : 0);
+           (tern_notify_of(worker)->fragments != NULL ? tern_collectives_answer(worker) : 0);
 }
 
 static void notify_name_unsent(tern_worker *worker, tern_text *text) {

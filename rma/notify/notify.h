@@ -65,21 +65,21 @@ typedef struct tern_notify {
     char *heap;    /* this rank's */
     uint64_t heap_bytes;
     /* Collectives (rma/notify/collectives.h). */
-    uint64_t sequence; /* number of the collective that the worker is in */
-    uint32_t kind;     /* TERN_NOTIFY_*, of the collective that the worker is in */
-    size_t bytes;      /* of its vector */
-    size_t part_max;   /* the most bytes of a part */
-    uint64_t hailed;   /* ns: when the worker last sent a hail in this wait; 0: not yet */
+    uint64_t sequence;   /* number of the collective that the worker is in */
+    uint32_t kind;       /* TERN_NOTIFY_*, of the collective that the worker is in */
+    size_t bytes;        /* of its vector */
+    size_t fragment_max; /* the most bytes of a fragment */
+    uint64_t hailed;     /* ns: when the worker last sent a hail in this wait; 0: not yet */
     /* 1 + the number of the latest meeting to which a rank has called all, and of the latest in
      * which a rank waits. They only grow, and are written with the MPI lock held. */
     _Atomic uint64_t called_to, met_by;
-    char *spare;         /* memory for parts of this collective, for when malloc fails */
+    char *spare;         /* memory for fragments of this collective, for when malloc fails */
     uint32_t spare_used; /* a bit for each piece of spare */
     uint64_t failures;   /* bit n: of the ended collectives, the last but n has failed */
-    struct tern_notified_part *parts;     /* parts that came before they were waited for */
-    struct tern_notified_stream *awaited; /* streams that the worker waits for */
-    tern_out *waiting;                    /* rings with requests that wait (rma/notify/request.h) */
-    struct tern_rendezvous *rendezvous;   /* NULL: none yet (rma/notify/rendezvous.c) */
+    struct tern_notified_fragment *fragments; /* fragments that came before they were waited for */
+    struct tern_notified_stream *awaited;     /* streams that the worker waits for */
+    tern_out *waiting;                  /* rings with requests that wait (rma/notify/request.h) */
+    struct tern_rendezvous *rendezvous; /* NULL: none yet (rma/notify/rendezvous.c) */
 } tern_notify;
 
 /* layer.c */
@@ -89,7 +89,7 @@ static inline tern_notify *tern_notify_of(const tern_worker *worker) {
     return worker->layer[TERN_LAYER_NOTIFY];
 }
 
-/* Parts of collectives: records that progress consumes (rma/notify/collectives.h). */
+/* Fragments of collectives: records that progress consumes (rma/notify/collectives.h). */
 size_t tern_collectives_consume(tern_worker *worker, tern_in *in);
 void tern_collectives_open(tern_worker *worker);
 void tern_collectives_discard(tern_worker *worker);

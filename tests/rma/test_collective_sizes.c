@@ -11,7 +11,7 @@
 
 enum { GENERATIONS = 48, SHORT_RING = 4096 }; /* 3 MiB in a ring of the default size */
 
-/* Around the bounds of whole vectors, of parts in rings of 4 and 64 KiB, and of credit. */
+/* Around the bounds of whole vectors, of fragments in rings of 4 and 64 KiB, and of credit. */
 static const size_t sizes[] = {0,    1,    7,     8,     959,   960,   961,   1023,
                                1024, 1025, 16319, 16320, 16321, 65535, 65536, 65537};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
@@ -160,7 +160,7 @@ static void ask_and_wait(fixture *f, uint32_t rank) {
 }
 
 /* Each round another rank is late: it first asks all others, who run its calls while they wait for
- * it and while the parts that they have sent lie here. Notifications come meanwhile, too. */
+ * it and while the fragments that they have sent lie here. Notifications come meanwhile, too. */
 static void among_others(void) {
     fixture f;
     if (!set_up(&f, SHORT_RING))
@@ -194,16 +194,17 @@ static void among_others(void) {
     fixture_close(&f);
 }
 
-static size_t parts_kept(const fixture *f) {
+static size_t fragments_kept(const fixture *f) {
     size_t kept = 0;
-    for (const tern_notified_part *p = tern_notify_of(f->worker)->parts; p != NULL; p = p->next)
-        kept += p->type == TERN_PART_DATA;
+    for (const tern_notified_fragment *p = tern_notify_of(f->worker)->fragments; p != NULL;
+         p = p->next)
+        kept += p->type == TERN_FRAGMENT_DATA;
     return kept;
 }
 
-/* Of a long vector a rank that does not wait for it keeps TERN_STREAM_CREDIT parts, whatever the
- * vector's length. */
-static void late_rank_keeps_few_parts(void) {
+/* Of a long vector a rank that does not wait for it keeps TERN_STREAM_CREDIT fragments, whatever
+ * the vector's length. */
+static void late_rank_keeps_few_fragments(void) {
     enum { CREDIT = TERN_STREAM_CREDIT, BYTES = 200000 };
     fixture f;
     if (!set_up(&f, SHORT_RING))
@@ -212,16 +213,16 @@ static void late_rank_keeps_few_parts(void) {
     called = answered = 0;
     if (f.rank == 1) {
         for (double end = MPI_Wtime() + TERN_TEST_PATIENCE;
-             parts_kept(&f) < CREDIT && MPI_Wtime() < end;)
+             fragments_kept(&f) < CREDIT && MPI_Wtime() < end;)
             (void)tern_progress(f.worker);
         for (int i = 0; i < 20; i++)
             ask_and_wait(&f, 0);
-        CU_ASSERT_EQUAL(parts_kept(&f), CREDIT);
+        CU_ASSERT_EQUAL(fragments_kept(&f), CREDIT);
     }
     memset(data, f.rank == 0 ? 'x' : 0, BYTES);
     EXPECT_OK(tern_notify_broadcast(f.worker, 0, data, BYTES));
     CU_ASSERT(data[0] == 'x' && memcmp(data, data + 1, BYTES - 1) == 0);
-    CU_ASSERT_EQUAL(parts_kept(&f), 0);
+    CU_ASSERT_EQUAL(fragments_kept(&f), 0);
     free(data);
     EXPECT_OK(tern_barrier(f.worker));
     fixture_close(&f);
@@ -246,16 +247,16 @@ static void check_messages(fixture *f, uint64_t *before, uint64_t expected) {
     CU_ASSERT(messages >= expected && messages <= 2 * expected);
 }
 
-/* A barrier and a short all-reduce take log2(P) messages of each rank, a broadcast one of each part
- * on each edge of the tree, and an acknowledgement for half of the credit. A long all-reduce sends
- * less than 2 n bytes. */
+/* A barrier and a short all-reduce take log2(P) messages of each rank, a broadcast one of each
+ * fragment on each edge of the tree, and an acknowledgement for half of the credit. A long
+ * all-reduce sends less than 2 n bytes. */
 static void messages(void) {
-    enum { PARTS = 100 };
+    enum { FRAGMENTS = 100 };
     fixture f;
     if (!set_up(&f, SHORT_RING))
         return;
-    const size_t part = tern_notify_of(f.worker)->part_max, bytes = PARTS * part;
-    const uint64_t size = f.size, acknowledged = (PARTS - 1) / (TERN_STREAM_CREDIT / 2) - 1;
+    const size_t fragment = tern_notify_of(f.worker)->fragment_max, bytes = FRAGMENTS * fragment;
+    const uint64_t size = f.size, acknowledged = (FRAGMENTS - 1) / (TERN_STREAM_CREDIT / 2) - 1;
     char *data = calloc(bytes, 1);
     uint64_t before = 0, steps = 0, most = 1, doublings = 0;
     for (uint64_t reach = 1; reach < size; reach *= 2)
@@ -269,9 +270,10 @@ static void messages(void) {
     EXPECT_OK(tern_notify_allreduce(f.worker, TERN_INT64, TERN_REDUCE_SUM, data, 100));
     check_messages(&f, &before, most * doublings + 2 * extras);
     EXPECT_OK(tern_notify_broadcast(f.worker, 0, data, bytes));
-    check_messages(&f, &before, (size - 1) * (PARTS + acknowledged));
+    check_messages(&f, &before, (size - 1) * (FRAGMENTS + acknowledged));
     EXPECT_OK(tern_notify_allreduce(f.worker, TERN_INT64, TERN_REDUCE_SUM, data, bytes / 8));
-    check_messages(&f, &before, 2 * PARTS * (most - 1) + 2 * extras * (PARTS + acknowledged));
+    check_messages(&f, &before,
+                   2 * FRAGMENTS * (most - 1) + 2 * extras * (FRAGMENTS + acknowledged));
     free(data);
     fixture_close(&f);
 }
@@ -340,7 +342,7 @@ int main(int argc, char **argv) {
         {"reductions", reductions},
         {"reductions_in_short_rings", reductions_in_short_rings},
         {"among_others", among_others},
-        {"late_rank_keeps_few_parts", late_rank_keeps_few_parts},
+        {"late_rank_keeps_few_fragments", late_rank_keeps_few_fragments},
         {"messages", messages},
         {"lengths_differ", lengths_differ},
         {"numbers_differ", numbers_differ},
