@@ -11,17 +11,16 @@
  * whole vector on the sender; in a hail, word is the number of a meeting.
  *
  *     collectives.c   the algorithms: who sends what to whom
- *     stream.c        a vector goes from one rank to another in fragments of at most `fragment_max`
- * bytes fragments.c         arriving fragments, those that came before they were waited for, and
- * the answers conflict.c      ranks in different collectives, or with vectors of different length:
- * meetings
+ *     stream.c        sends a vector to another rank in fragments of at most `fragment_max` bytes
+ *     fragments.c     takes fragments, keeps those that arrive early, and answers hails
+ *     conflict.c      ranks in different collectives, or with vectors of different length: meetings
  *
- * A fragment that the worker waits for goes from the ring straight to the caller's memory, in any
- * progress of the worker. A fragment that arrives earlier is kept. A rank sends at most
- * TERN_STREAM_CREDIT fragments of a stream before it waits for the other rank, so the memory for
- * kept fragments does not depend on the length of the vector. No rank gets far ahead of another: a
- * barrier or an all-reduce ends for no rank before all have come to it, and every
- * TERN_NOTIFIED_AHEAD_MAX-th collective, if it is a broadcast, begins with a barrier.
+ * Progress copies a fragment that the worker waits for from the ring straight to the caller's
+ * memory, and keeps a fragment that arrives earlier. A rank sends at most TERN_STREAM_CREDIT
+ * fragments of a stream before it waits for the other rank, so the memory for kept fragments does
+ * not depend on the length of the vector. No rank gets far ahead of another: a barrier or an
+ * all-reduce ends for no rank before all have come to it, and every TERN_NOTIFIED_AHEAD_MAX-th
+ * collective, if it is a broadcast, begins with a barrier.
  *
  * Only the worker's own thread touches this state, but for the two words that tell of meetings
  * (rma/notify/notify.h).
@@ -50,8 +49,8 @@ enum { TERN_FRAGMENT_DATA, TERN_FRAGMENT_HAIL, TERN_FRAGMENT_FAILED, TERN_FRAGME
  * has called all ranks to it. */
 enum { TERN_MEETING_MEETS, TERN_MEETING_CALL, TERN_MEETING_TYPES };
 
-/* A fragment or hail that has arrived before the worker waits for it. They are kept in the order of
- * arrival. */
+/* A fragment or a hail that has arrived before the worker waits for it. They are kept in the order
+ * of arrival. */
 typedef struct tern_notified_fragment {
     struct tern_notified_fragment *next;
     uint64_t sequence, word;

@@ -5,8 +5,8 @@
 #include "rma/memory/state.h"
 
 /*
- * Fragments of collectives. A fragment that a stream waits for is copied to its place; any other
- * fragment is kept until a stream waits for it.
+ * Fragments of collectives. If a stream waits for a fragment, the fragment is copied to the
+ * stream's memory. Any other fragment is kept until a stream waits for it.
  *
  * If malloc fails, small fragments of the present collective go to spare memory, and other
  * fragments stay in their rings. Fragments from one rank come in the order in which this rank waits

@@ -15,11 +15,11 @@
  * The header itself tells whether a record is valid, so that a poll touches one cache line. A
  * header is never zero, and before a producer publishes a header it sets the word where the next
  * one will lie to zero. So the consumer meets either a published header or zero, never an old one.
- * The producer publishes a run of records by one release store of the run's first header, which it
- * withholds until then. The store pairs with the consumer's acquire load of that header, and
- * everything written before it is visible with it. Over rma, where MPI guarantees no order of puts,
- * runs are frames that validate themselves (rma/ring/frame.h), and `limit` says how far the
- * consumer may read.
+ * The producer publishes several records together by one release store of the first one's header,
+ * which it withholds until then. The store pairs with the consumer's acquire load of that header,
+ * and everything written before it is visible with it. MPI promises no order of puts, so over rma
+ * the records that are published together form a frame with a checksum (rma/ring/frame.h), and
+ * `limit` says how far the consumer may read.
  *
  * Hot path: reserve and publish over shm make no system call, take no lock, allocate nothing, and
  * touch the record's lines, the producer's own tern_out and the ring's header line, which changes
@@ -140,8 +140,8 @@ static inline _Atomic uint64_t *tern_out_word(const tern_out *out, uint64_t posi
 }
 
 /* Completes the reserved record, which becomes visible with the next publish. In a direct ring the
- * first header of a run is withheld until then; staging memory takes it at once. Relaxed stores:
- * the release store of the publish orders them. */
+ * header of the first unpublished record is withheld until then; staging memory takes it at once.
+ * Relaxed stores: the release store of the publish orders them. */
 static inline void tern_ring_commit(tern_out *out, uint64_t header) {
     uint64_t at = out->lane.write, next = at + tern_record_size(tern_record_bytes(header));
     bool direct = out->direct;
@@ -161,8 +161,8 @@ static inline void tern_ring_commit(tern_out *out, uint64_t header) {
  * leaves them to progress. */
 void tern_ring_publish_due(tern_worker *worker, tern_out *out);
 
-/* Called after the short path began or published a run of records: tells progress of the new run,
- * or rings the target's doorbell if the run was published. */
+/* Called after the short path has committed or published records: tells progress that there are
+ * unpublished records, or rings the target's doorbell if they were published. */
 void tern_ring_attend(tern_worker *worker, tern_out *out);
 
 /* Publish gathered records and those that a transport had no room for: _all for all targets, _to

@@ -99,7 +99,7 @@ static tern_status p2p_flush(tern_worker *worker, uint32_t rank) {
 }
 
 static tern_status p2p_publish(tern_worker *worker, tern_out *out) {
-    /* A run of records takes one message, unless it is larger than a message or wraps. */
+    /* A frame takes one message, unless it is larger than a message or wraps. */
     while (out->lane.first != out->lane.write) {
         uint64_t at = out->lane.first & out->lane.mask, bytes = out->lane.write - out->lane.first;
         if (bytes > out->lane.mask + 1 - at)
