@@ -26,7 +26,7 @@ typedef struct tern_failures {
     char detail[TERN_DETAIL_BYTES];
 } tern_failures;
 
-TERN_API extern _Thread_local tern_failures tern_failures_here
+TERN_API extern _Thread_local tern_failures tern_thread_failures
     __attribute__((tls_model("initial-exec")));
 
 /* Sets this thread's detail and returns status. */
@@ -38,7 +38,7 @@ tern_status tern_fail_list(tern_status status, const char *format, va_list argum
 
 /* The same with a text that lives as long as the program. For outcomes that are no surprise:
  * nothing is copied. */
-tern_status tern_fail_plainly(tern_status status, const char *text);
+tern_status tern_fail_static_text(tern_status status, const char *text);
 
 /* The same for a failed system call, with errno's text, and with the limit of
  * this process that is too low, if that is why. */
@@ -51,7 +51,7 @@ void tern_error_clear(void) __attribute__((cold));
 /* The same after a step that may have met TERN_ERR_AGAIN: what had no room is waited for, or lies
  * in a queue. The text of any other failure stays. */
 static inline void tern_error_clear_again(void) {
-    if (__builtin_expect(tern_failures_here.last == TERN_ERR_AGAIN, 0))
+    if (__builtin_expect(tern_thread_failures.last == TERN_ERR_AGAIN, 0))
         tern_error_clear();
 }
 

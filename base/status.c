@@ -6,12 +6,12 @@
 
 #include "base/process.h"
 
-_Thread_local tern_failures tern_failures_here;
+_Thread_local tern_failures tern_thread_failures;
 
 static tern_status status_remember(tern_status status, const char *plain) {
-    tern_failures_here.plain = plain;
-    tern_failures_here.count++;
-    tern_failures_here.last = status;
+    tern_thread_failures.plain = plain;
+    tern_thread_failures.count++;
+    tern_thread_failures.last = status;
     return status;
 }
 
@@ -45,18 +45,18 @@ const char *tern_strerror(tern_status status) {
 }
 
 const char *tern_error_detail(void) {
-    const tern_failures *here = &tern_failures_here;
+    const tern_failures *here = &tern_thread_failures;
     return here->plain != NULL ? here->plain : here->detail;
 }
 
 void tern_error_clear(void) {
-    tern_failures_here.plain = NULL;
-    tern_failures_here.detail[0] = 0;
-    tern_failures_here.last = TERN_OK;
+    tern_thread_failures.plain = NULL;
+    tern_thread_failures.detail[0] = 0;
+    tern_thread_failures.last = TERN_OK;
 }
 
 tern_status tern_fail_list(tern_status status, const char *format, va_list arguments) {
-    vsnprintf(tern_failures_here.detail, TERN_DETAIL_BYTES, format, arguments);
+    vsnprintf(tern_thread_failures.detail, TERN_DETAIL_BYTES, format, arguments);
     return status_remember(status, NULL);
 }
 
@@ -68,7 +68,7 @@ tern_status tern_fail(tern_status status, const char *format, ...) {
     return status;
 }
 
-tern_status tern_fail_plainly(tern_status status, const char *text) {
+tern_status tern_fail_static_text(tern_status status, const char *text) {
     return status_remember(status, text);
 }
 

@@ -95,7 +95,7 @@ static bool is_outcome(tern_status status) {
 }
 
 /* Runs the op as the blocking operation does. The request is complete when this returns. */
-static tern_status request_do_now(tern_map_op *m, tern_request *request) {
+static tern_status request_run_blocking(tern_map_op *m, tern_request *request) {
     const tern_status status = tern_map_op_finish(m);
     if (!is_outcome(status))
         return status;
@@ -137,7 +137,7 @@ static tern_status request_start(tern_map_op *m, tern_flags flags, const char *n
     const bool flies = pick.path == TERN_PATH_RMA && !modifies,
                calls = m->by_call && (!modifies || tern_map_message_fits(m));
     if (!flies && !calls)
-        return request_do_now(m, request);
+        return request_run_blocking(m, request);
     status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;

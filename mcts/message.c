@@ -168,10 +168,10 @@ static tern_status token_try_send(const tern_mcts_worker *w, tern_mcts_kind kind
     case TERN_MCTS_BACK:
         function = &tern_mcts_on_back_function;
         bytes = BACK_BYTES;
-        sent = tern_internal_call_now(worker, id, function, m, BACK_BYTES);
+        sent = tern_internal_call_try(worker, id, function, m, BACK_BYTES);
         break;
     default:
-        sent = tern_internal_call_now(worker, id, function, m, MESSAGE_BYTES);
+        sent = tern_internal_call_try(worker, id, function, m, MESSAGE_BYTES);
     }
     return sent ? TERN_OK : tern_call_try(worker, id, function, m, bytes);
 }

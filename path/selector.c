@@ -132,9 +132,9 @@ void tern_selector_record(tern_worker *worker, const tern_pick *pick, tern_statu
     const uint64_t now = tern_now();
     if (!tern_path_late(c, pick->expected, (double)(now - pick->began), now))
         return;
-    const tern_failures failure = tern_failures_here;
+    const tern_failures failure = tern_thread_failures;
     tern_measure_rma(worker, &pick->target, &c->costs);
-    tern_failures_here = failure;
+    tern_thread_failures = failure;
     tern_path_decide(c, &s->of[TERN_PATH_OWN].costs, false);
     selector_settle(worker);
 }

@@ -1,6 +1,6 @@
 #include "pmpi/wrap.h"
 
-_Atomic(const tern_pmpi_host *) tern_pmpi_host_now;
+_Atomic(const tern_pmpi_host *) tern_pmpi_current_host;
 
 /* True while this thread is in a call of MPI that a wrapper makes. */
 static _Thread_local bool inside;
@@ -9,7 +9,7 @@ TERN_API const char *tern_pmpi_version(void) { return TERN_PMPI_VERSION; }
 
 TERN_API void tern_pmpi_attach(const tern_pmpi_host *host) {
     /* R1: tern_pmpi_call_begin */
-    atomic_store_explicit(&tern_pmpi_host_now, host, memory_order_release);
+    atomic_store_explicit(&tern_pmpi_current_host, host, memory_order_release);
 }
 
 tern_pmpi_call tern_pmpi_enter(const tern_pmpi_host *host, const char *function) {

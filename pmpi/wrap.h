@@ -16,7 +16,7 @@
 #include "src/mpi/pmpi.h"
 
 /* NULL while no context exists. */
-extern _Atomic(const tern_pmpi_host *) tern_pmpi_host_now;
+extern _Atomic(const tern_pmpi_host *) tern_pmpi_current_host;
 
 /* One call of MPI by the program. */
 typedef struct tern_pmpi_call {
@@ -30,7 +30,8 @@ void tern_pmpi_leave(tern_pmpi_call call);
 
 static inline tern_pmpi_call tern_pmpi_call_begin(const char *function) {
     /* R1: tern_pmpi_attach; the pointer is read before the host's table */
-    const tern_pmpi_host *host = atomic_load_explicit(&tern_pmpi_host_now, memory_order_acquire);
+    const tern_pmpi_host *host =
+        atomic_load_explicit(&tern_pmpi_current_host, memory_order_acquire);
     if (__builtin_expect(host == NULL, 1))
         return (tern_pmpi_call){NULL, NULL, false};
     return tern_pmpi_enter(host, function);

@@ -55,7 +55,7 @@ static tern_status tern_ending_on_verdict(tern_call_info *call, const void *argu
     ending_message m;
     tern_ending *ending = ending_of_call(call, arguments, bytes, &m);
     if (ending != NULL)
-        /* R1: step_once */
+        /* R1: report_and_pass_verdict */
         atomic_store_explicit(&ending->verdict, 2 * m.round + m.ended, memory_order_release);
     return TERN_OK;
 }
@@ -112,7 +112,7 @@ void tern_ending_release(const tern_worker *worker, tern_ending *ending) {
 
 bool tern_ending_has_come(const tern_worker *worker, tern_ending *ending) {
     tern_ending_line *line = line_of(worker, ending);
-    /* R1: step_once */
+    /* R1: report_and_pass_verdict */
     if (line->seen == atomic_load_explicit(&ending->ends, memory_order_acquire))
         return false;
     line->seen++;
@@ -151,7 +151,7 @@ static void decide(tern_ending *ending, tern_ending_sums sums) {
     const bool ended = ending->counted && sums.begun == ending->finished;
     ending->counted = !ended;
     ending->finished = sums.finished;
-    /* R9: step_once; the thread that steps reads it */
+    /* R9: report_and_pass_verdict; the thread that steps reads it */
     atomic_store_explicit(&ending->verdict, 2 * ending->round + ended, memory_order_relaxed);
 }
 
@@ -180,7 +180,7 @@ static tern_status report(tern_worker *worker, tern_ending *ending) {
     return status;
 }
 
-static tern_status step_once(tern_worker *worker, tern_ending *ending) {
+static tern_status report_and_pass_verdict(tern_worker *worker, tern_ending *ending) {
     const tern_context *context = worker->context;
     tern_status status = ending->reported ? TERN_OK : report(worker, ending);
     /* R1: tern_ending_on_verdict */
@@ -207,7 +207,7 @@ tern_status tern_ending_step(tern_worker *worker, tern_ending *ending) {
     /* R6: tern_ending_step */
     if (atomic_flag_test_and_set_explicit(&ending->stepping, memory_order_acquire))
         return TERN_OK;
-    const tern_status status = step_once(worker, ending);
+    const tern_status status = report_and_pass_verdict(worker, ending);
     /* R6: tern_ending_step */
     atomic_flag_clear_explicit(&ending->stepping, memory_order_release);
     return status == TERN_ERR_AGAIN ? TERN_OK : status;

@@ -141,7 +141,7 @@ static inline void tern_queue_wait_for(tern_queue_op *op, tern_queue_due due) {
 
 /* Start an atomic of a word of the queue; the word before goes to op->word. */
 static inline tern_status tern_queue_add(tern_queue_op *op, tern_ptr word, uint64_t number) {
-    if (__builtin_expect(tern_internal_inlined_word(op->worker, word, 8) == NULL, 0))
+    if (__builtin_expect(tern_internal_unprofiled_word(op->worker, word, 8) == NULL, 0))
         return tern_transfer_atomic(op->worker, word, TERN_ATOMIC_ADD, number, 0, &op->word,
                                     &op->transfer);
     return tern_atomic_fetch_add(op->worker, word, number, &op->word);
@@ -149,14 +149,14 @@ static inline tern_status tern_queue_add(tern_queue_op *op, tern_ptr word, uint6
 
 static inline tern_status tern_queue_swap(tern_queue_op *op, tern_ptr word, uint64_t expected,
                                           uint64_t desired) {
-    if (__builtin_expect(tern_internal_inlined_word(op->worker, word, 8) == NULL, 0))
+    if (__builtin_expect(tern_internal_unprofiled_word(op->worker, word, 8) == NULL, 0))
         return tern_transfer_atomic(op->worker, word, TERN_ATOMIC_CAS, desired, expected, &op->word,
                                     &op->transfer);
     return tern_atomic_cas(op->worker, word, expected, desired, &op->word);
 }
 
 static inline tern_status tern_queue_load(tern_queue_op *op, tern_ptr word) {
-    if (__builtin_expect(tern_internal_inlined_word(op->worker, word, 8) == NULL, 0))
+    if (__builtin_expect(tern_internal_unprofiled_word(op->worker, word, 8) == NULL, 0))
         return tern_transfer_atomic(op->worker, word, TERN_ATOMIC_LOAD, 0, 0, &op->word,
                                     &op->transfer);
     return tern_atomic_load(op->worker, word, &op->word);

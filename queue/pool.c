@@ -224,9 +224,9 @@ tern_status tern_queue_pool_start(const tern_queue_op *op, tern_request *request
     /* R4 */
     atomic_fetch_add_explicit(&queue->requests, 1, memory_order_relaxed);
     tern_request_begin(request, &queue_request, queue->host);
-    const uint32_t failures = tern_failures_here.count;
+    const uint32_t failures = tern_thread_failures.count;
     (void)queue_pool_step(pool);
-    if (tern_failures_here.count != failures)
+    if (tern_thread_failures.count != failures)
         tern_error_clear(); /* the requests return the error */
     if (!pool->listed && queue_pool_is_busy(pool)) {
         pool->listed = true;

@@ -64,7 +64,7 @@ static bool is_of(const entry *e, tern_worker_id target, uint64_t key) {
 static tern_status combine_send(tern_worker *worker, const tern_combiner *c, entry *e) {
     size_t bytes = sizeof e->key + c->bytes;
     tern_status status = TERN_OK;
-    if (!tern_internal_call_now(worker, e->target, c->function, &e->key, bytes)) {
+    if (!tern_internal_call_try(worker, e->target, c->function, &e->key, bytes)) {
         tern_outgoing call = {{tern_worker_number(worker->context, e->target), false},
                               tern_rpc_of(worker->context)->header[c->function->id],
                               {{&e->key, bytes}}};

@@ -64,7 +64,7 @@ static void notice_warn(uint32_t rank) {
              tern_error_detail());
 }
 
-void tern_counter_lower_now(tern_worker *nobody, tern_ptr counter, uint64_t by) {
+void tern_counter_lower_by_nobody(tern_worker *nobody, tern_ptr counter, uint64_t by) {
     uint64_t offset = 0;
     if (direct_counter(nobody, counter) != NULL) {
         tern_counter_lower(nobody, counter, by);

@@ -20,7 +20,7 @@ void tern_counter_lower(tern_worker *worker, tern_ptr counter, uint64_t by);
 
 /* The same for a thread without a worker, which sends its notice at once. Waits for a message
  * buffer. */
-void tern_counter_lower_now(tern_worker *nobody, tern_ptr counter, uint64_t by);
+void tern_counter_lower_by_nobody(tern_worker *nobody, tern_ptr counter, uint64_t by);
 
 /* TERN_ERR_RANGE, TERN_ERR_ARGUMENT. */
 tern_status tern_counter_check(const tern_worker *worker, tern_ptr counter);

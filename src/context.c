@@ -140,7 +140,7 @@ static tern_status draw_nonce(tern_context *context) {
     uint64_t nonce = 0;
     if (context->rank == 0 && getrandom(&nonce, sizeof nonce, 0) != (ssize_t)sizeof nonce)
         nonce = tern_now();
-    uint64_t sum[2] = {nonce, tern_pmpi_is_here()};
+    uint64_t sum[2] = {nonce, tern_pmpi_is_loaded()};
     tern_status status = tern_collective_sum(context, NULL, sum, 2);
     context->nonce = sum[0];
     context->pmpi = context->config.pmpi_handlers && sum[1] == context->size;

@@ -187,13 +187,14 @@ static tern_status batch_take(tern_scatter *scatter, tern_scatter_piece *piece, 
 }
 
 /* Does a piece in place, and waits where a handler would not. */
-static tern_status batch_here(tern_scatter *scatter, tern_scatter_piece *piece) {
+static tern_status batch_in_place(tern_scatter *scatter, tern_scatter_piece *piece) {
     tern_item_batch *b = (tern_item_batch *)(void *)scatter;
     tern_items items = tern_items_of(scatter->table, &piece->head, piece->words);
     tern_outcomes out = {.values = b->values, .found = b->found, .place = piece->number};
     items.count = piece->count;
     items.owner = piece->owner;
-    const tern_status status = tern_items_here(scatter->worker, scatter->table, &items, &out);
+    const tern_status status =
+        tern_items_without_calls(scatter->worker, scatter->table, &items, &out);
     /* After an error a pipeline does not say which items are done. */
     if (batch_finds(b) || !batch_count(b, piece, out.done, out.stored))
         b->stored += out.stored;
@@ -201,7 +202,7 @@ static tern_status batch_here(tern_scatter *scatter, tern_scatter_piece *piece) 
 }
 
 static const tern_scatter_ops batch_ops = {&tern_hashtable_on_ops_function, TERN_RESULT_MAX,
-                                           batch_here, batch_take};
+                                           batch_in_place, batch_take};
 
 /* ---- A batch ---- */
 

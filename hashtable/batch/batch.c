@@ -174,8 +174,8 @@ static tern_status add_many_direct8(tern_worker *worker, const tern_hashtable *t
     return status;
 }
 
-tern_status tern_items_here(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                            tern_outcomes *out) {
+tern_status tern_items_without_calls(tern_worker *worker, tern_hashtable *table,
+                                     const tern_items *items, tern_outcomes *out) {
     const bool direct = table->all_direct ||
                         (items->owner != TERN_NOBODY && table->part[items->owner].direct != NULL);
     if (adds_are_direct8(table, items, direct))

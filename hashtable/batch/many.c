@@ -83,7 +83,7 @@ tern_status tern_items_do(tern_worker *worker, tern_hashtable *table, const tern
     status = many_check_owners(table, items, flags);
     if (status == TERN_OK) {
         status = calls ? tern_items_ask(worker, table, items, flags, out)
-                       : tern_items_here(worker, table, items, out);
+                       : tern_items_without_calls(worker, table, items, out);
         const tern_status flushed = many_flush(worker, table, items, flags);
         status = status == TERN_OK ? flushed : status;
     }

@@ -62,8 +62,8 @@ tern_status tern_items_run(tern_worker *worker, tern_hashtable *table, const ter
 
 /* batch.c: the same by the cheapest path that this rank has: adds in groups, one after the other,
  * or in a pipeline. What an owner does in a handler, and what goes by RMA. */
-tern_status tern_items_here(tern_worker *worker, tern_hashtable *table, const tern_items *items,
-                            tern_outcomes *out);
+tern_status tern_items_without_calls(tern_worker *worker, tern_hashtable *table,
+                                     const tern_items *items, tern_outcomes *out);
 
 /* many.c: the same by the path that is chosen, TERN_ERR_FULL if any found no room. name: of the
  * public function. [out] done (may be NULL): stored, of finds on TERN_OK alone. */

@@ -149,7 +149,7 @@ static tern_status serve_changes(tern_call_info *call, const serve_request *r) {
     tern_items items = tern_items_of(r->table, &r->head, r->words);
     tern_outcomes out = {0};
     items_skip(&items, c.done);
-    tern_status status = tern_items_here(call->worker, r->table, &items, &out);
+    tern_status status = tern_items_without_calls(call->worker, r->table, &items, &out);
     c.done += out.done;
     c.stored += out.stored;
     if (status == TERN_ERR_AGAIN) {
@@ -193,7 +193,7 @@ static tern_status finds_run(tern_call_info *call, const serve_request *r, size_
     tern_items items = tern_items_of(r->table, &r->head, r->words);
     tern_outcomes out = {.values = (char *)found->values, .found = found->found, .packed = true};
     items.count = items.count < most ? items.count : most;
-    const tern_status status = tern_items_here(call->worker, r->table, &items, &out);
+    const tern_status status = tern_items_without_calls(call->worker, r->table, &items, &out);
     if (status == TERN_OK || (status == TERN_ERR_AGAIN && out.done > 0))
         return finds_answer(call, r, found, &out);
     if (status == TERN_ERR_AGAIN)

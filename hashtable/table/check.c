@@ -52,6 +52,6 @@ tern_status tern_hashtable_outcome(const tern_hashtable *table, uint32_t owner,
                          "TERN_SEGMENT_SIZE if the segment is full",
                          (unsigned long long)table->buckets, owner, tern_table_room_remedy(table));
     if (status == TERN_ERR_NOT_FOUND)
-        return tern_fail_plainly(status, "no such key");
+        return tern_fail_static_text(status, "no such key");
     return status;
 }

@@ -92,8 +92,8 @@ TERN_API tern_status tern_writer_reset(tern_writer *writer);
 TERN_API void tern_writer_close(tern_writer *writer);
 
 /* Not for applications: writes an item that needs more memory or a chunk, or refuses it. */
-TERN_API tern_status tern_internal_write_slowly(tern_writer *writer, tern_item_type type,
-                                                size_t element, const void *items, size_t count);
+TERN_API tern_status tern_internal_write_any(tern_writer *writer, tern_item_type type,
+                                             size_t element, const void *items, size_t count);
 
 /* Writes an item of count elements. TERN_ERR_RANGE: over the writer's limit, or over the limits of
  * an item; TERN_ERR_ARGUMENT: NULL; TERN_ERR_MEMORY. The macro TERN_WRITE fills in the type and the
@@ -107,7 +107,7 @@ TERN_INLINE tern_status tern_write_items(tern_writer *writer, tern_item_type typ
                              count > TERN_ITEM_COUNT_MAX || size > writer->room - writer->bytes ||
                              bytes >= writer->share_min,
                          0))
-        return tern_internal_write_slowly(writer, type, element, items, count);
+        return tern_internal_write_any(writer, type, element, items, count);
     char *item = writer->data + writer->bytes;
     uint64_t header = (uint64_t)count << 24 | (uint64_t)element << 8 | (uint64_t)type, zero = 0;
     memcpy(item + size - 8, &zero, 8); /* the padding; the content overwrites the rest */

@@ -328,7 +328,7 @@ TERN_API void tern_internal_call_attend(tern_worker *worker, tern_worker_id targ
 
 /* Not for applications: sends the call by the short path and returns 1, or returns 0 and does
  * nothing if it cannot. */
-TERN_INLINE int tern_internal_call_now(tern_worker *worker, tern_worker_id target,
+TERN_INLINE int tern_internal_call_try(tern_worker *worker, tern_worker_id target,
                                        const tern_function *function, const void *arguments,
                                        size_t bytes) {
     const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
@@ -357,7 +357,7 @@ TERN_NODISCARD TERN_INLINE tern_status tern_call(tern_worker *worker, tern_worke
                                                  const tern_function *function,
                                                  const void *arguments, size_t bytes) {
     if (__builtin_constant_p(bytes) && bytes <= TERN_CALL_INLINED &&
-        tern_internal_call_now(worker, target, function, arguments, bytes))
+        tern_internal_call_try(worker, target, function, arguments, bytes))
         return TERN_OK;
     return tern_internal_call_any(worker, target, function, arguments, bytes);
 }

@@ -69,8 +69,8 @@ TERN_INLINE char *tern_internal_reach_address(const tern_worker *worker, tern_pt
 
 /* Not for applications: the same for the inlined operations; NULL also if the library is to make
  * all transfers, so that it can count them. */
-TERN_INLINE char *tern_internal_inlined_address(const tern_worker *worker, tern_ptr p,
-                                                uint64_t bytes) {
+TERN_INLINE char *tern_internal_unprofiled_address(const tern_worker *worker, tern_ptr p,
+                                                   uint64_t bytes) {
     const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
     return tern_internal_address_below(view, view->inlined, p, bytes);
 }
@@ -90,7 +90,7 @@ TERN_API void tern_internal_copy(void *to, const void *from, size_t bytes);
  * the owner's progress has to copy it and all TERN_CALL_REQUESTS of this worker are in use. */
 TERN_NODISCARD TERN_INLINE tern_status tern_put(tern_worker *worker, tern_ptr to, const void *from,
                                                 size_t bytes) {
-    char *address = tern_internal_inlined_address(worker, to, bytes);
+    char *address = tern_internal_unprofiled_address(worker, to, bytes);
     if (__builtin_expect(address == NULL, 0))
         return tern_internal_put_remote(worker, to, from, bytes);
     if (__builtin_constant_p(bytes) && bytes == 8 && ((uintptr_t)address & 7) == 0) {
@@ -108,7 +108,7 @@ TERN_NODISCARD TERN_INLINE tern_status tern_put(tern_worker *worker, tern_ptr to
  * same errors as tern_put. */
 TERN_NODISCARD TERN_INLINE tern_status tern_get(tern_worker *worker, void *to, tern_ptr from,
                                                 size_t bytes) {
-    const char *address = tern_internal_inlined_address(worker, from, bytes);
+    const char *address = tern_internal_unprofiled_address(worker, from, bytes);
     if (__builtin_expect(address == NULL, 0))
         return tern_internal_get_remote(worker, to, from, bytes);
     if (__builtin_constant_p(bytes) && bytes == 8 && ((uintptr_t)address & 7) == 0) {
@@ -225,17 +225,17 @@ TERN_INLINE void *tern_internal_atomic_address(const tern_worker *worker, tern_p
 }
 
 /* Not for applications: the same for the inlined atomics. */
-TERN_INLINE void *tern_internal_inlined_word(const tern_worker *worker, tern_ptr p,
-                                             unsigned width) {
+TERN_INLINE void *tern_internal_unprofiled_word(const tern_worker *worker, tern_ptr p,
+                                                unsigned width) {
     return tern_internal_direct_word(worker, p, width,
-                                     tern_internal_inlined_address(worker, p, width));
+                                     tern_internal_unprofiled_address(worker, p, width));
 }
 
 /* Not for applications: an atomic with an operand. */
 #define TERN_ATOMIC_FETCH(name, op, builtin, type, suffix)                                         \
     TERN_NODISCARD TERN_INLINE tern_status tern_atomic_##name##suffix(                             \
         tern_worker *worker, tern_ptr p, type operand, type *old) {                                \
-        type *word = (type *)tern_internal_inlined_word(worker, p, sizeof(type));                  \
+        type *word = (type *)tern_internal_unprofiled_word(worker, p, sizeof(type));               \
         if (__builtin_expect(word == NULL, 0)) {                                                   \
             uint64_t before = 0;                                                                   \
             tern_status status =                                                                   \
@@ -260,7 +260,7 @@ TERN_INLINE void *tern_internal_inlined_word(const tern_worker *worker, tern_ptr
     /* Stores desired if the word holds expected; old tells (old == expected: it was stored). */   \
     TERN_NODISCARD TERN_INLINE tern_status tern_atomic_cas##suffix(                                \
         tern_worker *worker, tern_ptr p, type expected, type desired, type *old) {                 \
-        type *word = (type *)tern_internal_inlined_word(worker, p, sizeof(type));                  \
+        type *word = (type *)tern_internal_unprofiled_word(worker, p, sizeof(type));               \
         if (__builtin_expect(word == NULL, 0)) {                                                   \
             uint64_t before = 0;                                                                   \
             tern_status status = tern_internal_atomic_remote(                                      \
@@ -278,7 +278,7 @@ TERN_INLINE void *tern_internal_inlined_word(const tern_worker *worker, tern_ptr
     }                                                                                              \
     TERN_NODISCARD TERN_INLINE tern_status tern_atomic_load##suffix(tern_worker *worker,           \
                                                                     tern_ptr p, type *value) {     \
-        type *word = (type *)tern_internal_inlined_word(worker, p, sizeof(type));                  \
+        type *word = (type *)tern_internal_unprofiled_word(worker, p, sizeof(type));               \
         if (__builtin_expect(word == NULL, 0)) {                                                   \
             uint64_t now = 0;                                                                      \
             tern_status status = tern_internal_atomic_remote(worker, p, TERN_ATOMIC_LOAD,          \
@@ -293,7 +293,7 @@ TERN_INLINE void *tern_internal_inlined_word(const tern_worker *worker, tern_ptr
     }                                                                                              \
     TERN_NODISCARD TERN_INLINE tern_status tern_atomic_store##suffix(tern_worker *worker,          \
                                                                      tern_ptr p, type value) {     \
-        type *word = (type *)tern_internal_inlined_word(worker, p, sizeof(type));                  \
+        type *word = (type *)tern_internal_unprofiled_word(worker, p, sizeof(type));               \
         if (__builtin_expect(word == NULL, 0))                                                     \
             return tern_internal_atomic_remote(worker, p, TERN_ATOMIC_STORE, sizeof(type), value,  \
                                                0, NULL);                                           \

@@ -21,7 +21,7 @@ static void batch_note(tern_map_batch *b, size_t number, tern_map_outcome outcom
     b->later += outcome == TERN_MAP_LEFT;
 }
 
-tern_status tern_map_batch_here(tern_map_batch *batch, tern_map_op *m, size_t number) {
+tern_status tern_map_batch_run(tern_map_batch *batch, tern_map_op *m, size_t number) {
     m->value_bytes = 0;
     const tern_status status = tern_map_op_run(m);
     if (status == TERN_ERR_AGAIN)
@@ -245,7 +245,7 @@ static bool batch_is_here(const tern_map_batch *batch, const tern_map_op *m) {
 tern_status tern_map_batch_take(tern_map_batch *batch, tern_map_op *m, size_t number) {
     tern_scatter *scatter = &batch->scatter;
     if (batch_is_here(batch, m))
-        return tern_map_batch_here(batch, m, number);
+        return tern_map_batch_run(batch, m, number);
     const size_t size = tern_map_message_item_words(m);
     if (size > scatter->piece_words && batch->slots == NULL)
         return large_start(batch, m, number, batch->promise);
@@ -272,7 +272,7 @@ static tern_status batch_find_left(tern_map_batch *b, size_t i) {
     tern_map_op_init_find(&m, b->scatter.worker, b->map, TERN_READ_WRITE, slot->value, slot->room);
     m.by_call = true;
     b->later--;
-    return tern_map_batch_here(b, &m, i);
+    return tern_map_batch_run(b, &m, i);
 }
 
 tern_status tern_map_batch_finish(tern_map_batch *batch, size_t count) {

@@ -54,7 +54,7 @@ tern_status tern_map_batch_begin(tern_map_batch *batch, size_t expected, uint32_
 
 /* Does an op at once, and notes its outcome. number: of a find the number of its slot, else how
  * many keys the op is for. TERN_ERR_AGAIN: a find by call, and the program has all calls. */
-tern_status tern_map_batch_here(tern_map_batch *batch, tern_map_op *m, size_t number);
+tern_status tern_map_batch_run(tern_map_batch *batch, tern_map_op *m, size_t number);
 
 /* Takes an op, whose outcome will be noted. Returns the same errors as tern_scatter_item. */
 tern_status tern_map_batch_take(tern_map_batch *batch, tern_map_op *m, size_t number);

@@ -146,7 +146,7 @@ static tern_status modify_try(tern_map_op *m, bool *raced) {
 }
 
 /* Modifies on this rank: for a call once, else until no other operation comes between. */
-static tern_status modify_here(tern_map_op *m) {
+static tern_status modify_with_retries(tern_map_op *m) {
     uint64_t room[MODIFY_ROOM / 8];
     tern_worker *worker = tern_map_op_worker(m);
     const bool waits = !tern_map_in_handler(worker);
@@ -176,7 +176,7 @@ tern_status tern_map_op_modify(tern_map_op *m, tern_status status) {
     if (status == TERN_OK && m->by_call)
         status = tern_map_message_changed(m);
     if (status == TERN_OK && (!m->by_call || m->is_remote))
-        status = modify_here(m);
+        status = modify_with_retries(m);
     m->op.kind = m->asked;
     if (status == TERN_OK && m->is_remote && !m->served)
         return tern_fail(TERN_ERR_STATE,

@@ -8,7 +8,7 @@
 #include "src/log.h"
 
 /* The NUMA node on which the calling thread runs, or -1. */
-static int placement_here(const tern_placement *placement) {
+static int placement_of_thread(const tern_placement *placement) {
     int numa = -1;
     hwloc_bitmap_t processors = hwloc_bitmap_alloc();
     if (processors != NULL &&
@@ -40,7 +40,7 @@ tern_status tern_placement_open(tern_placement *placement) {
     if (binding != NULL && hwloc_get_cpubind(topology, binding, HWLOC_CPUBIND_PROCESS) == 0)
         placement->nodes = tern_topology_numa(topology, binding, placement->node);
     hwloc_bitmap_free(binding);
-    const size_t here = tern_placement_find(placement, placement_here(placement));
+    const size_t here = tern_placement_find(placement, placement_of_thread(placement));
     placement->first = here % placement->nodes;
     return TERN_OK;
 }
@@ -120,7 +120,7 @@ void tern_placement_follow(tern_worker *worker) {
     const tern_placement *placement = &rma->placement;
     if (placement->topology == NULL)
         return;
-    const int here = placement_here(placement);
+    const int here = placement_of_thread(placement);
     if (here < 0 || here == mine->numa)
         return;
     mine->numa = here;

@@ -54,7 +54,7 @@ static void notify_conclude(tern_worker *worker, const tern_operation *o) {
 
 /* Completes the operation at once, if it has to wait for nothing. TERN_ERR_AGAIN: it has to wait;
  * nothing was done. */
-static tern_status post_now(tern_worker *worker, tern_out *out, const tern_operation *o) {
+static tern_status post_try(tern_worker *worker, tern_out *out, const tern_operation *o) {
     const bool shares = tern_target_is_direct(worker, out);
     if (!shares && tern_operation_moves(o))
         return TERN_ERR_AGAIN;
@@ -125,9 +125,9 @@ static tern_status notify_post(tern_worker *worker, const tern_operation *o) {
         if (tern_peer_is_dead(&context->peers, rank))
             return tern_peer_fail(rank);
     }
-    status = opening || behind ? TERN_ERR_AGAIN : post_now(worker, out, o);
+    status = opening || behind ? TERN_ERR_AGAIN : post_try(worker, out, o);
     if (status == TERN_ERR_AGAIN && !opening && wait_a_moment(worker, out, o))
-        status = post_now(worker, out, o);
+        status = post_try(worker, out, o);
     if (status == TERN_ERR_AGAIN)
         status = tern_request_queue(worker, out, o);
     if (status != TERN_OK)
@@ -185,7 +185,7 @@ static tern_status notify_check(tern_worker *worker, const notify_question *q) {
     return status;
 }
 
-static tern_status notify_ask_plainly(tern_worker *worker, const notify_question *q) {
+static tern_status notify_check_and_post(tern_worker *worker, const notify_question *q) {
     tern_status status = notify_check(worker, q);
     if (status != TERN_OK)
         return status;
@@ -214,10 +214,10 @@ static tern_status notify_ask_plainly(tern_worker *worker, const notify_question
 
 static tern_status notify_ask(tern_worker *worker, const notify_question *q) {
     if (__builtin_expect(worker == NULL || worker->profile == NULL, 1))
-        return notify_ask_plainly(worker, q);
+        return notify_check_and_post(worker, q);
     const tern_span span = tern_span_begin(
         worker, q->is_get ? TERN_SPAN_NOTIFY_GET : TERN_SPAN_NOTIFY_PUT, TERN_NO_FUNCTION);
-    const tern_status status = notify_ask_plainly(worker, q);
+    const tern_status status = notify_check_and_post(worker, q);
     tern_span_end(worker, &span, q->other.rank, q->bytes, status);
     return status;
 }
@@ -269,8 +269,8 @@ static bool move_and_tell(tern_worker *worker, const notify_question *q) {
     return true;
 }
 
-static __attribute__((noinline)) tern_status put_slowly(tern_worker *worker,
-                                                        const notify_question *q) {
+static __attribute__((noinline)) tern_status put_notify_general(tern_worker *worker,
+                                                                const notify_question *q) {
     return move_and_tell(worker, q) ? TERN_OK : notify_ask(worker, q);
 }
 
@@ -290,7 +290,7 @@ tern_status tern_put_notify(tern_worker *worker, tern_worker_id target, tern_ptr
                              to.rank != target.rank || to.segment != 0 || from == NULL ||
                              (cid == NULL && cid_bytes > 0),
                          0))
-        goto slowly;
+        goto general;
     uint64_t offset = to.offset - TERN_PTR_ORIGIN, reach = n->reach[to.rank].bytes;
     uint32_t number = target.rank * n->workers + target.index;
     tern_out *out = n->out[number];
@@ -298,12 +298,12 @@ tern_status tern_put_notify(tern_worker *worker, tern_worker_id target, tern_ptr
     if (__builtin_expect(bytes > reach || offset > reach - bytes || out == NULL ||
                              (local && !tern_done_has_room(n)),
                          0))
-        goto slowly;
+        goto general;
     size_t cid_room = tern_words(cid_bytes), data_room = tern_words(bytes);
     uint64_t size = 16 + cid_room + data_room;
     char *record = tern_lane_reserve(&out->lane, size);
     if (__builtin_expect(record == NULL, 0))
-        goto slowly;
+        goto general;
     memcpy(record + 8, &offset, 8);
     copy_words(record + 16, cid, cid_bytes);
     copy_words(record + 16 + cid_room, from, bytes);
@@ -315,10 +315,10 @@ tern_status tern_put_notify(tern_worker *worker, tern_worker_id target, tern_ptr
         tern_done_push(n, number, options->local_cid, bytes, false, TERN_OK);
     worker->stats.notices_packed++;
     return TERN_OK;
-slowly:;
+general:;
     const notify_question q = {"tern_put_notify",  target, to,        from,  bytes,
                                options->local_cid, cid,    cid_bytes, flags, false};
-    return put_slowly(worker, &q);
+    return put_notify_general(worker, &q);
 }
 
 tern_status tern_get_notify(tern_worker *worker, tern_worker_id owner, void *to, tern_ptr from,

@@ -52,8 +52,8 @@ tern_status tern_operation_move_direct(tern_worker *worker, const tern_operation
     uint32_t rank = tern_rank_of(worker->context, o->target);
     bool get = o->type == TERN_NOTICE_GET;
     if (tern_offset_in_region(o->offset))
-        return tern_cma_copy_now(worker, rank, o->offset, o->memory, o->bytes,
-                                 get ? TERN_GET_FROM : TERN_PUT_INTO);
+        return tern_cma_copy_by_system(worker, rank, o->offset, o->memory, o->bytes,
+                                       get ? TERN_GET_FROM : TERN_PUT_INTO);
     char *there = tern_rma_of(worker->context)->reach[rank].base + o->offset;
     tern_internal_copy(get ? o->memory : there, get ? there : o->memory, o->bytes);
     return TERN_OK;

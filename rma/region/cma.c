@@ -103,8 +103,8 @@ static void plain_copy(char *region, char *local, uint64_t bytes, tern_direction
         tern_internal_copy(local, region, bytes);
 }
 
-tern_status tern_cma_copy_now(tern_worker *worker, uint32_t rank, uint64_t region_offset,
-                              char *local, uint64_t bytes, tern_direction direction) {
+tern_status tern_cma_copy_by_system(tern_worker *worker, uint32_t rank, uint64_t region_offset,
+                                    char *local, uint64_t bytes, tern_direction direction) {
     tern_hold hold;
     tern_status status = tern_region_hold(worker->context, rank, region_offset, bytes, &hold);
     if (status != TERN_OK)

@@ -14,8 +14,8 @@ typedef enum tern_direction { TERN_PUT_INTO, TERN_GET_FROM } tern_direction;
 /* Copies at once by the system. TERN_ERR_UNSUPPORTED: the system refuses, or TERN_CMA=off.
  * TERN_ERR_RANGE: the memory is not registered. TERN_ERR_PEER. TERN_ERR_SYSTEM: the owner has
  * registered the memory but not mapped it. */
-tern_status tern_cma_copy_now(tern_worker *worker, uint32_t rank, uint64_t region_offset,
-                              char *local, uint64_t bytes, tern_direction direction);
+tern_status tern_cma_copy_by_system(tern_worker *worker, uint32_t rank, uint64_t region_offset,
+                                    char *local, uint64_t bytes, tern_direction direction);
 
 /* Copies private memory of a rank of the node (or of this rank) from an address in that rank, at
  * once. The address need not be valid: the system checks it. TERN_ERR_UNSUPPORTED; TERN_ERR_SYSTEM:

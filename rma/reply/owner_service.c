@@ -134,7 +134,8 @@ static tern_status copy_by_owner(tern_worker *worker, uint32_t rank, uint64_t re
 
 tern_status tern_cma_copy(tern_worker *worker, uint32_t rank, uint64_t region_offset, char *local,
                           uint64_t bytes, tern_direction direction) {
-    tern_status status = tern_cma_copy_now(worker, rank, region_offset, local, bytes, direction);
+    tern_status status =
+        tern_cma_copy_by_system(worker, rank, region_offset, local, bytes, direction);
     if (status != TERN_ERR_UNSUPPORTED)
         return status;
     tern_error_clear();

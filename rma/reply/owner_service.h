@@ -19,7 +19,7 @@ tern_status tern_service_free(tern_worker *worker, uint32_t rank, uint64_t offse
 tern_status tern_service_copy(tern_worker *worker, uint32_t rank, uint64_t region_offset,
                               uint64_t bytes, uint64_t heap_offset, tern_direction direction);
 
-/* Copies like tern_cma_copy_now; if the system refuses that, copies with the owner's help.
+/* Copies like tern_cma_copy_by_system; if the system refuses that, copies with the owner's help.
  * TERN_ERR_STATE: called in a handler. */
 tern_status tern_cma_copy(tern_worker *worker, uint32_t rank, uint64_t region_offset, char *local,
                           uint64_t bytes, tern_direction direction);

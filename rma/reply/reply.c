@@ -258,8 +258,8 @@ static tern_cell image_of(const tern_return_address *address, tern_status status
     return image;
 }
 
-void tern_reply_here(const tern_context *context, uint32_t to, const tern_return_address *address,
-                     tern_status status, const void *payload, size_t bytes) {
+void tern_reply_unsent(const tern_context *context, uint32_t to, const tern_return_address *address,
+                       tern_status status, const void *payload, size_t bytes) {
     const tern_cell image = image_of(address, status, payload, bytes);
     tern_mpi_lock();
     tern_reply_receive(context->worker[to % context->workers], address->cell, &image);

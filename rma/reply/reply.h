@@ -67,8 +67,8 @@ tern_status tern_reply_send(tern_worker *worker, uint32_t to, const tern_return_
 
 /* Answers a question of worker `to` of this process that was never sent, unless the worker has
  * given it up. */
-void tern_reply_here(const tern_context *context, uint32_t to, const tern_return_address *address,
-                     tern_status status, const void *payload, size_t bytes);
+void tern_reply_unsent(const tern_context *context, uint32_t to, const tern_return_address *address,
+                       tern_status status, const void *payload, size_t bytes);
 
 /* Writes an image into a cell that this process can store to. */
 void tern_reply_store(tern_cell *cell, const tern_cell *image);

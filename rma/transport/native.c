@@ -58,7 +58,8 @@ static tern_status start(tern_worker *worker, tern_move *move, tern_posting **wh
 /* Starts a move to the segment without waiting for room for its first part. Once a part has begun,
  * the rest follows, with waits if need be: a caller that tried again would put that part twice, and
  * the second put could overtake a later one. TERN_ERR_AGAIN: nothing has begun. */
-static tern_status start_now(tern_worker *worker, const tern_move *move, tern_posting **whole) {
+static tern_status start_without_wait(tern_worker *worker, const tern_move *move,
+                                      tern_posting **whole) {
     uint64_t moved = 0;
     *whole = NULL;
     tern_status status = may_reach(worker, move->rank);
@@ -276,7 +277,7 @@ static tern_status native_publish(tern_worker *worker, tern_out *out) {
                             .here = out->lane.data + at,
                             .bytes = tern_frame_seal(worker, out)};
     tern_posting *whole;
-    tern_status status = start_now(worker, &move, &whole);
+    tern_status status = start_without_wait(worker, &move, &whole);
     if (status != TERN_OK)
         return status;
     tern_dirty_mark(tern_rma_worker_of(worker), move.rank, TERN_DIRTY_RECORDS);
@@ -304,7 +305,7 @@ static tern_status native_report(tern_worker *worker, tern_in *in) {
                             .here = words,
                             .bytes = sizeof words};
     tern_posting *whole;
-    tern_status status = start_now(worker, &move, &whole);
+    tern_status status = start_without_wait(worker, &move, &whole);
     if (status == TERN_OK)
         in->credit = whole;
     return status;

@@ -143,7 +143,7 @@ static tern_status fetch_start(tern_worker *worker, const tern_fetch *f, part *p
     if (status != TERN_OK)
         return status;
     if (tern_rank_is_direct(worker->context, gaddr.rank))
-        return tern_cma_copy_now(worker, gaddr.rank, offset, to, bytes, TERN_GET_FROM);
+        return tern_cma_copy_by_system(worker, gaddr.rank, offset, to, bytes, TERN_GET_FROM);
     status = tern_transport_to(worker->context, gaddr.rank)
                  ->get(worker, gaddr.rank, offset, to, bytes, &p->transfer);
     if (status != TERN_OK)

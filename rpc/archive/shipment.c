@@ -276,8 +276,8 @@ static tern_status shipment_ship(tern_worker *worker, const parcel *p) {
 static const tern_archive_options usual;
 
 /* Without chunks the archive goes as plain arguments. */
-static tern_status call_plainly(tern_worker *worker, tern_worker_id target,
-                                const tern_function *function, const parcel *p) {
+static tern_status call_without_chunks(tern_worker *worker, tern_worker_id target,
+                                       const tern_function *function, const parcel *p) {
     tern_call_options options = {.full = p->options->full, .synchronizer = p->options->executed};
     return tern_call_with(worker, target, function, p->archive, p->bytes, &options);
 }
@@ -333,7 +333,7 @@ tern_status tern_call_archive(tern_worker *worker, tern_worker_id target,
     status = shipment_raise(worker, p.options->reusable);
     if (status != TERN_OK)
         return status;
-    status = plain ? call_plainly(worker, target, function, &p) : call_shipping(worker, &p);
+    status = plain ? call_without_chunks(worker, target, function, &p) : call_shipping(worker, &p);
     if (plain || status != TERN_OK)
         shipment_lower(worker, p.options->reusable);
     return status;

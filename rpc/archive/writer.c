@@ -93,8 +93,8 @@ tern_status tern_writer_reset(tern_writer *writer) {
     return writer_begin(writer);
 }
 
-tern_status tern_internal_write_slowly(tern_writer *writer, tern_item_type type, size_t element,
-                                       const void *items, size_t count) {
+tern_status tern_internal_write_any(tern_writer *writer, tern_item_type type, size_t element,
+                                    const void *items, size_t count) {
     if (writer->status != TERN_OK)
         return writer->status;
     if (items == NULL && count > 0)

@@ -4,7 +4,7 @@
 #include "rpc/lent/lent.h"
 
 /*
- * Making calls. Over shm the short path, tern_internal_call_now, sends most calls: a few checks,
+ * Making calls. Over shm the short path, tern_internal_call_try, sends most calls: a few checks,
  * the pair's ring, a copy of the arguments straight into the target's memory, two header words; no
  * system call, lock or allocation. Guarded by `tern-bench call`. This file makes the calls that the
  * short path cannot send.
@@ -29,7 +29,7 @@ enum { SHORT_MAX = 1024 };
 tern_status tern_internal_call_any(tern_worker *worker, tern_worker_id target,
                                    const tern_function *function, const void *arguments,
                                    size_t bytes) {
-    if (bytes <= SHORT_MAX && tern_internal_call_now(worker, target, function, arguments, bytes))
+    if (bytes <= SHORT_MAX && tern_internal_call_try(worker, target, function, arguments, bytes))
         return TERN_OK;
     return call_copying(worker, target, function, arguments, bytes, TERN_FULL_WAIT);
 }

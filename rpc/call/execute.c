@@ -28,7 +28,7 @@ static void note_refusal(tern_worker *worker, tern_worker_id origin, uint32_t id
     if (origin.index != TERN_NO_WORKER)
         snprintf(who, sizeof who, " worker %u", origin.index);
     worker->stats.calls_refused++;
-    if (tern_failures_here.count == failures || tern_failures_here.last != status)
+    if (tern_thread_failures.count == failures || tern_thread_failures.last != status)
         tern_error_clear();
     const char *text = tern_error_detail();
     /* R4 */
@@ -55,7 +55,7 @@ tern_status tern_call_fail(const tern_call_info *call, tern_status status, const
 
 tern_status tern_function_run(tern_worker *worker, tern_call_info *call, uint32_t id,
                               const void *arguments, size_t bytes, bool is_awaited) {
-    const uint32_t failures = tern_failures_here.count;
+    const uint32_t failures = tern_thread_failures.count;
     call->worker = worker;
     call->result = tern_rpc_worker_of(worker)->result;
     worker->in_handler = true;
@@ -139,7 +139,7 @@ size_t tern_calls_execute(tern_worker *worker, tern_in *in) {
         }
         info.result = result;
         info.result_bytes = 0;
-        const uint32_t failures = tern_failures_here.count;
+        const uint32_t failures = tern_thread_failures.count;
         info.user = function[id].user;
         tern_status status = function[id].handler(&info, arguments, bytes);
         if (__builtin_expect(status != TERN_OK, 0)) {
@@ -168,7 +168,7 @@ void tern_call_reply(tern_worker *worker, uint32_t to, uint32_t id, const tern_r
     size_t bytes = call->result_bytes;
     tern_loan loan;
     if (status == TERN_OK && bytes > TERN_RESULT_MAX) {
-        const uint32_t failures = tern_failures_here.count;
+        const uint32_t failures = tern_thread_failures.count;
         status = tern_result_lend(worker, call, tern_rpc_of(worker->context)->name[id], &loan);
         if (status == TERN_OK)
             status = TERN_RESULT_LENT;

@@ -12,7 +12,7 @@
 static void lost_answer(const tern_worker *worker, uint32_t origin, const tern_return_address *back,
                         tern_status status) {
     const char *text = tern_error_detail();
-    tern_reply_here(worker->context, origin, back, status, text, strlen(text));
+    tern_reply_unsent(worker->context, origin, back, status, text, strlen(text));
 }
 
 /* Does nothing if the status is the death of the only reader: that has ended the loan already, and

@@ -55,7 +55,7 @@ tern_status tern_call_policy(tern_worker *worker, tern_worker_id target, tern_pu
     return TERN_OK;
 }
 
-static tern_status left_here(void) {
+static tern_status fail_calls_left(void) {
     return tern_fail(TERN_ERR_AGAIN, "calls still wait for room; let progress run");
 }
 
@@ -65,13 +65,13 @@ tern_status tern_call_flush(tern_worker *worker, tern_worker_id target) {
         return status;
     uint32_t number = tern_worker_number(worker->context, target);
     if (!tern_overflow_clear(worker, number))
-        return left_here();
+        return fail_calls_left();
     tern_out *out = tern_rma_worker_of(worker)->out[number];
     if (out != NULL)
         tern_ring_publish(worker, out);
     if (tern_peer_is_dead(&worker->context->peers, target.rank))
         return tern_peer_fail(target.rank);
-    return out == NULL || out->lane.first_header == 0 ? TERN_OK : left_here();
+    return out == NULL || out->lane.first_header == 0 ? TERN_OK : fail_calls_left();
 }
 
 void tern_call_cork(tern_worker *worker) {
@@ -92,5 +92,5 @@ tern_status tern_call_flush_all(tern_worker *worker) {
     tern_ring_publish_all(worker);
     bool left =
         tern_rpc_worker_of(worker)->overflow != NULL || tern_rma_worker_of(worker)->pending != NULL;
-    return left ? left_here() : TERN_OK;
+    return left ? fail_calls_left() : TERN_OK;
 }

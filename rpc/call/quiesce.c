@@ -34,7 +34,7 @@ static void quiesce_count(const tern_context *context, uint64_t sums[SUMS]) {
             __atomic_load_n(&context->worker[i]->stats.calls_executed, __ATOMIC_ACQUIRE) +
             __atomic_load_n(&context->worker[i]->stats.notices_taken, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i <= context->workers; i++)
-        /* R1: tern_count, tern_internal_call_now */
+        /* R1: tern_count, tern_internal_call_try */
         sums[SENT] += __atomic_load_n(&context->worker[i]->stats.calls_sent, __ATOMIC_ACQUIRE) +
                       __atomic_load_n(&context->worker[i]->stats.notices_sent, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i <= context->workers; i++)
@@ -81,7 +81,7 @@ static bool answers_of(tern_worker *worker) {
 
 /* Whether this worker, and the workers that no thread has adopted and for which it makes progress,
  * wait for no answer. */
-static bool answers_are_here(tern_worker *worker) {
+static bool answers_have_come(tern_worker *worker) {
     tern_context *context = worker->context;
     bool here = answers_of(worker);
     for (uint32_t i = 0; i < context->workers && here; i++) {
@@ -130,7 +130,7 @@ tern_status tern_quiesce(tern_worker *worker) {
         status = quiesce_wave(worker, before, &alike, &quiet);
     }
     tern_wait_state wait = TERN_WAIT_START;
-    while (status == TERN_OK && !answers_are_here(worker))
+    while (status == TERN_OK && !answers_have_come(worker))
         status = tern_wait_round(context, &wait, tern_progress_process(worker), TERN_ANYBODY);
     return status;
 }

@@ -82,9 +82,9 @@ static tern_status send_extended(tern_worker *worker, tern_call_target to, uint6
                                  const void *arguments, size_t bytes, const tern_call_options *o,
                                  uint32_t arity) {
     const tern_context *context = worker->context;
-    bool known_here = o->notify == TERN_ON_SENT && !is_got(o);
+    bool sender_knows = o->notify == TERN_ON_SENT && !is_got(o);
     const uint64_t readers = arity > 0 ? (uint64_t)context->size * context->workers : 1;
-    uint64_t runs = known_here ? 1 : readers;
+    uint64_t runs = sender_knows ? 1 : readers;
     tern_status status =
         o->synchronizer != NULL ? tern_synchronizer_raise(worker, *o->synchronizer, runs) : TERN_OK;
     if (status != TERN_OK)
@@ -107,9 +107,9 @@ static tern_status send_extended(tern_worker *worker, tern_call_target to, uint6
         return status;
     if (status != TERN_OK)
         tern_counter_lower(worker, o->synchronizer->counter, runs);
-    else if (known_here && to.by_message) /* a message has left at once */
+    else if (sender_knows && to.by_message) /* a message has left at once */
         tern_counter_lower(worker, o->synchronizer->counter, 1);
-    else if (known_here)
+    else if (sender_knows)
         tern_counter_lower_when_sent(worker, o->synchronizer->counter, to.target);
     return status;
 }

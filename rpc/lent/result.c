@@ -89,7 +89,7 @@ static void result_let_go(tern_worker *worker, const tern_loan *loan) {
     const uint32_t rank = loan->counter.rank;
     if (tern_is_nobody(worker)) {
         if (!tern_peer_is_dead(&worker->context->peers, rank))
-            tern_counter_lower_now(worker, loan->counter, 1);
+            tern_counter_lower_by_nobody(worker, loan->counter, 1);
         return;
     }
     tern_wait_state wait = TERN_WAIT_IN("tern_wait of a result");

@@ -112,7 +112,7 @@ static const tern_pmpi_host host = {
  * functions. */
 #define PMPI_FIND(name) ((__typeof__(&(name)))(uintptr_t)dlsym(RTLD_DEFAULT, #name))
 
-bool tern_pmpi_is_here(void) {
+bool tern_pmpi_is_loaded(void) {
     __typeof__(&tern_pmpi_version) ask = PMPI_FIND(tern_pmpi_version);
     if (ask == NULL)
         return false;

@@ -46,7 +46,7 @@ void tern_pmpi_attach(const tern_pmpi_host *host);
 
 /* libtern defines the rest. Returns whether libtern_pmpi is loaded and has the same version; warns
  * if it has another. */
-bool tern_pmpi_is_here(void);
+bool tern_pmpi_is_loaded(void);
 
 /* Called when a context begins in this process. From now on its workers make progress in waits of
  * MPI, and waits on communicators of its ranks count. Does nothing unless context->pmpi. */

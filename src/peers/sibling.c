@@ -202,7 +202,7 @@ static const char *variable_for(int own) {
 }
 
 /* Whether the launcher says that it has started all of world ranks on this machine. */
-static bool are_all_here(int world) {
+static bool are_all_on_machine(int world) {
     static const char *const variables[] = {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"};
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
         const char *value = getenv(variables[i]);
@@ -233,7 +233,7 @@ static bool siblings_translate(const tern_context *context, sibling_search *s) {
 
 static void watch_found(tern_context *context, const sibling_search *s, bool first_look) {
     tern_peers *peers = &context->peers;
-    const bool tells = !first_look && !s->incomplete && are_all_here(s->world);
+    const bool tells = !first_look && !s->incomplete && are_all_on_machine(s->world);
     for (int i = 0; i < s->world; i++) {
         const uint32_t rank = s->rank[i];
         if (rank == TERN_NOBODY || rank == context->rank || tern_peer_is_dead(peers, rank))

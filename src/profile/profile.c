@@ -32,7 +32,7 @@ void tern_profile_use(tern_worker *worker) {
     profiled.worker = worker;
 }
 
-static tern_profile *profile_here(const tern_context *context) {
+static tern_profile *profile_of_thread(const tern_context *context) {
     return profiled.context == context && profiled.nonce == context->nonce
                ? profiled.worker->profile
                : NULL;
@@ -80,7 +80,7 @@ static void wait_close(tern_worker *worker) {
 /* A call with the same state continues the same wait. The state of another wait may lie at the
  * address of an earlier one; its beginning differs then. */
 void tern_profile_wait(tern_context *context, tern_await *state, uint32_t rank) {
-    tern_profile *p = profile_here(context);
+    tern_profile *p = profile_of_thread(context);
     if (p == NULL)
         return;
     const uint64_t now = tern_now();
@@ -101,7 +101,7 @@ void tern_profile_wait(tern_context *context, tern_await *state, uint32_t rank) 
 }
 
 void tern_profile_waited(const tern_context *context, const tern_await *state) {
-    tern_profile *p = profile_here(context);
+    tern_profile *p = profile_of_thread(context);
     if (p != NULL && p->wait.state == state)
         p->wait.last = tern_now();
 }

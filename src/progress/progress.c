@@ -59,7 +59,7 @@ void tern_progress_pass(const tern_context *context) {
 
 static inline __attribute__((always_inline)) size_t round_run(tern_worker *worker) {
     round_begin(worker);
-    const uint32_t failures = tern_failures_here.count;
+    const uint32_t failures = tern_thread_failures.count;
     size_t events = 0;
     tern_context *context = worker->context;
     for (size_t i = 0; i < TERN_LAYER_SLOTS; i++)
@@ -73,7 +73,7 @@ static inline __attribute__((always_inline)) size_t round_run(tern_worker *worke
     if (atomic_load_explicit(&context->tasks, memory_order_relaxed) != NULL)
         events += tern_tasks_run(worker);
     /* Every failure was reported already: a handler's error, for example, to its caller. */
-    if (__builtin_expect(tern_failures_here.count != failures, 0))
+    if (__builtin_expect(tern_thread_failures.count != failures, 0))
         tern_error_clear();
     if (events > 0)
         worker->vain = 0;

@@ -39,7 +39,7 @@ void tern_worker_attend(tern_worker *worker) {
 
 /* How often workers of the application have asked MPI on the core of the calling thread. If they
  * still do, the sum differs at the next call. */
-static uint64_t attended_here(const tern_context *context) {
+static uint64_t attended_on_core(const tern_context *context) {
     const uint32_t here = (uint32_t)sched_getcpu();
     uint64_t sum = 0;
     for (size_t i = 0; i < context->config.workers; i++) {
@@ -61,7 +61,7 @@ static void *service_thread_serve(void *argument) {
     long ns = NAP_FIRST_NS;
     /* R1: tern_service_threads_stop */
     while (!atomic_load_explicit(&context->service->stop, memory_order_acquire)) {
-        const uint64_t attended = attended_here(context), served = worker->stats.messages_served;
+        const uint64_t attended = attended_on_core(context), served = worker->stats.messages_served;
         const bool others = attended != before;
         before = attended;
         const size_t found = tern_progress_alone(worker);
