@@ -180,6 +180,8 @@ static tern_status report(tern_worker *worker, tern_ending *ending) {
     return status;
 }
 
+/* Reports to the parent if that is due. If the verdict on the round has come, passes it to the
+ * children and begins the next round. The caller holds ending->stepping. */
 static tern_status report_and_pass_verdict(tern_worker *worker, tern_ending *ending) {
     const tern_context *context = worker->context;
     tern_status status = ending->reported ? TERN_OK : report(worker, ending);

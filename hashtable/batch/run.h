@@ -60,8 +60,8 @@ bool tern_outcome_note(tern_outcomes *out, const tern_items *items, size_t numbe
 tern_status tern_items_run(tern_worker *worker, tern_hashtable *table, const tern_items *items,
                            tern_outcomes *out);
 
-/* batch.c: the same by the cheapest path that this rank has: adds in groups, one after the other,
- * or in a pipeline. What an owner does in a handler, and what goes by RMA. */
+/* batch.c: the same without calls, in the cheapest form: adds in groups, one after the other, or in
+ * a pipeline. An owner does so in a handler, and an origin if the items go by RMA. */
 tern_status tern_items_without_calls(tern_worker *worker, tern_hashtable *table,
                                      const tern_items *items, tern_outcomes *out);
 

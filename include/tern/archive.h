@@ -91,7 +91,8 @@ TERN_API tern_status tern_writer_reset(tern_writer *writer);
 /* Frees what the writer allocated and drops its chunks. */
 TERN_API void tern_writer_close(tern_writer *writer);
 
-/* Not for applications: writes an item that needs more memory or a chunk, or refuses it. */
+/* Not for applications: writes any item. Gets more memory or makes a chunk if the item needs it.
+ * Returns the same errors as tern_write_items. */
 TERN_API tern_status tern_internal_write_any(tern_writer *writer, tern_item_type type,
                                              size_t element, const void *items, size_t count);
 

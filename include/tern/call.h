@@ -326,8 +326,8 @@ TERN_NODISCARD TERN_API tern_status tern_internal_call_any(tern_worker *worker,
                                                            const void *arguments, size_t bytes);
 TERN_API void tern_internal_call_attend(tern_worker *worker, tern_worker_id target);
 
-/* Not for applications: sends the call by the short path and returns 1, or returns 0 and does
- * nothing if it cannot. */
+/* Not for applications: tries to send the call the short path. Returns 1 if it was sent, and 0 if
+ * it was not; then nothing was done. */
 TERN_INLINE int tern_internal_call_try(tern_worker *worker, tern_worker_id target,
                                        const tern_function *function, const void *arguments,
                                        size_t bytes) {

@@ -67,8 +67,8 @@ TERN_INLINE char *tern_internal_reach_address(const tern_worker *worker, tern_pt
     return tern_internal_address_below(view, view->ranks, p, bytes);
 }
 
-/* Not for applications: the same for the inlined operations; NULL also if the library is to make
- * all transfers, so that it can count them. */
+/* Not for applications: the same for the inlined operations. Returns NULL also in a profiled
+ * context, whose transfers the library makes and counts. */
 TERN_INLINE char *tern_internal_unprofiled_address(const tern_worker *worker, tern_ptr p,
                                                    uint64_t bytes) {
     const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
@@ -224,7 +224,7 @@ TERN_INLINE void *tern_internal_atomic_address(const tern_worker *worker, tern_p
                                      tern_internal_reach_address(worker, p, width));
 }
 
-/* Not for applications: the same for the inlined atomics. */
+/* Not for applications: the same for the inlined atomics; NULL also in a profiled context. */
 TERN_INLINE void *tern_internal_unprofiled_word(const tern_worker *worker, tern_ptr p,
                                                 unsigned width) {
     return tern_internal_direct_word(worker, p, width,

@@ -52,7 +52,7 @@ static inline bool tern_map_batch_calls(const tern_map_batch *batch) {
  * owner come at most; limit: of pieces under way. TERN_ERR_MEMORY. */
 tern_status tern_map_batch_begin(tern_map_batch *batch, size_t expected, uint32_t limit);
 
-/* Does an op at once, and notes its outcome. number: of a find the number of its slot, else how
+/* Runs an op to its end and notes its outcome. number: of a find the number of its slot, else how
  * many keys the op is for. TERN_ERR_AGAIN: a find by call, and the program has all calls. */
 tern_status tern_map_batch_run(tern_map_batch *batch, tern_map_op *m, size_t number);
 

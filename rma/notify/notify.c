@@ -269,6 +269,8 @@ static bool move_and_tell(tern_worker *worker, const notify_question *q) {
     return true;
 }
 
+/* For puts that the short path of packed mode does not take: tries the short path of ledger mode,
+ * then goes the general path. */
 static __attribute__((noinline)) tern_status put_notify_general(tern_worker *worker,
                                                                 const notify_question *q) {
     return move_and_tell(worker, q) ? TERN_OK : notify_ask(worker, q);

@@ -11,7 +11,7 @@
 
 typedef enum tern_direction { TERN_PUT_INTO, TERN_GET_FROM } tern_direction;
 
-/* Copies at once by the system. TERN_ERR_UNSUPPORTED: the system refuses, or TERN_CMA=off.
+/* Copies at once, by a system call. TERN_ERR_UNSUPPORTED: the system refuses, or TERN_CMA=off.
  * TERN_ERR_RANGE: the memory is not registered. TERN_ERR_PEER. TERN_ERR_SYSTEM: the owner has
  * registered the memory but not mapped it. */
 tern_status tern_cma_copy_by_system(tern_worker *worker, uint32_t rank, uint64_t region_offset,

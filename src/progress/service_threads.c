@@ -37,8 +37,8 @@ void tern_worker_attend(tern_worker *worker) {
                           memory_order_relaxed);
 }
 
-/* How often workers of the application have asked MPI on the core of the calling thread. If they
- * still do, the sum differs at the next call. */
+/* Sums how often the application's workers on this thread's core have attended. If they attend, the
+ * sum changes. */
 static uint64_t attended_on_core(const tern_context *context) {
     const uint32_t here = (uint32_t)sched_getcpu();
     uint64_t sum = 0;
