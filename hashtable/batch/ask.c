@@ -11,16 +11,16 @@ TERN_FUNCTION(tern_hashtable_on_ops)
 tern_status tern_op_call(tern_op *op, tern_request *request) {
     const tern_hashtable *table = op->probe.table;
     const tern_shape s = table->shape;
-    const size_t bytes = tern_piece_bytes(table, op->kind, TERN_PIECE_ALONE, 1),
+    const size_t bytes = tern_bundle_bytes(table, op->kind, TERN_BUNDLE_ALONE, 1),
                  result = tern_op_result_bytes(table, op->kind),
-                 numbers = tern_piece_numbers(op->kind, TERN_PIECE_ALONE);
+                 numbers = tern_bundle_numbers(op->kind, TERN_BUNDLE_ALONE);
     const tern_worker_id to = tern_table_worker(table, tern_hash_owner(table, op->probe.hash));
     tern_scratch scratch;
     uint64_t *message = tern_scratch_take(&scratch, bytes);
     if (message == NULL)
         return TERN_ERR_MEMORY;
-    const tern_piece_head head = {
-        .head = tern_table_head_to(table), .kind = op->kind, .form = TERN_PIECE_ALONE, .count = 1};
+    const tern_bundle_head head = {
+        .head = tern_table_head_to(table), .kind = op->kind, .form = TERN_BUNDLE_ALONE, .count = 1};
     memcpy(message, &head, sizeof head);
     uint64_t *words = message + sizeof head / 8;
     const uint64_t number[] = {op->number, op->desired};
@@ -70,12 +70,12 @@ static bool found_is_whole(const tern_item_batch *b, const unsigned char *found,
     return all <= 1 && value_bytes == *present * tern_found_bytes(b->scatter.table);
 }
 
-/* Puts flags and values of the first items of a piece where they belong. packed: the values. */
-static void batch_place(tern_item_batch *b, const tern_scatter_piece *piece,
+/* Puts flags and values of the first items of a bundle where they belong. packed: the values. */
+static void batch_place(tern_item_batch *b, const tern_scatter_bundle *bundle,
                         const unsigned char *found, size_t done, const char *packed) {
     const size_t step = tern_found_bytes(b->scatter.table);
     for (size_t i = 0; i < done; i++) {
-        const size_t place = piece->number[i];
+        const size_t place = bundle->number[i];
         if (b->found != NULL)
             b->found[place] = found[i];
         if (!found[i])
@@ -98,64 +98,64 @@ tern_status tern_hashtable_on_values(tern_call_info *call, const void *message, 
     memcpy(&v, message, sizeof v);
     if (waiting == NULL || waiting->scatter.worker != call->worker || !batch_finds(waiting))
         return TERN_OK;
-    tern_scatter_piece *piece = waiting->scatter.first;
-    while (piece != NULL && piece->head.number != v.number)
-        piece = piece->next;
-    if (piece == NULL || piece->landed > 0)
+    tern_scatter_bundle *bundle = waiting->scatter.first;
+    while (bundle != NULL && bundle->head.number != v.number)
+        bundle = bundle->next;
+    if (bundle == NULL || bundle->landed > 0)
         return TERN_OK;
     size_t present;
-    if (piece->owner != call->origin.rank || v.done == 0 || v.done > piece->count ||
+    if (bundle->owner != call->origin.rank || v.done == 0 || v.done > bundle->count ||
         !found_is_whole(waiting, v.found, v.done, bytes - sizeof v, &present))
         return tern_fail(TERN_ERR_ARGUMENT,
                          "found values of %u items in %zu bytes, which is not what rank %u was "
                          "asked for",
-                         v.done, bytes, piece->owner);
-    batch_place(waiting, piece, v.found, v.done, (const char *)message + sizeof v);
-    piece->landed = v.done;
+                         v.done, bytes, bundle->owner);
+    batch_place(waiting, bundle, v.found, v.done, (const char *)message + sizeof v);
+    bundle->landed = v.done;
     return TERN_OK;
 }
 
-static tern_status wait_for_values(tern_worker *worker, const tern_scatter_piece *piece) {
+static tern_status wait_for_values(tern_worker *worker, const tern_scatter_bundle *bundle) {
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status = TERN_OK;
-    while (status == TERN_OK && piece->landed == 0) {
+    while (status == TERN_OK && bundle->landed == 0) {
         (void)tern_progress_round(worker);
-        if (piece->landed == 0)
-            status = tern_wait_step(worker->context, &wait, piece->owner);
+        if (bundle->landed == 0)
+            status = tern_wait_step(worker->context, &wait, bundle->owner);
     }
     return status;
 }
 
 /* Takes the reply to finds. [out] done: as of batch_take. */
-static tern_status finds_take(tern_item_batch *b, tern_scatter_piece *piece,
-                              const tern_piece_reply *r, size_t rest, uint32_t *done) {
+static tern_status finds_take(tern_item_batch *b, tern_scatter_bundle *bundle,
+                              const tern_bundle_reply *r, size_t rest, uint32_t *done) {
     const unsigned char *found = (const unsigned char *)r->rest;
     size_t present;
     if (r->late != 0) {
-        const tern_status status = wait_for_values(b->scatter.worker, piece);
-        if (status == TERN_OK && piece->landed == r->done)
+        const tern_status status = wait_for_values(b->scatter.worker, bundle);
+        if (status == TERN_OK && bundle->landed == r->done)
             *done = r->done;
         return status;
     }
-    if (piece->landed > 0 || r->done > rest ||
+    if (bundle->landed > 0 || r->done > rest ||
         !found_is_whole(b, found, r->done, rest - r->done, &present))
         return TERN_OK;
-    batch_place(b, piece, found, r->done, r->rest + r->done);
+    batch_place(b, bundle, found, r->done, r->rest + r->done);
     *done = r->done;
     return TERN_OK;
 }
 
-static uint64_t piece_keys(const tern_scatter_piece *piece, size_t items) {
+static uint64_t bundle_keys(const tern_scatter_bundle *bundle, size_t items) {
     uint64_t keys = 0;
     for (size_t i = 0; i < items; i++)
-        keys += piece->number[i];
+        keys += bundle->number[i];
     return keys;
 }
 
-/* Counts the first items of a piece of changes. False: they have fewer keys than stored. */
-static bool batch_count(tern_item_batch *b, const tern_scatter_piece *piece, size_t items,
+/* Counts the first items of a bundle of changes. False: they have fewer keys than stored. */
+static bool batch_count(tern_item_batch *b, const tern_scatter_bundle *bundle, size_t items,
                         size_t stored) {
-    const uint64_t keys = piece_keys(piece, items);
+    const uint64_t keys = bundle_keys(bundle, items);
     if (stored > keys)
         return false;
     b->stored += stored;
@@ -163,40 +163,40 @@ static bool batch_count(tern_item_batch *b, const tern_scatter_piece *piece, siz
     return true;
 }
 
-/* Takes the reply to a piece. [out] done: stays 0 if no owner can have sent the reply. */
-static tern_status batch_take(tern_scatter *scatter, tern_scatter_piece *piece, const void *reply,
+/* Takes the reply to a bundle. [out] done: stays 0 if no owner can have sent the reply. */
+static tern_status batch_take(tern_scatter *scatter, tern_scatter_bundle *bundle, const void *reply,
                               size_t bytes, uint32_t *done) {
     tern_item_batch *b = (tern_item_batch *)(void *)scatter;
-    tern_piece_reply r;
-    if (bytes < TERN_PIECE_REPLY || bytes > sizeof r)
+    tern_bundle_reply r;
+    if (bytes < TERN_BUNDLE_REPLY || bytes > sizeof r)
         return TERN_OK;
     memcpy(&r, reply, bytes);
-    const size_t rest = bytes - TERN_PIECE_REPLY;
-    if (r.done > piece->count || r.status >= TERN_STATUS_COUNT || r.status == TERN_ERR_AGAIN)
+    const size_t rest = bytes - TERN_BUNDLE_REPLY;
+    if (r.done > bundle->count || r.status >= TERN_STATUS_COUNT || r.status == TERN_ERR_AGAIN)
         return TERN_OK;
     if (r.status == TERN_OK && batch_finds(b))
-        return finds_take(b, piece, &r, rest, done);
-    if (r.status == TERN_OK && (r.done < piece->count || rest > 0))
+        return finds_take(b, bundle, &r, rest, done);
+    if (r.status == TERN_OK && (r.done < bundle->count || rest > 0))
         return TERN_OK;
-    if (!batch_finds(b) && !batch_count(b, piece, r.done, r.stored))
+    if (!batch_finds(b) && !batch_count(b, bundle, r.done, r.stored))
         return TERN_OK;
-    *done = piece->count;
-    return r.status == TERN_OK
-               ? TERN_OK
-               : tern_fail((tern_status)r.status, "rank %u: %.*s", piece->owner, (int)rest, r.rest);
+    *done = bundle->count;
+    return r.status == TERN_OK ? TERN_OK
+                               : tern_fail((tern_status)r.status, "rank %u: %.*s", bundle->owner,
+                                           (int)rest, r.rest);
 }
 
-/* Does a piece in place, and waits where a handler would not. */
-static tern_status batch_in_place(tern_scatter *scatter, tern_scatter_piece *piece) {
+/* Does a bundle in place, and waits where a handler would not. */
+static tern_status batch_in_place(tern_scatter *scatter, tern_scatter_bundle *bundle) {
     tern_item_batch *b = (tern_item_batch *)(void *)scatter;
-    tern_items items = tern_items_of(scatter->table, &piece->head, piece->words);
-    tern_outcomes out = {.values = b->values, .found = b->found, .place = piece->number};
-    items.count = piece->count;
-    items.owner = piece->owner;
+    tern_items items = tern_items_of(scatter->table, &bundle->head, bundle->words);
+    tern_outcomes out = {.values = b->values, .found = b->found, .place = bundle->number};
+    items.count = bundle->count;
+    items.owner = bundle->owner;
     const tern_status status =
         tern_items_without_calls(scatter->worker, scatter->table, &items, &out);
     /* After an error a pipeline does not say which items are done. */
-    if (batch_finds(b) || !batch_count(b, piece, out.done, out.stored))
+    if (batch_finds(b) || !batch_count(b, bundle, out.done, out.stored))
         b->stored += out.stored;
     return status;
 }
@@ -208,7 +208,7 @@ static const tern_scatter_ops batch_ops = {&tern_hashtable_on_ops_function, TERN
 
 /* Bytes of the largest message that one item takes. */
 static size_t batch_least(const tern_hashtable *table, uint8_t kind, uint8_t form) {
-    const size_t asks = tern_piece_bytes(table, kind, form, 1),
+    const size_t asks = tern_bundle_bytes(table, kind, form, 1),
                  answers =
                      kind == TERN_OP_FIND ? sizeof(tern_found_late) + tern_found_bytes(table) : 0;
     return asks > answers ? asks : answers;
@@ -257,9 +257,9 @@ TERN_ALWAYS_INLINE tern_status batch_gather(tern_item_batch *batch, const void *
     if (scatter->item_words == key_words)
         return TERN_OK;
     const bool inserts = tern_op_inserts(scatter->head.kind);
-    if (scatter->head.form & TERN_PIECE_COUNTED)
+    if (scatter->head.form & TERN_BUNDLE_COUNTED)
         words[scatter->item_words - 1] = number;
-    if ((scatter->head.form & TERN_PIECE_NUMBERED) || (inserts && table->value_bytes == 8))
+    if ((scatter->head.form & TERN_BUNDLE_NUMBERED) || (inserts && table->value_bytes == 8))
         memcpy(words + key_words, value, 8);
     else if (inserts)
         tern_words_fill(words + key_words, table->shape.value_words, value, table->value_bytes);
@@ -297,7 +297,7 @@ static tern_status batch_give_combined(tern_item_batch *batch, const tern_items 
 static tern_status batch_give_all(tern_item_batch *batch, const tern_items *items) {
     const bool finds = items->kind == TERN_OP_FIND;
     tern_status status = TERN_OK;
-    if (batch->scatter.head.form & TERN_PIECE_COUNTED)
+    if (batch->scatter.head.form & TERN_BUNDLE_COUNTED)
         status = batch_give_combined(batch, items);
     else
         for (size_t i = 0; i < items->count && status == TERN_OK; i++)
@@ -311,8 +311,8 @@ tern_status tern_items_ask(tern_worker *worker, tern_hashtable *table, const ter
 
     const bool adds = items->kind == TERN_OP_ADD;
     /* Items that add numbers of their own are not combined. */
-    const uint8_t form = adds && items->values != NULL       ? TERN_PIECE_NUMBERED
-                         : tern_batch_combines(table, items) ? TERN_PIECE_COUNTED
+    const uint8_t form = adds && items->values != NULL       ? TERN_BUNDLE_NUMBERED
+                         : tern_batch_combines(table, items) ? TERN_BUNDLE_COUNTED
                                                              : 0;
     tern_item_batch batch;
     tern_status status = tern_item_batch_begin(&batch, worker, table, items->kind, form,

@@ -11,7 +11,7 @@
  * it returns with the call under way, whose result is the op's. */
 tern_status tern_op_call(tern_op *op, tern_request *request);
 
-/* Items of one kind that go to their owners in pieces. */
+/* Items of one kind that go to their owners in bundles. */
 typedef struct tern_item_batch {
     tern_scatter scatter;
     uint64_t stored;  /* keys that are known to be stored, counted or found */
@@ -25,11 +25,11 @@ tern_path_question tern_items_question(tern_worker *worker, const tern_hashtable
                                        uint8_t kind, uint8_t form, uint32_t owner, tern_flags flags,
                                        const char *name);
 
-/* Whether a ring takes a piece of one item. */
+/* Whether a ring takes a bundle of one item. */
 bool tern_item_batch_fits(const tern_hashtable *table, uint8_t kind, uint8_t form);
 
 /* number: of all items, as many as the kind has. Other arguments as of tern_scatter_begin. The
- * caller has asked tern_choice_of whether a ring takes a piece of one item, and its answer. */
+ * caller has asked tern_choice_of whether a ring takes a bundle of one item, and its answer. */
 tern_status tern_item_batch_begin(tern_item_batch *batch, tern_worker *worker,
                                   tern_hashtable *table, uint8_t kind, uint8_t form,
                                   const uint64_t *number, size_t expected, uint32_t limit);

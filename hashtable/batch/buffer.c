@@ -29,7 +29,7 @@ tern_status tern_hashtable_buffer_create(tern_worker *worker, tern_hashtable *ta
         return status;
     const bool counts = tern_shape_counts(table->shape);
     const uint8_t kind = counts ? TERN_OP_ADD : TERN_OP_INSERT;
-    const uint8_t form = counts ? TERN_PIECE_NUMBERED : 0;
+    const uint8_t form = counts ? TERN_BUNDLE_NUMBERED : 0;
     tern_path_question question =
         tern_items_question(worker, table, kind, form, table->rank, TERN_BY_CALL, name);
     question.call_only = true; /* a buffer has no other path */

@@ -6,8 +6,9 @@
 #include "hashtable/batch/scatter.h"
 
 enum {
-    TERN_BUFFERED_KEYS = TERN_PIECE_ITEMS, /* a full buffer is a full piece */
-    /* Pieces: enough to keep an owner busy while others answer, and leaves calls to the program. */
+    TERN_BUFFERED_KEYS = TERN_BUNDLE_ITEMS, /* a full buffer is a full bundle */
+    /* Bundles: enough to keep an owner busy while others answer, and leaves calls to the program.
+     */
     TERN_BUFFERED_UNDER_WAY = 16
 };
 

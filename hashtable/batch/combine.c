@@ -36,6 +36,6 @@ bool tern_batch_repeats(const char *keys, size_t step, size_t key_bytes, size_t 
 
 bool tern_batch_combines(const tern_hashtable *table, const tern_items *items) {
     return (items->kind == TERN_OP_INSERT || items->kind == TERN_OP_ADD) &&
-           tern_item_batch_fits(table, items->kind, TERN_PIECE_COUNTED) &&
+           tern_item_batch_fits(table, items->kind, TERN_BUNDLE_COUNTED) &&
            tern_batch_repeats(items->keys, items->key_step, table->key_bytes, items->count);
 }

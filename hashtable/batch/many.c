@@ -40,7 +40,7 @@ static tern_status many_choose(tern_worker *worker, const tern_hashtable *table,
                                const tern_items *items, tern_flags flags, const char *name,
                                bool *calls) {
     const uint8_t form =
-        items->kind == TERN_OP_ADD && items->values != NULL ? TERN_PIECE_NUMBERED : 0;
+        items->kind == TERN_OP_ADD && items->values != NULL ? TERN_BUNDLE_NUMBERED : 0;
     tern_path_question question = tern_items_question(worker, table, items->kind, form,
                                                       many_owner(table, items, flags), flags, name);
     tern_pick pick;

@@ -68,19 +68,19 @@ uint64_t tern_items_keys(const tern_items *items, size_t number) {
     return count;
 }
 
-tern_items tern_items_of(const tern_hashtable *table, const tern_piece_head *head,
+tern_items tern_items_of(const tern_hashtable *table, const tern_bundle_head *head,
                          const uint64_t *words) {
-    const size_t numbers = tern_piece_numbers(head->kind, head->form);
+    const size_t numbers = tern_bundle_numbers(head->kind, head->form);
     const size_t step = 8 * tern_item_words(table, head->kind, head->form);
     const char *keys = (const char *)(words + numbers);
     const char *values = keys + 8 * (size_t)table->shape.key_words;
-    const bool valued = tern_op_inserts(head->kind) || (head->form & TERN_PIECE_NUMBERED) != 0;
+    const bool valued = tern_op_inserts(head->kind) || (head->form & TERN_BUNDLE_NUMBERED) != 0;
     return (tern_items){.kind = head->kind,
                         .promise = TERN_READ_WRITE,
                         .count = head->count,
                         .keys = keys,
                         .values = valued ? values : NULL,
-                        .counts = head->form & TERN_PIECE_COUNTED ? keys + step - 8 : NULL,
+                        .counts = head->form & TERN_BUNDLE_COUNTED ? keys + step - 8 : NULL,
                         .key_step = step,
                         .value_step = step,
                         .number = numbers > 0 ? words[0] : 0,

@@ -41,7 +41,7 @@ static inline size_t tern_found_bytes(const tern_hashtable *table) {
 }
 
 /* The items of a message whose head says so, and whose words are behind it; of this rank. */
-tern_items tern_items_of(const tern_hashtable *table, const tern_piece_head *head,
+tern_items tern_items_of(const tern_hashtable *table, const tern_bundle_head *head,
                          const uint64_t *words);
 
 /* Keys that an item is for. */

@@ -2,39 +2,39 @@
 #define TERN_HASHTABLE_BATCH_SCATTER_H
 
 /*
- * Scatter: items, each of which belongs to one owner, are gathered into one piece per owner. A full
- * piece is one call, and up to a limit are under way before the oldest reply is waited for. Pieces
- * of one owner run there in their order. Items of the caller's own part, and of its node's if so
- * wanted, are gathered too and done in place. A reply says how far the owner got; the rest of a
- * piece is sent again.
+ * Scatter: items, each of which belongs to one owner, are gathered into one bundle per owner. A
+ * full bundle is one call, and up to a limit are under way before the oldest reply is waited for.
+ * Bundles of one owner run there in their order. Items of the caller's own part, and of its node's
+ * if so wanted, are gathered too and done in place. A reply says how far the owner got; the rest of
+ * a bundle is sent again.
  */
 
 #include "hashtable/op/message.h"
 #include "rpc/call/await.h"
 #include "src/holder.h"
 
-typedef struct tern_scatter_piece {
-    struct tern_scatter_piece *next; /* in the list of those under way or not in use */
+typedef struct tern_scatter_bundle {
+    struct tern_scatter_bundle *next; /* in the list of those under way or not in use */
     tern_answer answer;
     uint32_t owner;
     uint32_t count;
     uint32_t landed; /* items whose answer came with a call of its own */
     size_t *number;  /* of each item in the batch, behind the words */
     uint32_t *at;    /* where each item begins, and behind the last one the next, behind number */
-    tern_piece_head head;
+    tern_bundle_head head;
     uint64_t words[]; /* the numbers of all items, and the items */
-} tern_scatter_piece;
+} tern_scatter_bundle;
 
 typedef struct tern_scatter tern_scatter;
 
-/* What is done with pieces. */
+/* What is done with bundles. */
 typedef struct tern_scatter_ops {
     const tern_function *function;
     size_t answer_bytes; /* of the largest answer */
-    /* Does a piece in place. */
-    tern_status (*here)(tern_scatter *scatter, tern_scatter_piece *piece);
+    /* Does a bundle in place. */
+    tern_status (*here)(tern_scatter *scatter, tern_scatter_bundle *bundle);
     /* Takes a reply. [out] done: items gone through, at least 1 unless there is an error. */
-    tern_status (*take)(tern_scatter *scatter, tern_scatter_piece *piece, const void *reply,
+    tern_status (*take)(tern_scatter *scatter, tern_scatter_bundle *bundle, const void *reply,
                         size_t bytes, uint32_t *done);
 } tern_scatter_ops;
 
@@ -43,20 +43,20 @@ struct tern_scatter {
     tern_hashtable *table;
     const tern_scatter_ops *ops;
     uint32_t item_words; /* of items of one size */
-    uint32_t piece_words, piece_items;
-    uint32_t limit; /* of pieces under way; the oldest is waited for as soon as it is reached */
+    uint32_t bundle_words, bundle_items;
+    uint32_t limit; /* of bundles under way; the oldest is waited for as soon as it is reached */
     uint32_t under_way;
-    tern_piece_head head; /* of pieces */
-    uint64_t number[2];   /* of all items, */
-    uint32_t numbers;     /* so many */
-    tern_flags flags;     /* of the batch, which may work on parts of its node itself */
-    tern_status failed;   /* the first error, and its detail: what comes later may overwrite that */
+    tern_bundle_head head; /* of bundles */
+    uint64_t number[2];    /* of all items, */
+    uint32_t numbers;      /* so many */
+    tern_flags flags;      /* of the batch, which may work on parts of its node itself */
+    tern_status failed; /* the first error, and its detail: what comes later may overwrite that */
     char text[240];
     void *answer; /* room for one */
-    tern_scatter_piece *unused;
-    tern_scatter_piece *first, *last; /* under way, the oldest first */
-    tern_scatter_piece **open;        /* by owner; NULL: none begun */
-    tern_holder holder;               /* of a buffer (buffered.h) */
+    tern_scatter_bundle *unused;
+    tern_scatter_bundle *first, *last; /* under way, the oldest first */
+    tern_scatter_bundle **open;        /* by owner; NULL: none begun */
+    tern_holder holder;                /* of a buffer (buffered.h) */
 };
 
 /* kind, form: of the items; number: of all of them, as many as the kind has; answer_bytes: of what
@@ -74,36 +74,36 @@ tern_status tern_scatter_begin_sizes(tern_scatter *scatter, tern_worker *worker,
 /* Sends what is begun for one owner. */
 tern_status tern_scatter_send_to(tern_scatter *scatter, uint32_t owner);
 
-/* Makes room for an item of owner: begins a piece, sends one that has too little room left, or
+/* Makes room for an item of owner: begins a bundle, sends one that has too little room left, or
  * both. */
 tern_status tern_scatter_make_room(tern_scatter *scatter, uint32_t owner, size_t size);
 
 /* [out] words: where an item of owner, of size words, is to be written; tern_scatter_written comes
- * next. A piece that has too little room left is sent first. On an error the item is not taken.
- * TERN_ERR_MEMORY; TERN_ERR_AGAIN: a piece is full and waits for a reply cell; errors of pieces
- * that have been given up. size: at most piece_words. */
+ * next. A bundle that has too little room left is sent first. On an error the item is not taken.
+ * TERN_ERR_MEMORY; TERN_ERR_AGAIN: a bundle is full and waits for a reply cell; errors of bundles
+ * that have been given up. size: at most bundle_words. */
 static inline tern_status tern_scatter_item(tern_scatter *scatter, uint32_t owner, size_t number,
                                             size_t size, uint64_t **words) {
-    tern_scatter_piece *piece = scatter->open[owner];
-    if (__builtin_expect(piece == NULL || piece->count == scatter->piece_items ||
-                             piece->at[piece->count] + size > scatter->piece_words,
+    tern_scatter_bundle *bundle = scatter->open[owner];
+    if (__builtin_expect(bundle == NULL || bundle->count == scatter->bundle_items ||
+                             bundle->at[bundle->count] + size > scatter->bundle_words,
                          0)) {
         const tern_status status = tern_scatter_make_room(scatter, owner, size);
         if (status != TERN_OK)
             return status;
-        piece = scatter->open[owner];
+        bundle = scatter->open[owner];
     }
-    const uint32_t at = piece->at[piece->count];
-    piece->number[piece->count] = number;
-    piece->at[piece->count + 1] = at + (uint32_t)size;
-    *words = piece->words + at;
+    const uint32_t at = bundle->at[bundle->count];
+    bundle->number[bundle->count] = number;
+    bundle->at[bundle->count + 1] = at + (uint32_t)size;
+    *words = bundle->words + at;
     return TERN_OK;
 }
 
-/* The item is written: sends its piece if that is full, and makes progress then. An error is that
- * of a piece, which has been given up. */
+/* The item is written: sends its bundle if that is full, and makes progress then. An error is that
+ * of a bundle, which has been given up. */
 static inline tern_status tern_scatter_written(tern_scatter *scatter, uint32_t owner) {
-    if (__builtin_expect(++scatter->open[owner]->count < scatter->piece_items, 1))
+    if (__builtin_expect(++scatter->open[owner]->count < scatter->bundle_items, 1))
         return TERN_OK;
     return tern_scatter_send_to(scatter, owner);
 }

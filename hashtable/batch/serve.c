@@ -21,14 +21,14 @@ TERN_FUNCTION(tern_hashtable_on_values)
 
 /* A message whose head was copied and checked; the words behind it may change. */
 typedef struct serve_request {
-    tern_piece_head head;
+    tern_bundle_head head;
     tern_hashtable *table;
     const uint64_t *words;
 } serve_request;
 
 /* How many items were done of a message that stays at the head of its ring. */
 typedef struct serve_cursor {
-    tern_piece_head of;
+    tern_bundle_head of;
     size_t done, stored;
 } serve_cursor;
 
@@ -44,13 +44,13 @@ static bool kind_is_for(uint8_t kind, const tern_hashtable *table) {
     return kind <= TERN_OP_COPY && (kinds >> kind & 1) != 0;
 }
 
-static bool form_is_for(const tern_piece_head *head) {
-    const uint8_t numbered = head->form & TERN_PIECE_NUMBERED,
-                  counted = head->form & TERN_PIECE_COUNTED;
-    if (head->form == TERN_PIECE_ALONE)
+static bool form_is_for(const tern_bundle_head *head) {
+    const uint8_t numbered = head->form & TERN_BUNDLE_NUMBERED,
+                  counted = head->form & TERN_BUNDLE_COUNTED;
+    if (head->form == TERN_BUNDLE_ALONE)
         return head->count == 1;
-    if (head->form >= TERN_PIECE_FORMS || (head->form & TERN_PIECE_ALONE) || head->count == 0 ||
-        head->count > TERN_PIECE_ITEMS)
+    if (head->form >= TERN_BUNDLE_FORMS || (head->form & TERN_BUNDLE_ALONE) || head->count == 0 ||
+        head->count > TERN_BUNDLE_ITEMS)
         return false;
     return (!numbered || head->kind == TERN_OP_ADD) &&
            (!counted || head->kind == TERN_OP_ADD || head->kind == TERN_OP_INSERT);
@@ -65,14 +65,14 @@ static tern_status serve_read(const tern_call_info *call, const void *message, s
     r->table = tern_callee_find(context, TERN_CALLEE_TABLE, r->head.head.nonce);
     if (r->table == NULL)
         return tern_callee_missing(context, "hash table");
-    const tern_piece_head *head = &r->head;
+    const tern_bundle_head *head = &r->head;
     if (!kind_is_for(head->kind, r->table) || !form_is_for(head) ||
-        bytes != tern_piece_bytes(r->table, head->kind, head->form, head->count))
+        bytes != tern_bundle_bytes(r->table, head->kind, head->form, head->count))
         return tern_fail(TERN_ERR_ARGUMENT,
                          "a message of %zu bytes with %u operations of kind %u and form %u is not "
                          "one that this table's ranks send",
                          bytes, head->count, head->kind, head->form);
-    r->words = (const uint64_t *)((const tern_piece_head *)message + 1);
+    r->words = (const uint64_t *)((const tern_bundle_head *)message + 1);
     return TERN_OK;
 }
 
@@ -81,7 +81,7 @@ static tern_status serve_alone(tern_call_info *call, const serve_request *r) {
     const tern_hashtable *table = r->table;
     const uint8_t kind = r->head.kind;
     const size_t result = tern_op_result_bytes(table, kind),
-                 numbers = tern_piece_numbers(kind, TERN_PIECE_ALONE);
+                 numbers = tern_bundle_numbers(kind, TERN_BUNDLE_ALONE);
     const uint64_t *at = r->words + numbers;
     uint64_t key[TERN_KEY_MAX / 8];
     if (table->shape.key_words == 1)
@@ -118,12 +118,12 @@ static tern_status serve_alone(tern_call_info *call, const serve_request *r) {
 
 /* Begins the reply. If status is an error, which has ended the items, its text ends the reply. */
 static void serve_answer(tern_call_info *call, tern_status status, size_t done, size_t stored) {
-    tern_piece_reply *reply = call->result;
+    tern_bundle_reply *reply = call->result;
     reply->done = (uint32_t)done;
     reply->stored = (uint32_t)stored;
     reply->status = (uint16_t)status;
     reply->late = 0;
-    call->result_bytes = TERN_PIECE_REPLY;
+    call->result_bytes = TERN_BUNDLE_REPLY;
     if (status == TERN_OK)
         return;
     snprintf(reply->rest, sizeof reply->rest, "%s", tern_error_detail());
@@ -167,7 +167,7 @@ static tern_status serve_changes(tern_call_info *call, const serve_request *r) {
 static tern_status finds_answer(tern_call_info *call, const serve_request *r,
                                 tern_found_late *found, const tern_outcomes *out) {
     const size_t values = out->stored * tern_found_bytes(r->table);
-    tern_piece_reply *reply = call->result;
+    tern_bundle_reply *reply = call->result;
     serve_answer(call, TERN_OK, out->done, out->stored);
     if (out->done + values <= sizeof reply->rest) {
         memcpy(reply->rest, found->found, out->done);
@@ -204,9 +204,9 @@ static tern_status finds_run(tern_call_info *call, const serve_request *r, size_
 
 static tern_status serve_finds(tern_call_info *call, const serve_request *r) {
     const size_t value = tern_found_bytes(r->table);
-    uint64_t small[(sizeof(tern_found_late) + TERN_PIECE_BYTES) / 8];
-    if (value <= TERN_PIECE_BYTES)
-        return finds_run(call, r, value > 0 ? TERN_PIECE_BYTES / value : TERN_PIECE_ITEMS,
+    uint64_t small[(sizeof(tern_found_late) + TERN_BUNDLE_BYTES) / 8];
+    if (value <= TERN_BUNDLE_BYTES)
+        return finds_run(call, r, value > 0 ? TERN_BUNDLE_BYTES / value : TERN_BUNDLE_ITEMS,
                          (void *)small);
     tern_found_late *found = malloc(sizeof *found + value);
     if (found == NULL)
@@ -221,7 +221,7 @@ tern_status tern_hashtable_on_ops(tern_call_info *call, const void *message, siz
     tern_status status = serve_read(call, message, bytes, &r);
     if (status != TERN_OK)
         return status;
-    return r.head.form & TERN_PIECE_ALONE ? serve_alone(call, &r)
-           : r.head.kind == TERN_OP_FIND  ? serve_finds(call, &r)
-                                          : serve_changes(call, &r);
+    return r.head.form & TERN_BUNDLE_ALONE ? serve_alone(call, &r)
+           : r.head.kind == TERN_OP_FIND   ? serve_finds(call, &r)
+                                           : serve_changes(call, &r);
 }

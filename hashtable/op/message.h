@@ -15,7 +15,7 @@
  *
  * The owner does the items in their order (hashtable/batch/serve.c). To a message of form ALONE it
  * replies with the result of the op, and the outcome of the op is the status of the call. To others
- * it replies with a tern_piece_reply, and what follows that.
+ * it replies with a tern_bundle_reply, and what follows that.
  */
 
 #include "hashtable/op/op.h"
@@ -23,26 +23,26 @@
 
 /* Bits of the form of a message. */
 enum {
-    TERN_PIECE_ALONE = 1, /* one item whose outcome and result are those of the call */
-    TERN_PIECE_NUMBERED = 2,
-    TERN_PIECE_COUNTED = 4,
-    TERN_PIECE_FORMS = 8
+    TERN_BUNDLE_ALONE = 1, /* one item whose outcome and result are those of the call */
+    TERN_BUNDLE_NUMBERED = 2,
+    TERN_BUNDLE_COUNTED = 4,
+    TERN_BUNDLE_FORMS = 8
 };
 
 /* Items and bytes of a message, at most; a larger item has a message of its own. */
-enum { TERN_PIECE_ITEMS = 512, TERN_PIECE_BYTES = 16384 };
+enum { TERN_BUNDLE_ITEMS = 512, TERN_BUNDLE_BYTES = 16384 };
 
 /* What a message of items starts with. */
-typedef struct tern_piece_head {
+typedef struct tern_bundle_head {
     tern_table_head head;
     uint8_t kind;    /* of tern_op_kind */
     uint8_t form;    /* of the above */
     uint16_t count;  /* of items */
     uint32_t number; /* of this sending, counted in the sender's process */
-} tern_piece_head;
+} tern_bundle_head;
 
 /* The start of the reply to items that are not alone. */
-typedef struct tern_piece_reply {
+typedef struct tern_bundle_reply {
     uint32_t done;   /* items gone through: all, unless they are finds or status is an error */
     uint32_t stored; /* keys of these that were stored, counted or found */
     uint16_t status; /* an error ended the items here: its text follows */
@@ -50,16 +50,16 @@ typedef struct tern_piece_reply {
     /* Of finds, unless late: a byte for each item, 1: found; and the values found, one behind the
      * other. */
     char rest[TERN_RESULT_MAX - 12];
-} tern_piece_reply;
+} tern_bundle_reply;
 
-enum { TERN_PIECE_REPLY = 12 };
-_Static_assert(offsetof(tern_piece_reply, rest) == TERN_PIECE_REPLY, "no more than it says");
+enum { TERN_BUNDLE_REPLY = 12 };
+_Static_assert(offsetof(tern_bundle_reply, rest) == TERN_BUNDLE_REPLY, "no more than it says");
 
 /* A call by which the owner sends what it found, before a reply that has too little room. */
 typedef struct tern_found_late {
     uint32_t number; /* of the sending */
     uint32_t done;
-    unsigned char found[TERN_PIECE_ITEMS];
+    unsigned char found[TERN_BUNDLE_ITEMS];
     unsigned char values[]; /* one behind the other */
 } tern_found_late;
 
@@ -69,20 +69,20 @@ static inline bool tern_op_inserts(uint64_t kind) {
 }
 
 /* How many numbers for all items a message has. */
-static inline size_t tern_piece_numbers(uint64_t kind, uint64_t form) {
-    return kind == TERN_OP_COMPARE_SWAP ? 2 : kind == TERN_OP_ADD && !(form & TERN_PIECE_NUMBERED);
+static inline size_t tern_bundle_numbers(uint64_t kind, uint64_t form) {
+    return kind == TERN_OP_COMPARE_SWAP ? 2 : kind == TERN_OP_ADD && !(form & TERN_BUNDLE_NUMBERED);
 }
 
 /* Words of an item. */
 static inline size_t tern_item_words(const tern_hashtable *table, uint64_t kind, uint64_t form) {
     return table->shape.key_words + (tern_op_inserts(kind) ? table->shape.value_words : 0) +
-           ((form & TERN_PIECE_NUMBERED) != 0) + ((form & TERN_PIECE_COUNTED) != 0);
+           ((form & TERN_BUNDLE_NUMBERED) != 0) + ((form & TERN_BUNDLE_COUNTED) != 0);
 }
 
-static inline size_t tern_piece_bytes(const tern_hashtable *table, uint64_t kind, uint64_t form,
-                                      size_t count) {
-    return sizeof(tern_piece_head) +
-           8 * (tern_piece_numbers(kind, form) + count * tern_item_words(table, kind, form));
+static inline size_t tern_bundle_bytes(const tern_hashtable *table, uint64_t kind, uint64_t form,
+                                       size_t count) {
+    return sizeof(tern_bundle_head) +
+           8 * (tern_bundle_numbers(kind, form) + count * tern_item_words(table, kind, form));
 }
 
 /* Bytes of an op's result. */
@@ -102,7 +102,7 @@ static inline tern_path_question tern_op_question(tern_worker *worker, const ter
                                                   tern_flags flags, const char *name) {
     tern_path_question q = tern_table_question(worker, table, owner, flags, name);
     q.kind = tern_op_path(kind, table);
-    q.message = tern_piece_bytes(table, kind, TERN_PIECE_ALONE, 1);
+    q.message = tern_bundle_bytes(table, kind, TERN_BUNDLE_ALONE, 1);
     q.result = tern_op_result_bytes(table, kind);
     return q;
 }

@@ -83,7 +83,7 @@ static tern_status large_start_one(tern_map_batch *b, const tern_map_op *m, tern
 }
 
 /* Starts a change by a call of its own. If the program has most of the worker's calls in use, this
- * first ends the changes and pieces that are under way. */
+ * first ends the changes and bundles that are under way. */
 static tern_status large_start(tern_map_batch *b, const tern_map_op *m, size_t count,
                                tern_flags promise) {
     const size_t next = b->begun % TERN_LARGE_UNDER_WAY;
@@ -118,10 +118,10 @@ static tern_status add_by_itself(tern_map_batch *b, const uint64_t *item) {
 
 /* Whether an owner can answer so to an item. at: the words that follow, left of them.
  */
-static bool answer_may_be(const tern_map_batch *b, const tern_scatter_piece *piece, size_t i,
+static bool answer_may_be(const tern_map_batch *b, const tern_scatter_bundle *bundle, size_t i,
                           unsigned char outcome, const uint64_t *at, size_t left) {
     const bool finds = b->slots != NULL;
-    const size_t room = finds ? b->slots[piece->number[i]].room : 0;
+    const size_t room = finds ? b->slots[bundle->number[i]].room : 0;
     switch (outcome) {
     case TERN_MAP_STORED:
     case TERN_MAP_REFUSED:
@@ -135,19 +135,19 @@ static bool answer_may_be(const tern_map_batch *b, const tern_scatter_piece *pie
     case TERN_MAP_LARGE:
         return finds && left > 0 && at[0] > room;
     case TERN_MAP_LEFT:
-        return finds || tern_map_item_kind(tern_map_item_read(piece->words + piece->at[i]).what) ==
-                            TERN_OP_ADD;
+        return finds || tern_map_item_kind(
+                            tern_map_item_read(bundle->words + bundle->at[i]).what) == TERN_OP_ADD;
     default:
         return outcome == TERN_MAP_FAILED;
     }
 }
 
 /* Whether the answer is one that an owner gives. [out] words: how many follow the outcomes. */
-static bool answer_is_whole(const tern_map_batch *b, const tern_scatter_piece *piece,
+static bool answer_is_whole(const tern_map_batch *b, const tern_scatter_bundle *bundle,
                             const tern_map_answer *a, size_t bytes, size_t *words) {
-    const size_t before = tern_map_answer_bytes(piece->count, 0);
-    if (bytes < before || a->done > piece->count || a->status >= TERN_STATUS_COUNT ||
-        a->status == TERN_ERR_AGAIN || (b->slots == NULL && a->done < piece->count))
+    const size_t before = tern_map_answer_bytes(bundle->count, 0);
+    if (bytes < before || a->done > bundle->count || a->status >= TERN_STATUS_COUNT ||
+        a->status == TERN_ERR_AGAIN || (b->slots == NULL && a->done < bundle->count))
         return false;
     const unsigned char *outcome = (const unsigned char *)(a + 1);
     const uint64_t *word = (const uint64_t *)(const void *)((const char *)a + before);
@@ -155,7 +155,7 @@ static bool answer_is_whole(const tern_map_batch *b, const tern_scatter_piece *p
     bool failed = false;
     *words = 0;
     for (size_t i = 0; i < a->done; i++) {
-        if (!answer_may_be(b, piece, i, outcome[i], word + *words, most - *words))
+        if (!answer_may_be(b, bundle, i, outcome[i], word + *words, most - *words))
             return false;
         *words += tern_map_answer_words(outcome[i], word + *words);
         failed = failed || outcome[i] == TERN_MAP_FAILED;
@@ -164,12 +164,12 @@ static bool answer_is_whole(const tern_map_batch *b, const tern_scatter_piece *p
 }
 
 /* Acts on the outcome of one item. at: the words that belong to it. */
-static void answer_take(tern_map_batch *b, const tern_scatter_piece *piece, size_t i,
+static void answer_take(tern_map_batch *b, const tern_scatter_bundle *bundle, size_t i,
                         tern_map_outcome outcome, const uint64_t *at) {
-    const size_t number = piece->number[i];
+    const size_t number = bundle->number[i];
     tern_ptr block;
     if (outcome == TERN_MAP_LEFT && b->slots == NULL) {
-        large_note(b, number, add_by_itself(b, piece->words + piece->at[i]));
+        large_note(b, number, add_by_itself(b, bundle->words + bundle->at[i]));
         return;
     }
     if (outcome == TERN_MAP_REPLACED) {
@@ -182,27 +182,27 @@ static void answer_take(tern_map_batch *b, const tern_scatter_piece *piece, size
     batch_note(b, number, outcome, sized ? at[0] : 0);
 }
 
-/* Takes the answer to a piece. [out] done: stays 0 if no owner can have sent the answer. */
-static tern_status batch_take(tern_scatter *scatter, tern_scatter_piece *piece, const void *reply,
+/* Takes the answer to a bundle. [out] done: stays 0 if no owner can have sent the answer. */
+static tern_status batch_take(tern_scatter *scatter, tern_scatter_bundle *bundle, const void *reply,
                               size_t bytes, uint32_t *done) {
     tern_map_batch *b = (tern_map_batch *)(void *)scatter;
     const tern_map_answer *a = reply;
     size_t words;
-    if (!answer_is_whole(b, piece, a, bytes, &words))
+    if (!answer_is_whole(b, bundle, a, bytes, &words))
         return TERN_OK;
     const unsigned char *outcome = (const unsigned char *)(a + 1);
-    const char *behind = (const char *)a + tern_map_answer_bytes(piece->count, 0);
+    const char *behind = (const char *)a + tern_map_answer_bytes(bundle->count, 0);
     const uint64_t *at = (const uint64_t *)(const void *)behind;
     const uint32_t status = a->status;
     for (size_t i = 0; i < a->done; i++) {
-        answer_take(b, piece, i, (tern_map_outcome)outcome[i], at);
+        answer_take(b, bundle, i, (tern_map_outcome)outcome[i], at);
         at += tern_map_answer_words(outcome[i], at);
     }
     *done = a->done;
     if (status == TERN_OK)
         return TERN_OK;
-    const size_t text = bytes - tern_map_answer_bytes(piece->count, words);
-    return tern_fail((tern_status)status, "rank %u: %.*s", piece->owner,
+    const size_t text = bytes - tern_map_answer_bytes(bundle->count, words);
+    return tern_fail((tern_status)status, "rank %u: %.*s", bundle->owner,
                      (int)(text < TERN_MAP_ANSWER_TEXT ? text : TERN_MAP_ANSWER_TEXT),
                      behind + 8 * words);
 }
@@ -227,7 +227,7 @@ tern_status tern_map_batch_choose(tern_map_batch *batch, tern_worker *worker, te
 }
 
 tern_status tern_map_batch_begin(tern_map_batch *batch, size_t expected, uint32_t limit) {
-    /* No function for pieces in place is needed: keys of this rank never go into a piece. */
+    /* No function for bundles in place is needed: keys of this rank never go into a bundle. */
     batch->ops = (tern_scatter_ops){tern_map_ops, TERN_MAP_ANSWER_MAX, NULL, batch_take};
     const tern_status status = tern_scatter_begin_sizes(
         &batch->scatter, batch->scatter.worker, batch->map->table, &batch->ops, expected, limit);
@@ -247,9 +247,9 @@ tern_status tern_map_batch_take(tern_map_batch *batch, tern_map_op *m, size_t nu
     if (batch_is_here(batch, m))
         return tern_map_batch_run(batch, m, number);
     const size_t size = tern_map_message_item_words(m);
-    if (size > scatter->piece_words && batch->slots == NULL)
+    if (size > scatter->bundle_words && batch->slots == NULL)
         return large_start(batch, m, number, batch->promise);
-    if (size > scatter->piece_words) {
+    if (size > scatter->bundle_words) {
         batch_note(batch, number, TERN_MAP_LEFT, 0);
         return TERN_OK;
     }

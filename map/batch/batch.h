@@ -3,16 +3,17 @@
 
 /*
  * Many ops of a map, for batches and buffers: finds, or inserts and adds. An op whose path is a
- * call to another rank goes into the piece of its owner (hashtable/batch/scatter.h), whose message
+ * call to another rank goes into the bundle of its owner (hashtable/batch/scatter.h), whose message
  * and answer map/op/message.h describes. All others are done at once.
  *
- * A change that is too large for a piece goes by a call of its own, up to 8 of which are under way.
- * A find that is too large, or whose value the owner leaves to the caller, goes by a call of its
- * own when all pieces are done. Finds of a piece that its answer does not cover are sent again.
+ * A change that is too large for a bundle goes by a call of its own, up to 8 of which are under
+ * way. A find that is too large, or whose value the owner leaves to the caller, goes by a call of
+ * its own when all bundles are done. Finds of a bundle that its answer does not cover are sent
+ * again.
  *
  * Why inserts of one key take effect in their order: the key has one owner, so its ops take the
- * same path each time. Pieces and calls to that rank run in the order in which they are sent. The
- * piece gathered for an owner is sent before a change goes to it by a call of its own.
+ * same path each time. Bundles and calls to that rank run in the order in which they are sent. The
+ * bundle gathered for an owner is sent before a change goes to it by a call of its own.
  */
 
 #include "map/op/message.h"
@@ -37,7 +38,7 @@ typedef struct tern_map_batch {
     tern_request large[TERN_LARGE_UNDER_WAY];
 } tern_map_batch;
 
-/* [out] batch: one that has decided how its ops go, and has no room for pieces. slots: of finds,
+/* [out] batch: one that has decided how its ops go, and has no room for bundles. slots: of finds,
  * else NULL; name: of the function, for messages. TERN_ERR_UNSUPPORTED: the path that flags name is
  * not possible. */
 tern_status tern_map_batch_choose(tern_map_batch *batch, tern_worker *worker, tern_map *map,
@@ -48,8 +49,8 @@ static inline bool tern_map_batch_calls(const tern_map_batch *batch) {
     return batch->by_call[batch->map->table->all_direct];
 }
 
-/* Makes room for pieces. The batch does not move until its end. expected: how many ops for one
- * owner come at most; limit: of pieces under way. TERN_ERR_MEMORY. */
+/* Makes room for bundles. The batch does not move until its end. expected: how many ops for one
+ * owner come at most; limit: of bundles under way. TERN_ERR_MEMORY. */
 tern_status tern_map_batch_begin(tern_map_batch *batch, size_t expected, uint32_t limit);
 
 /* Runs an op to its end and notes its outcome. number: of a find the number of its slot, else how
@@ -59,8 +60,8 @@ tern_status tern_map_batch_run(tern_map_batch *batch, tern_map_op *m, size_t num
 /* Takes an op, whose outcome will be noted. Returns the same errors as tern_scatter_item. */
 tern_status tern_map_batch_take(tern_map_batch *batch, tern_map_op *m, size_t number);
 
-/* Sends all pieces, waits for all answers, and does the finds that are left among the first count
- * slots. TERN_ERR_AGAIN: a piece was not sent, as the program has all calls; it is kept. */
+/* Sends all bundles, waits for all answers, and does the finds that are left among the first count
+ * slots. TERN_ERR_AGAIN: a bundle was not sent, as the program has all calls; it is kept. */
 tern_status tern_map_batch_finish(tern_map_batch *batch, size_t count);
 
 /* Frees the batch. Nothing may be under way. */

@@ -28,8 +28,8 @@ typedef struct tern_map_item_head {
     uint32_t bytes;
 } tern_map_item_head;
 
-_Static_assert(TERN_PIECE_BYTES / sizeof(tern_map_item_head) <= TERN_PIECE_ITEMS,
-               "a piece's bytes end before its items do");
+_Static_assert(TERN_BUNDLE_BYTES / sizeof(tern_map_item_head) <= TERN_BUNDLE_ITEMS,
+               "a bundle's bytes end before its items do");
 
 #define TERN_MAP_ITEM(kind) ((uint32_t)(kind) << 20)
 #define TERN_MAP_ITEM_BARE (UINT32_C(1) << 28)

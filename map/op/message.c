@@ -32,7 +32,7 @@ size_t tern_map_message_item_words(const tern_map_op *m) {
 }
 
 static size_t message_words(const tern_map_op *m) {
-    return sizeof(tern_piece_head) / 8 + tern_map_message_item_words(m);
+    return sizeof(tern_bundle_head) / 8 + tern_map_message_item_words(m);
 }
 
 bool tern_map_message_fits(const tern_map_op *m) {
@@ -85,17 +85,17 @@ static tern_worker_id message_target(const tern_map_op *m) {
 
 tern_status tern_map_message_send(tern_map_op *m) {
     const bool bare = message_is_bare(m);
-    const size_t least = sizeof(tern_piece_head) / 8 + sizeof(tern_map_item_head) / 8 +
+    const size_t least = sizeof(tern_bundle_head) / 8 + sizeof(tern_map_item_head) / 8 +
                          2 * tern_map_descriptor_words(m->map);
     const size_t room = bare ? least : message_words(m);
     tern_scratch scratch;
     uint64_t *message = tern_scratch_take(&scratch, 8 * room);
     if (message == NULL)
         return TERN_ERR_MEMORY;
-    const tern_piece_head head = {.head = tern_table_head_to(m->map->table),
-                                  .kind = m->op.kind,
-                                  .form = TERN_PIECE_ALONE,
-                                  .count = 1};
+    const tern_bundle_head head = {.head = tern_table_head_to(m->map->table),
+                                   .kind = m->op.kind,
+                                   .form = TERN_BUNDLE_ALONE,
+                                   .count = 1};
     memcpy(message, &head, sizeof head);
     const uint64_t *end = tern_map_message_fill(m, bare, message + sizeof head / 8);
     m->under_way = (tern_request){0};

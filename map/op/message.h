@@ -6,7 +6,7 @@
  * many.
  *
  *     nonce of the table
- *     kind 1 byte, form 1, count 2, number 4     (tern_piece_head)
+ *     kind 1 byte, form 1, count 2, number 4     (tern_bundle_head)
  *     count items
  *
  * The form says whether an item is alone. Then the kind of the head is the item's, the status of
@@ -71,7 +71,7 @@ typedef struct tern_map_answer {
 } tern_map_answer;
 
 enum {
-    TERN_MAP_ANSWER_WORDS = TERN_PIECE_BYTES / 8, /* that follow the outcomes, at most */
+    TERN_MAP_ANSWER_WORDS = TERN_BUNDLE_BYTES / 8, /* that follow the outcomes, at most */
     TERN_MAP_ANSWER_TEXT = 240
 };
 
@@ -80,7 +80,7 @@ static inline size_t tern_map_answer_bytes(size_t count, size_t words) {
     return sizeof(tern_map_answer) + 8 * (tern_map_words(count) + words);
 }
 #define TERN_MAP_ANSWER_MAX                                                                        \
-    (sizeof(tern_map_answer) + TERN_PIECE_ITEMS + TERN_PIECE_BYTES + TERN_MAP_ANSWER_TEXT)
+    (sizeof(tern_map_answer) + TERN_BUNDLE_ITEMS + TERN_BUNDLE_BYTES + TERN_MAP_ANSWER_TEXT)
 
 /* How many words belong to the outcome of an item. at: where they begin. */
 static inline size_t tern_map_answer_words(unsigned char outcome, const uint64_t *at) {

@@ -24,15 +24,15 @@ tern_map *tern_map_of_call(const tern_worker *worker, const void *message, size_
 /* [out] head: a copy, which is checked; items: of the message. TERN_ERR_STATE: there is no such
  * map. */
 static tern_status serve_read(const tern_call_info *call, const void *message, size_t bytes,
-                              tern_piece_head *head, tern_map_items *items) {
+                              tern_bundle_head *head, tern_map_items *items) {
     const tern_map *map = tern_map_of_call(call->worker, message, bytes, sizeof *head);
     if (map == NULL)
         return tern_callee_missing(call->worker->context, "map");
     tern_read_once(head, message, sizeof *head);
-    const uint64_t *at = (const uint64_t *)((const tern_piece_head *)message + 1);
+    const uint64_t *at = (const uint64_t *)((const tern_bundle_head *)message + 1);
     *items = (tern_map_items){map, at, (bytes - sizeof *head) / 8};
-    const bool alone = head->form == TERN_PIECE_ALONE && head->count == 1;
-    const bool many = head->form == 0 && head->count > 0 && head->count <= TERN_PIECE_ITEMS &&
+    const bool alone = head->form == TERN_BUNDLE_ALONE && head->count == 1;
+    const bool many = head->form == 0 && head->count > 0 && head->count <= TERN_BUNDLE_ITEMS &&
                       (head->kind == TERN_OP_FIND || head->kind == TERN_OP_INSERT);
     return bytes % 8 == 0 && (alone || many)
                ? TERN_OK
@@ -109,7 +109,7 @@ static tern_status serve_find(tern_call_info *call, tern_map_op *m) {
 }
 
 /* [out] m: the op of a message in which it is alone. */
-static tern_status serve_read_alone(const tern_call_info *call, const tern_piece_head *head,
+static tern_status serve_read_alone(const tern_call_info *call, const tern_bundle_head *head,
                                     tern_map_items *items, bool by_program, tern_map_op *m) {
     tern_status status = tern_map_items_next(items, call->worker, m);
     if (status == TERN_OK)
@@ -126,7 +126,7 @@ static tern_status serve_read_alone(const tern_call_info *call, const tern_piece
 
 tern_status tern_internal_map_run_modifier(tern_call_info *call, const void *message, size_t bytes,
                                            tern_map_modify_function function) {
-    tern_piece_head head;
+    tern_bundle_head head;
     tern_map_items items;
     tern_map_op m;
     tern_status status = serve_read(call, message, bytes, &head, &items);
@@ -148,13 +148,13 @@ tern_status tern_internal_map_run_modifier(tern_call_info *call, const void *mes
 
 /* An answer that is being made. */
 typedef struct serve_reply {
-    tern_piece_head of; /* the message */
-    size_t room;        /* bytes of the call's result */
-    bool full;          /* the next value does not fit into what is left */
+    tern_bundle_head of; /* the message */
+    size_t room;         /* bytes of the call's result */
+    bool full;           /* the next value does not fit into what is left */
     uint32_t done, words;
     tern_status status;
     char text[TERN_MAP_ANSWER_TEXT];
-    unsigned char outcome[TERN_PIECE_ITEMS];
+    unsigned char outcome[TERN_BUNDLE_ITEMS];
     uint64_t word[TERN_MAP_ANSWER_WORDS];
 } serve_reply;
 
@@ -210,7 +210,7 @@ static tern_status serve_one_find(serve_reply *r, tern_map_op *m, tern_map_outco
     if (status != TERN_ERR_RANGE || *outcome != TERN_MAP_FAILED)
         return status;
     *outcome = TERN_MAP_LEFT;
-    r->full = m->value_bytes <= TERN_PIECE_BYTES - 8;
+    r->full = m->value_bytes <= TERN_BUNDLE_BYTES - 8;
     return status;
 }
 
@@ -267,7 +267,7 @@ static void reply_give_up(serve_reply *r) {
 }
 
 /* Whether an op may come among others, in a message with this head. */
-static bool comes_with_others(const tern_map_op *m, const tern_piece_head *head) {
+static bool comes_with_others(const tern_map_op *m, const tern_bundle_head *head) {
     const bool changes = m->op.kind == TERN_OP_INSERT || m->op.kind == TERN_OP_ADD;
     return m->key.bytes != NULL &&
            (head->kind == TERN_OP_FIND ? m->op.kind == TERN_OP_FIND : changes);
@@ -289,7 +289,7 @@ static tern_status serve_items(tern_call_info *call, serve_reply *r, tern_map_it
     return status == TERN_OK && !r->full ? serve_check_end(items) : status;
 }
 
-static tern_status serve_many(tern_call_info *call, const tern_piece_head *head,
+static tern_status serve_many(tern_call_info *call, const tern_bundle_head *head,
                               tern_map_items *items) {
     tern_hashtable *table = items->map->table;
     serve_reply r;
@@ -313,13 +313,13 @@ static tern_status serve_many(tern_call_info *call, const tern_piece_head *head,
 }
 
 tern_status tern_map_on_op(tern_call_info *call, const void *message, size_t bytes) {
-    tern_piece_head head;
+    tern_bundle_head head;
     tern_map_items items;
     tern_map_op m;
     tern_status status = serve_read(call, message, bytes, &head, &items);
     if (status != TERN_OK)
         return status;
-    if (head.form != TERN_PIECE_ALONE)
+    if (head.form != TERN_BUNDLE_ALONE)
         return serve_many(call, &head, &items);
     status = serve_read_alone(call, &head, &items, false, &m);
     if (status != TERN_OK)

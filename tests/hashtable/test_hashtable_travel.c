@@ -64,16 +64,16 @@ static const wrong of_counters[] = {
  * its bytes. */
 static size_t compose(const tern_hashtable *table, uint8_t kind, uint8_t form, size_t count,
                       uint32_t owner, uint64_t *message) {
-    const tern_piece_head head = {
+    const tern_bundle_head head = {
         .head = tern_table_head_to(table), .kind = kind, .form = form, .count = (uint16_t)count};
     const size_t step = tern_item_words(table, kind, form);
-    uint64_t *words = message + sizeof head / 8 + tern_piece_numbers(kind, form);
+    uint64_t *words = message + sizeof head / 8 + tern_bundle_numbers(kind, form);
     for (size_t i = 0; i < WORDS; i++)
         message[i] = 5;
     memcpy(message, &head, sizeof head);
     for (size_t i = 0; i < count && words + step * (i + 1) <= message + WORDS; i++)
         words[step * i] = number_owned_by(table, owner, i == 0 ? 1 : words[step * (i - 1)] + 1);
-    return tern_piece_bytes(table, kind, form, count);
+    return tern_bundle_bytes(table, kind, form, count);
 }
 
 static tern_status send(fixture *f, const uint64_t *message, size_t bytes, void *reply,
@@ -97,7 +97,7 @@ static void send_wrong(fixture *f, const tern_hashtable *table, const wrong *lis
     }
     const size_t whole = compose(table, TERN_OP_FIND, 0, 1, OWNER, message);
     for (size_t bytes = 0; bytes < whole; bytes++)
-        EXPECT(bytes < sizeof(tern_piece_head) ? TERN_ERR_STATE : TERN_ERR_ARGUMENT,
+        EXPECT(bytes < sizeof(tern_bundle_head) ? TERN_ERR_STATE : TERN_ERR_ARGUMENT,
                send(f, message, bytes, reply, &got));
     message[0]++;
     EXPECT(TERN_ERR_STATE, send(f, message, whole, reply, &got));
@@ -107,7 +107,7 @@ static void send_wrong(fixture *f, const tern_hashtable *table, const wrong *lis
 /* A key of another rank: alone it is an error, and among others it ends these. */
 static void send_strange(fixture *f, const tern_hashtable *table) {
     static uint64_t message[WORDS];
-    tern_piece_reply reply;
+    tern_bundle_reply reply;
     size_t got = 0, bytes = compose(table, TERN_OP_INSERT, 1, 1, f->rank, message);
     EXPECT(TERN_ERR_ARGUMENT, send(f, message, bytes, &reply, &got));
     EXPECT_DETAIL("belongs to rank");
@@ -115,28 +115,28 @@ static void send_strange(fixture *f, const tern_hashtable *table) {
     for (size_t i = 0; i < 2; i++) {
         bytes = compose(table, kinds[i], 0, 3, f->rank, message);
         EXPECT_OK(send(f, message, bytes, &reply, &got));
-        CU_ASSERT(got > TERN_PIECE_REPLY && reply.status == TERN_ERR_ARGUMENT && reply.done == 0);
+        CU_ASSERT(got > TERN_BUNDLE_REPLY && reply.status == TERN_ERR_ARGUMENT && reply.done == 0);
     }
 }
 
 static void send_right(fixture *f, const tern_hashtable *values, const tern_hashtable *counters) {
     static uint64_t message[WORDS];
     union {
-        tern_piece_reply reply;
+        tern_bundle_reply reply;
         uint64_t word;
     } r;
     size_t got = 0, bytes = compose(values, TERN_OP_INSERT, 4, 20, OWNER, message);
     EXPECT_OK(send(f, message, bytes, &r, &got));
-    CU_ASSERT(got == TERN_PIECE_REPLY && r.reply.done == 20 && r.reply.stored == 100);
+    CU_ASSERT(got == TERN_BUNDLE_REPLY && r.reply.done == 20 && r.reply.stored == 100);
     bytes = compose(values, TERN_OP_FIND, 0, 21, OWNER, message);
     EXPECT_OK(send(f, message, bytes, &r, &got));
-    CU_ASSERT(got == TERN_PIECE_REPLY + 21 + 20 * 8 && r.reply.done == 21 && r.reply.stored == 20);
+    CU_ASSERT(got == TERN_BUNDLE_REPLY + 21 + 20 * 8 && r.reply.done == 21 && r.reply.stored == 20);
     bytes = compose(values, TERN_OP_ERASE, 0, 21, OWNER, message);
     EXPECT_OK(send(f, message, bytes, &r, &got));
-    CU_ASSERT(got == TERN_PIECE_REPLY && r.reply.done == 21 && r.reply.stored == 20);
+    CU_ASSERT(got == TERN_BUNDLE_REPLY && r.reply.done == 21 && r.reply.stored == 20);
     bytes = compose(counters, TERN_OP_ADD, 2 | 4, 3, OWNER, message);
     EXPECT_OK(send(f, message, bytes, &r, &got));
-    CU_ASSERT(got == TERN_PIECE_REPLY && r.reply.done == 3 && r.reply.stored == 15);
+    CU_ASSERT(got == TERN_BUNDLE_REPLY && r.reply.done == 3 && r.reply.stored == 15);
     bytes = compose(counters, TERN_OP_FIND, 1, 1, OWNER, message);
     EXPECT_OK(send(f, message, bytes, &r, &got));
     CU_ASSERT(got == 8 && r.word == 25);
@@ -187,12 +187,12 @@ static void handle_with(fixture *f, tern_handler handler) {
 typedef struct lie {
     bool finds;
     size_t bytes;
-    tern_piece_reply reply;
+    tern_bundle_reply reply;
     uint32_t late; /* so many items come in a call of their own */
     tern_status wanted;
 } lie;
 
-#define REPLY TERN_PIECE_REPLY
+#define REPLY TERN_BUNDLE_REPLY
 static const lie lies[] = {{false, 0, {0}, 0, TERN_ERR_SYSTEM},
                            {false, REPLY - 1, {2, 2, 0, 0, ""}, 0, TERN_ERR_SYSTEM},
                            {false, REPLY, {3, 2, 0, 0, ""}, 0, TERN_ERR_SYSTEM},
@@ -232,7 +232,7 @@ static void lie_late(const tern_call_info *call, const lie *l, uint32_t number) 
     const tern_function values = function_of(call->worker->context, "tern_hashtable_on_values");
     struct {
         uint32_t number, done;
-        unsigned char found[TERN_PIECE_ITEMS];
+        unsigned char found[TERN_BUNDLE_ITEMS];
         uint64_t values[3];
     } late = {.values = {7, 8, 9}};
     const size_t head = sizeof(tern_found_late), whole = head + 8 * l->late;
@@ -254,7 +254,7 @@ static void lie_late(const tern_call_info *call, const lie *l, uint32_t number) 
 
 static tern_status lie_to_them(tern_call_info *call, const void *message, size_t bytes) {
     const lie *l = &lies[told++ % LIES];
-    tern_piece_head head;
+    tern_bundle_head head;
     CU_ASSERT_FATAL(bytes >= sizeof head);
     memcpy(&head, message, sizeof head);
     if (l->late > 0)
@@ -383,7 +383,7 @@ static void adds_are_answered_once(void) {
     }
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == OWNER) {
-        CU_ASSERT_EQUAL(answered, KEYS / TERN_PIECE_ITEMS);
+        CU_ASSERT_EQUAL(answered, KEYS / TERN_BUNDLE_ITEMS);
         CU_ASSERT(deferred > 0);
         for (size_t i = 0; i < KEYS; i++) {
             uint64_t count = 0;
@@ -457,7 +457,7 @@ static void batches_go_on(void) {
             hold(&f, table, &keys[1 + h * (BATCH / HELD)], false);
         }
         EXPECT_OK(tern_barrier(f.worker));
-        /* Two pieces each. */
+        /* Two bundles each. */
         CU_ASSERT(f.rank != OWNER || answered == 2 * (f.size - 1));
         for (size_t i = 0; i < BATCH && f.rank == OWNER; i++) {
             uint64_t count = 0;

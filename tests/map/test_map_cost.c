@@ -256,15 +256,15 @@ static void by_load_and_store(void) {
     fixture_close(&f);
 }
 
-enum { MANY = 1000, PIECE_WORDS = 2048, HEAD_WORDS = 4 };
+enum { MANY = 1000, BUNDLE_WORDS = 2048, HEAD_WORDS = 4 };
 
 static tern_map_item items[MANY];
 static tern_map_slot slots[MANY];
 
 /* Messages for MANY items of words each, of which an answer takes some. */
-static uint64_t pieces(const fixture *f, uint64_t words, uint64_t answered) {
+static uint64_t bundles(const fixture *f, uint64_t words, uint64_t answered) {
     const uint64_t ring = (tern_context_config(f->context)->ring_size / 2 - 96) / 8;
-    const uint64_t each = (ring < PIECE_WORDS ? ring : PIECE_WORDS) / words;
+    const uint64_t each = (ring < BUNDLE_WORDS ? ring : BUNDLE_WORDS) / words;
     uint64_t messages = 0;
     for (uint64_t left = MANY, items_of; left > 0; left -= items_of) {
         items_of = left < each ? left : each;
@@ -319,19 +319,20 @@ static void many_at_once(void) {
     if (f.rank == 0 && f.size > 1) {
         size_t done = 0;
         tern_map_buffer *buffer = NULL;
-        insert_many(&f, map, 8, pieces(&f, HEAD_WORDS + 2, MANY));
-        find_many(&f, map, 8, pieces(&f, HEAD_WORDS + 1, MANY));
+        insert_many(&f, map, 8, bundles(&f, HEAD_WORDS + 2, MANY));
+        find_many(&f, map, 8, bundles(&f, HEAD_WORDS + 1, MANY));
         begin(&f);
         EXPECT_OK(tern_map_add_many(f.worker, map, items, MANY, 1, call, &done));
-        CU_ASSERT(done == MANY && calls_made(&f) == pieces(&f, HEAD_WORDS + 2, MANY));
+        CU_ASSERT(done == MANY && calls_made(&f) == bundles(&f, HEAD_WORDS + 2, MANY));
         EXPECT_OK(tern_map_buffer_create(f.worker, map, 0, &buffer));
         begin(&f);
         for (size_t i = 0; i < MANY; i++)
             EXPECT_OK(tern_map_buffer_add(f.worker, buffer, &keys[i], 8, 1));
         EXPECT_OK(tern_map_buffer_destroy(f.worker, buffer, NULL));
-        CU_ASSERT_EQUAL(calls_made(&f), pieces(&f, HEAD_WORDS + 2, MANY));
-        insert_many(&f, map, LARGE, pieces(&f, HEAD_WORDS + 1 + (LARGE + 7) / 8, MANY));
-        find_many(&f, map, LARGE, pieces(&f, HEAD_WORDS + 1, PIECE_WORDS / (1 + (LARGE + 7) / 8)));
+        CU_ASSERT_EQUAL(calls_made(&f), bundles(&f, HEAD_WORDS + 2, MANY));
+        insert_many(&f, map, LARGE, bundles(&f, HEAD_WORDS + 1 + (LARGE + 7) / 8, MANY));
+        find_many(&f, map, LARGE,
+                  bundles(&f, HEAD_WORDS + 1, BUNDLE_WORDS / (1 + (LARGE + 7) / 8)));
         begin(&f);
         EXPECT_OK(tern_map_insert_many(f.worker, map, same, MANY, call, &done));
         CU_ASSERT(done == MANY && calls_made(&f) == 1);
@@ -341,7 +342,7 @@ static void many_at_once(void) {
         uint64_t number = 0;
         EXPECT_OK(tern_map_find(f.worker, map, &keys[1], 8, call, &number, 8, NULL));
         CU_ASSERT_EQUAL(number, 500);
-        /* What no piece takes goes by itself, behind what was there before. */
+        /* What no bundle takes goes by itself, behind what was there before. */
         static char huge[20000], found[20000];
         same[2] = (tern_map_item){&keys[0], huge, 8, sizeof huge};
         begin(&f);

@@ -40,7 +40,7 @@ typedef struct wrong {
 } wrong;
 
 #define BARE TERN_MAP_ITEM_BARE
-#define ALONE TERN_PIECE_ALONE
+#define ALONE TERN_BUNDLE_ALONE
 static const wrong wrongs[] = {
     /* heads */
     {TERN_OP_FIND, 0, 0, TERN_OP_FIND, 0, 8, 0, 1},
@@ -95,10 +95,10 @@ static uint64_t message[WORDS], numbers[600];
 /* A message of items of numbers, each with values of bytes that are all 5. Returns its bytes. */
 static size_t compose(const tern_map *map, const wrong *w, size_t values) {
     static const uint64_t five[] = {5, 5, 5, 5, 5, 5, 5, 5};
-    const tern_piece_head head = {.head = tern_table_head_to(map->table),
-                                  .kind = w->kind,
-                                  .form = w->form,
-                                  .count = w->count};
+    const tern_bundle_head head = {.head = tern_table_head_to(map->table),
+                                   .kind = w->kind,
+                                   .form = w->form,
+                                   .count = w->count};
     memcpy(message, &head, sizeof head);
     uint64_t *to = message + sizeof head / 8;
     for (size_t i = 0; i < w->items; i++) {
@@ -133,7 +133,7 @@ static void send_wrong(fixture *f, const tern_map *map) {
     const wrong find = {TERN_OP_FIND, 0, 1, TERN_OP_FIND, 0, 8, 0, 1};
     const size_t whole = compose(map, &find, 0);
     for (size_t bytes = 0; bytes < whole; bytes++)
-        EXPECT(bytes < sizeof(tern_piece_head) ? TERN_ERR_STATE : TERN_ERR_ARGUMENT,
+        EXPECT(bytes < sizeof(tern_bundle_head) ? TERN_ERR_STATE : TERN_ERR_ARGUMENT,
                send(f, "tern_map_on_op", bytes, reply, &got));
     message[0]++;
     EXPECT(TERN_ERR_STATE, send(f, "tern_map_on_op", whole, reply, &got));
@@ -310,7 +310,7 @@ static size_t told;
 
 static tern_status lie_to_them(tern_call_info *call, const void *asked, size_t bytes) {
     const lie *l = &lies[told++ % LIES];
-    tern_piece_head head;
+    tern_bundle_head head;
     CU_ASSERT_FATAL(bytes >= sizeof head);
     memcpy(&head, asked, sizeof head);
     CU_ASSERT(head.kind == (l->what == FINDS ? TERN_OP_FIND : TERN_OP_INSERT) && head.form == 0);
