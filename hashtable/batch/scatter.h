@@ -2,11 +2,11 @@
 #define TERN_HASHTABLE_BATCH_SCATTER_H
 
 /*
- * Scatter: items, each of which belongs to one owner, are gathered into one bundle per owner. A
- * full bundle is one call, and up to a limit are under way before the oldest reply is waited for.
- * Bundles of one owner run there in their order. Items of the caller's own part, and of its node's
- * if so wanted, are gathered too and done in place. A reply says how far the owner got; the rest of
- * a bundle is sent again.
+ * Scatter sorts the items of a batch by owner. A bundle gathers the items of one owner and is sent
+ * to it by one call when it is full. Up to a limit of bundles are under way before the sender waits
+ * for the oldest reply. An owner works on its bundles in their order. Items of the caller's own
+ * part, and of its node's parts if so wanted, are gathered too and done in place. A reply says how
+ * far the owner got, and the rest of the bundle is sent again.
  */
 
 #include "hashtable/op/message.h"
@@ -78,10 +78,10 @@ tern_status tern_scatter_send_to(tern_scatter *scatter, uint32_t owner);
  * both. */
 tern_status tern_scatter_make_room(tern_scatter *scatter, uint32_t owner, size_t size);
 
-/* [out] words: where an item of owner, of size words, is to be written; tern_scatter_written comes
- * next. A bundle that has too little room left is sent first. On an error the item is not taken.
- * TERN_ERR_MEMORY; TERN_ERR_AGAIN: a bundle is full and waits for a reply cell; errors of bundles
- * that have been given up. size: at most bundle_words. */
+/* Makes room for an item of size words in the owner's bundle. [out] words: where the caller writes
+ * the item before it calls tern_scatter_written. If the bundle has too little room left, it is sent
+ * first. On an error the item is not taken. TERN_ERR_MEMORY; TERN_ERR_AGAIN: a bundle is full and
+ * waits for a reply cell; errors of bundles that have been given up. size: at most bundle_words. */
 static inline tern_status tern_scatter_item(tern_scatter *scatter, uint32_t owner, size_t number,
                                             size_t size, uint64_t **words) {
     tern_scatter_bundle *bundle = scatter->open[owner];
@@ -100,8 +100,8 @@ static inline tern_status tern_scatter_item(tern_scatter *scatter, uint32_t owne
     return TERN_OK;
 }
 
-/* The item is written: sends its bundle if that is full, and makes progress then. An error is that
- * of a bundle, which has been given up. */
+/* Called when the item is written. If its bundle is full, sends the bundle and makes progress. The
+ * error is that of a bundle that was given up. */
 static inline tern_status tern_scatter_written(tern_scatter *scatter, uint32_t owner) {
     if (__builtin_expect(++scatter->open[owner]->count < scatter->bundle_items, 1))
         return TERN_OK;

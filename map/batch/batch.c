@@ -237,14 +237,14 @@ tern_status tern_map_batch_begin(tern_map_batch *batch, size_t expected, uint32_
 
 /* Whether this process does an op itself. Where load and store reach the key's part, a call saves
  * nothing, and waits for the owner. */
-static bool batch_is_here(const tern_map_batch *batch, const tern_map_op *m) {
+static bool batch_needs_no_call(const tern_map_batch *batch, const tern_map_op *m) {
     const tern_hashtable *table = batch->map->table;
     return m->owner == table->rank || !batch->by_call[!tern_op_is_remote(table, m->owner)];
 }
 
 tern_status tern_map_batch_take(tern_map_batch *batch, tern_map_op *m, size_t number) {
     tern_scatter *scatter = &batch->scatter;
-    if (batch_is_here(batch, m))
+    if (batch_needs_no_call(batch, m))
         return tern_map_batch_run(batch, m, number);
     const size_t size = tern_map_message_item_words(m);
     if (size > scatter->bundle_words && batch->slots == NULL)

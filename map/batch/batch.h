@@ -8,8 +8,8 @@
  *
  * A change that is too large for a bundle goes by a call of its own, up to 8 of which are under
  * way. A find that is too large, or whose value the owner leaves to the caller, goes by a call of
- * its own when all bundles are done. Finds of a bundle that its answer does not cover are sent
- * again.
+ * its own when all bundles are done. If an answer does not cover all finds of a bundle, the others
+ * are sent again.
  *
  * Why inserts of one key take effect in their order: the key has one owner, so its ops take the
  * same path each time. Bundles and calls to that rank run in the order in which they are sent. The
