@@ -12,8 +12,8 @@ static const char magic[8] = {'t', 'e', 'r', 'n', 'h', 'a', 's', 'h'};
 
 _Static_assert(sizeof(tern_file_header) == 344, "no padding");
 
-uint64_t tern_file_block_records(size_t record_bytes, uint64_t most) {
-    uint64_t fit = (TERN_FILE_BLOCK - TERN_FILE_BLOCK_HEAD) / record_bytes;
+uint64_t tern_file_section_records(size_t record_bytes, uint64_t most) {
+    uint64_t fit = (TERN_FILE_SECTION - TERN_FILE_SECTION_HEAD) / record_bytes;
     return most < fit ? most : fit;
 }
 
@@ -66,8 +66,8 @@ static bool is_sane(const tern_file_header *h) {
     if (h->order != TERN_FILE_ORDER || h->word_bytes != 8 || !has_sane_record(h) ||
         h->note_bytes > TERN_NOTE_MAX)
         return false;
-    return h->block_records >= (h->blocks > 0) &&
-           h->block_records <= tern_file_block_records(tern_file_record(h), UINT64_MAX);
+    return h->section_records >= (h->sections > 0) &&
+           h->section_records <= tern_file_section_records(tern_file_record(h), UINT64_MAX);
 }
 
 tern_status tern_file_header_check(const char *path, const tern_file_header *h, size_t got,
@@ -77,16 +77,17 @@ tern_status tern_file_header_check(const char *path, const tern_file_header *h, 
         return status;
     if (h->check != header_check(h) || !is_sane(h))
         return tern_fail(TERN_ERR_ARGUMENT, "'%s' is damaged in its header", path);
-    uint64_t rest = file_bytes - sizeof *h, block = h->blocks == 0 ? 1 : tern_file_block(h);
-    if (file_bytes < sizeof *h || rest / block != h->blocks || rest % block != 0)
+    uint64_t rest = file_bytes - sizeof *h, section = h->sections == 0 ? 1 : tern_file_section(h);
+    if (file_bytes < sizeof *h || rest / section != h->sections || rest % section != 0)
         return tern_fail(TERN_ERR_ARGUMENT,
                          "'%s' has %llu bytes and its header says %llu; it was cut or added to",
                          path, (unsigned long long)file_bytes,
-                         (unsigned long long)tern_file_place(h, h->blocks));
-    if (h->count > h->blocks * h->block_records)
-        return tern_fail(TERN_ERR_ARGUMENT, "'%s' is damaged: %llu records in %llu blocks of %llu",
-                         path, (unsigned long long)h->count, (unsigned long long)h->blocks,
-                         (unsigned long long)h->block_records);
+                         (unsigned long long)tern_file_place(h, h->sections));
+    if (h->count > h->sections * h->section_records)
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "'%s' is damaged: %llu records in %llu sections of %llu", path,
+                         (unsigned long long)h->count, (unsigned long long)h->sections,
+                         (unsigned long long)h->section_records);
     return TERN_OK;
 }
 
@@ -107,31 +108,32 @@ tern_hashtable_file tern_file_header_tell(const tern_file_header *h) {
     return file;
 }
 
-static uint64_t block_check(const tern_file_header *h, uint64_t number, const char *block) {
-    return XXH3_64bits_withSeed(block + 8, tern_file_block(h) - 8,
+static uint64_t section_check(const tern_file_header *h, uint64_t number, const char *section) {
+    return XXH3_64bits_withSeed(section + 8, tern_file_section(h) - 8,
                                 h->nonce ^ number * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-void tern_file_block_seal(const tern_file_header *h, uint64_t number, void *block,
-                          uint64_t records) {
-    size_t used = TERN_FILE_BLOCK_HEAD + (size_t)records * tern_file_record(h);
-    memset((char *)block + used, 0, tern_file_block(h) - used);
-    memcpy((char *)block + 8, &records, sizeof records);
-    uint64_t check = block_check(h, number, block);
-    memcpy(block, &check, sizeof check);
+void tern_file_section_seal(const tern_file_header *h, uint64_t number, void *section,
+                            uint64_t records) {
+    size_t used = TERN_FILE_SECTION_HEAD + (size_t)records * tern_file_record(h);
+    memset((char *)section + used, 0, tern_file_section(h) - used);
+    memcpy((char *)section + 8, &records, sizeof records);
+    uint64_t check = section_check(h, number, section);
+    memcpy(section, &check, sizeof check);
 }
 
-tern_status tern_file_block_damaged(const char *path, const tern_file_header *h, uint64_t number) {
+tern_status tern_file_section_damaged(const char *path, const tern_file_header *h,
+                                      uint64_t number) {
     return tern_fail(TERN_ERR_ARGUMENT, "'%s' is damaged in the %zu bytes from %llu on", path,
-                     tern_file_block(h), (unsigned long long)tern_file_place(h, number));
+                     tern_file_section(h), (unsigned long long)tern_file_place(h, number));
 }
 
-tern_status tern_file_block_check(const char *path, const tern_file_header *h, uint64_t number,
-                                  const void *block, uint64_t *records) {
+tern_status tern_file_section_check(const char *path, const tern_file_header *h, uint64_t number,
+                                    const void *section, uint64_t *records) {
     uint64_t head[2];
-    memcpy(head, block, sizeof head);
-    if (head[0] != block_check(h, number, block) || head[1] > h->block_records)
-        return tern_file_block_damaged(path, h, number);
+    memcpy(head, section, sizeof head);
+    if (head[0] != section_check(h, number, section) || head[1] > h->section_records)
+        return tern_file_section_damaged(path, h, number);
     *records = head[1];
     return TERN_OK;
 }

@@ -4,7 +4,7 @@
 #include "hashtable/batch/run.h"
 #include "src/collective/collective.h"
 
-/* Ranks take blocks in turn and insert what lies in them, a block in one batch. */
+/* Ranks take sections in turn and insert what lies in them, a section in one batch. */
 
 /* [out] options: of the file, and the caller's others. Refuses what contradicts the file. */
 static tern_status load_combine(const tern_file_reader *r, const tern_hashtable_options *asked,
@@ -35,12 +35,12 @@ static tern_status load_combine(const tern_file_reader *r, const tern_hashtable_
     return TERN_OK;
 }
 
-/* Inserts the records of the block that was read last, as one batch. */
-static tern_status insert_block(const tern_file_reader *r, tern_hashtable *table,
-                                uint64_t records) {
+/* Inserts the records of the section that was read last, as one batch. */
+static tern_status insert_section(const tern_file_reader *r, tern_hashtable *table,
+                                  uint64_t records) {
     const tern_file_header *h = &r->header;
     const size_t step = tern_file_record(h);
-    const char *keys = r->block + TERN_FILE_BLOCK_HEAD, *values = keys + h->key_bytes;
+    const char *keys = r->section + TERN_FILE_SECTION_HEAD, *values = keys + h->key_bytes;
     for (uint64_t i = 0; i < records && h->kind == TERN_FILE_COUNTERS; i++) {
         uint64_t count;
         memcpy(&count, values + i * step, sizeof count);
@@ -61,15 +61,15 @@ static tern_status insert_block(const tern_file_reader *r, tern_hashtable *table
                          NULL);
 }
 
-static tern_status insert_blocks(tern_file_reader *r, tern_hashtable *table) {
+static tern_status insert_sections(tern_file_reader *r, tern_hashtable *table) {
     const tern_context *context = r->worker->context;
     tern_status status = TERN_OK;
-    for (uint64_t number = context->rank; number < r->header.blocks && status == TERN_OK;
+    for (uint64_t number = context->rank; number < r->header.sections && status == TERN_OK;
          number += context->size) {
         uint64_t records;
         status = tern_file_reader_take(r, number, &records);
         if (status == TERN_OK)
-            status = insert_block(r, table, records);
+            status = insert_section(r, table, records);
     }
     return status;
 }
@@ -85,7 +85,7 @@ static tern_status load_table(tern_file_reader *r, const tern_hashtable_options 
         status = tern_hashtable_create(r->worker, &options, table);
     if (status != TERN_OK)
         return status;
-    status = insert_blocks(r, *table);
+    status = insert_sections(r, *table);
     status = tern_collective_agree(context, r->worker, status, r->function);
     return status == TERN_OK ? tern_file_reader_count(r, *table) : status;
 }

@@ -28,9 +28,9 @@ tern_status tern_file_reader_open(tern_file_reader *r, tern_worker *worker, cons
     if (status == TERN_OK)
         status = tern_file_header_expect(path, &r->header, map);
     if (status == TERN_OK) {
-        r->block = malloc(tern_file_block(&r->header));
-        if (r->block == NULL)
-            status = tern_fail(TERN_ERR_MEMORY, "no memory for a block of a file");
+        r->section = malloc(tern_file_section(&r->header));
+        if (r->section == NULL)
+            status = tern_fail(TERN_ERR_MEMORY, "no memory for a section of a file");
     }
     status = tern_collective_agree(worker->context, worker, status, function);
     if (status != TERN_OK)
@@ -39,14 +39,14 @@ tern_status tern_file_reader_open(tern_file_reader *r, tern_worker *worker, cons
 }
 
 tern_status tern_file_reader_take(tern_file_reader *r, uint64_t number, uint64_t *records) {
-    const size_t bytes = tern_file_block(&r->header);
+    const size_t bytes = tern_file_section(&r->header);
     size_t got;
-    tern_status status = tern_file_read(r->file, tern_file_place(&r->header, number), r->block,
+    tern_status status = tern_file_read(r->file, tern_file_place(&r->header, number), r->section,
                                         bytes, loading, r->path, &got);
     if (status == TERN_OK && got != bytes)
         status = tern_fail(TERN_ERR_ARGUMENT, "'%s' was cut while it was loaded", r->path);
     if (status == TERN_OK)
-        status = tern_file_block_check(r->path, &r->header, number, r->block, records);
+        status = tern_file_section_check(r->path, &r->header, number, r->section, records);
     return status;
 }
 
@@ -66,5 +66,5 @@ tern_status tern_file_reader_count(const tern_file_reader *r, tern_hashtable *ta
 
 void tern_file_reader_close(tern_file_reader *r) {
     close(r->file);
-    free(r->block);
+    free(r->section);
 }

@@ -11,7 +11,7 @@ typedef struct tern_file_reader {
     const char *function; /* the public one, for details */
     int file;
     tern_file_header header;
-    char *block; /* the one that was read last */
+    char *section; /* the one that was read last */
 } tern_file_reader;
 
 /* Collective: opens path, which must be a regular file, and checks its header. map: whether it must
@@ -19,7 +19,7 @@ typedef struct tern_file_reader {
 tern_status tern_file_reader_open(tern_file_reader *r, tern_worker *worker, const char *path,
                                   const char *function, bool map);
 
-/* Reads a block and refuses one that is not whole. [out] records: how many it holds. */
+/* Reads a section and refuses one that is not whole. [out] records: how many it holds. */
 tern_status tern_file_reader_take(tern_file_reader *r, uint64_t number, uint64_t *records);
 
 /* Collective: checks that the table has as many keys as the file. */

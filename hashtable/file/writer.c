@@ -16,17 +16,17 @@ static void write_at(tern_file_writer *w, uint64_t place, const void *from, size
         w->status = tern_file_write(w->file, place, from, bytes, w->path);
 }
 
-static void write_block(tern_file_writer *w) {
-    tern_file_block_seal(&w->header, w->number, w->block, w->records);
-    write_at(w, tern_file_place(&w->header, w->number), w->block, tern_file_block(&w->header));
+static void write_section(tern_file_writer *w) {
+    tern_file_section_seal(&w->header, w->number, w->section, w->records);
+    write_at(w, tern_file_place(&w->header, w->number), w->section, tern_file_section(&w->header));
     w->records = 0;
     w->number++;
 }
 
 void tern_file_writer_add(tern_file_writer *w, uint64_t records) {
     w->records += records;
-    if (w->records == w->header.block_records)
-        write_block(w);
+    if (w->records == w->header.section_records)
+        write_section(w);
 }
 
 /* What each rank tells all others before it writes. */
@@ -58,7 +58,7 @@ static tern_status take_note(tern_worker *worker, const void *note, size_t bytes
     return tern_collective_same_fields(worker->context, worker, fields, 2, name);
 }
 
-/* Collective: completes the header for all ranks' parts, and finds this rank's first block. */
+/* Collective: completes the header for all ranks' parts, and finds this rank's first section. */
 static tern_status save_plan(tern_worker *worker, const tern_file_content *content,
                              writer_share *all, tern_file_writer *w) {
     tern_context *context = worker->context;
@@ -82,17 +82,17 @@ static tern_status save_plan(tern_worker *worker, const tern_file_content *conte
         h->nonce ^= all[r].random;
         most = all[r].part.records > most ? all[r].part.records : most;
     }
-    h->block_records = tern_file_block_records(tern_file_record(h), most);
+    h->section_records = tern_file_section_records(tern_file_record(h), most);
     for (uint32_t r = 0; most > 0 && r < context->size; r++) {
-        uint64_t blocks = (all[r].part.records + h->block_records - 1) / h->block_records;
-        w->number = r == context->rank ? h->blocks : w->number;
-        h->blocks += blocks;
+        uint64_t sections = (all[r].part.records + h->section_records - 1) / h->section_records;
+        w->number = r == context->rank ? h->sections : w->number;
+        h->sections += sections;
     }
     tern_file_header_seal(h);
-    w->block = malloc(tern_file_block(h));
-    if (w->block == NULL)
-        status =
-            tern_fail(TERN_ERR_MEMORY, "no memory for a block of %zu bytes", tern_file_block(h));
+    w->section = malloc(tern_file_section(h));
+    if (w->section == NULL)
+        status = tern_fail(TERN_ERR_MEMORY, "no memory for a section of %zu bytes",
+                           tern_file_section(h));
     return tern_collective_agree(context, worker, status, content->function);
 }
 
@@ -120,7 +120,7 @@ static tern_status write_all(tern_worker *worker, const tern_file_content *conte
     status = content->write(worker, content->object, w);
     w->status = w->status == TERN_OK ? status : w->status;
     if (w->records > 0)
-        write_block(w);
+        write_section(w);
     if (context->rank == 0)
         write_at(w, 0, &w->header, sizeof w->header);
     if (fsync(w->file) != 0 && w->status == TERN_OK)
@@ -190,7 +190,7 @@ tern_status tern_file_save(tern_worker *worker, const tern_file_content *content
     if (tern_peer_is_dead(&context->peers, 0))
         (void)unlink(part); /* fails if rank 0 has renamed it before it died */
 out:
-    free(w.block);
+    free(w.section);
     free(part);
     free(target);
     free(all);

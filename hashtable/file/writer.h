@@ -3,7 +3,7 @@
 
 /*
  * A file that all ranks write: what saving a table and saving a map share. Every rank writes the
- * blocks of its own part, one at a time. After the last one the ranks agree on the outcome.
+ * sections of its own part, one at a time. After the last one the ranks agree on the outcome.
  */
 
 #include "hashtable/file/io.h"
@@ -12,9 +12,9 @@ typedef struct tern_file_writer {
     const char *path; /* of the new file */
     int file;
     tern_file_header header;
-    char *block;
-    uint64_t records; /* in block */
-    uint64_t number;  /* of block */
+    char *section;
+    uint64_t records; /* in section */
+    uint64_t number;  /* of section */
     tern_status status;
 } tern_file_writer;
 
@@ -38,10 +38,10 @@ typedef struct tern_file_content {
 
 /* The address of the next record. */
 static inline char *tern_file_writer_room(const tern_file_writer *w) {
-    return w->block + TERN_FILE_BLOCK_HEAD + w->records * tern_file_record(&w->header);
+    return w->section + TERN_FILE_SECTION_HEAD + w->records * tern_file_record(&w->header);
 }
 
-/* Adds so many records that were written there and fit the block. Keeps an error in status. */
+/* Adds so many records that were written there and fit the section. Keeps an error in status. */
 void tern_file_writer_add(tern_file_writer *w, uint64_t records);
 
 /* Collective: writes the file and gives it its name. */

@@ -463,12 +463,12 @@ typedef struct tern_hashtable_file {
  * Only a regular file is replaced. The new one gets its mode and its owner; other hard links to it
  * keep the old content. If path is a symbolic link to a regular file, the link stays and the file
  * it leads to is replaced. If one rank has an error all ranks get an error, and the new file is
- * removed. Each rank needs memory for one block (256 KiB at most). TERN_ERR_ARGUMENT: also a note
- * of more than TERN_NOTE_MAX bytes, and a path to something that is not a regular file, such as a
- * folder, a device or a link that leads nowhere; TERN_ERR_MISMATCH: the paths or the notes differ;
- * TERN_ERR_SYSTEM, and for a folder that is not there TERN_ERR_NOT_FOUND: the file cannot be
- * written (no permission, disk full, larger than RLIMIT_FSIZE), or its owner cannot be kept;
- * TERN_ERR_PEER: a rank has died, and path leads to the old file or to the whole new one. */
+ * removed. Each rank needs memory for one section of the file (256 KiB at most). TERN_ERR_ARGUMENT:
+ * also a note of more than TERN_NOTE_MAX bytes, and a path to something that is not a regular file,
+ * such as a folder, a device or a link that leads nowhere; TERN_ERR_MISMATCH: the paths or the
+ * notes differ; TERN_ERR_SYSTEM, and for a folder that is not there TERN_ERR_NOT_FOUND: the file
+ * cannot be written (no permission, disk full, larger than RLIMIT_FSIZE), or its owner cannot be
+ * kept; TERN_ERR_PEER: a rank has died, and path leads to the old file or to the whole new one. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_save(tern_worker *worker, tern_hashtable *table,
                                                         const char *path, const void *note,
                                                         size_t note_bytes);

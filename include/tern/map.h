@@ -551,8 +551,8 @@ typedef struct tern_map_file {
 
 /** Saves a map in a file. A file that is there already is replaced, and stays as it was until the
  * new one is whole, as with tern_hashtable_save. No rank may change the map meanwhile. Each rank
- * writes the keys that it owns; it needs memory for one block (256 KiB), and for two copies of a
- * value that lies on another node.
+ * writes the keys that it owns; it needs memory for one section of the file (256 KiB), and for two
+ * copies of a value that lies on another node.
  *
  * @return the statuses of tern_hashtable_save, which has the same parameters, and of
  *     tern_map_for_each
@@ -563,8 +563,8 @@ TERN_NODISCARD TERN_API tern_status tern_map_save(tern_worker *worker, tern_map 
                                                   size_t note_bytes);
 
 /** Creates a map that holds what a file holds. Its keys are inserted as by TERN_AUTO, each by one
- * of the ranks. Calls go to this worker as after tern_map_create. A rank needs memory for one block
- * (256 KiB) and for the largest key with its value.
+ * of the ranks. Calls go to this worker as after tern_map_create. A rank needs memory for one
+ * section of the file (256 KiB) and for the largest key with its value.
  *
  * @param path the same on every rank
  * @param options the same on every rank; may be NULL. None of them is in the file. The capacity is

@@ -6,18 +6,18 @@
 #include "src/collective/collective.h"
 #include "tern/map.h"
 
-/* Each rank takes the same number of consecutive blocks, and inserts the items that begin in them.
- * If its last item goes on in the blocks of the next rank, it reads these too. */
+/* Each rank takes the same number of consecutive sections, and inserts the items that begin in
+ * them. If its last item goes on in the sections of the next rank, it reads these too. */
 
 enum { LOAD_BATCH = 64 };
 
 typedef struct loader {
     tern_file_reader file;
     tern_map *map;
-    tern_map_item batch[LOAD_BATCH]; /* items that lie in the file's block */
+    tern_map_item batch[LOAD_BATCH]; /* items that lie in the file's section */
     size_t count;
-    bool in_step;     /* an item begins, or goes on, where the next block's items begin */
-    uint64_t lengths; /* of the item that goes on in the next block */
+    bool in_step;     /* an item begins, or goes on, where the next section's items begin */
+    uint64_t lengths; /* of the item that goes on in the next section */
     uint64_t missing; /* words of it that are still to come; 0: no item goes on */
     char *item;       /* its other words */
     uint64_t words;   /* how many these are */
@@ -41,7 +41,7 @@ static tern_status load_add(loader *l, uint64_t lengths, const char *from) {
     return l->count == LOAD_BATCH ? load_insert(l) : TERN_OK;
 }
 
-/* Keeps the words that the block has of an item. If these are its last ones, inserts the item, so
+/* Keeps the words that the section has of an item. If these are its last ones, inserts the item, so
  * that its memory is free for another. */
 static tern_status load_keep(loader *l, const uint64_t *from, uint64_t words) {
     memcpy(l->item + 8 * l->words, from, 8 * words);
@@ -69,21 +69,22 @@ static tern_status load_begin(loader *l, uint64_t lengths, const uint64_t *from,
     return load_keep(l, from, words);
 }
 
-/* Whether an item can have these lengths and begin in that block. */
+/* Whether an item can have these lengths and begin in that section. */
 static bool is_sane(const tern_file_header *h, uint64_t number, uint64_t lengths) {
     return tern_map_descriptor_key_bytes(&lengths) <= TERN_MAP_KEY_MAX &&
            tern_map_descriptor_value_bytes(&lengths) <= TERN_MAP_VALUE_MAX &&
-           tern_map_item_words(lengths) < (h->blocks - number) * h->block_records;
+           tern_map_item_words(lengths) < (h->sections - number) * h->section_records;
 }
 
-/* Takes the items that begin in a block. at: the first word of the first; end: behind the block. */
+/* Takes the items that begin in a section. at: the first word of the first; end: behind the
+ * section. */
 static tern_status load_items(loader *l, uint64_t number, const uint64_t *at, const uint64_t *end) {
     tern_status status = TERN_OK;
     while (at < end && status == TERN_OK) {
         const uint64_t lengths = *at++, left = (uint64_t)(end - at);
         const uint64_t words = tern_map_item_words(lengths);
         if (!is_sane(&l->file.header, number, lengths))
-            return tern_file_block_damaged(l->file.path, &l->file.header, number);
+            return tern_file_section_damaged(l->file.path, &l->file.header, number);
         if (words > left)
             return load_begin(l, lengths, at, left);
         status = load_add(l, lengths, (const char *)at);
@@ -92,37 +93,38 @@ static tern_status load_items(loader *l, uint64_t number, const uint64_t *at, co
     return status;
 }
 
-/* Reads a block. begins: takes the items that begin in it, not only the rest of an earlier one. */
-static tern_status load_block(loader *l, uint64_t number, bool begins) {
+/* Reads a section. begins: takes the items that begin in it, not only the rest of an earlier one.
+ */
+static tern_status load_section(loader *l, uint64_t number, bool begins) {
     uint64_t records;
     tern_status status = tern_file_reader_take(&l->file, number, &records);
     if (status != TERN_OK)
         return status;
-    const uint64_t *words = (const uint64_t *)(void *)(l->file.block + TERN_FILE_BLOCK_HEAD);
+    const uint64_t *words = (const uint64_t *)(void *)(l->file.section + TERN_FILE_SECTION_HEAD);
     if (records == 0 || (l->in_step && words[0] != l->missing))
-        return tern_file_block_damaged(l->file.path, &l->file.header, number);
+        return tern_file_section_damaged(l->file.path, &l->file.header, number);
     const uint64_t early = words[0] < records - 1 ? words[0] : records - 1;
     if (l->missing > 0)
         status = load_keep(l, words + 1, early);
     l->in_step = l->in_step || early == words[0];
     if (begins && status == TERN_OK)
         status = load_items(l, number, words + 1 + early, words + records);
-    /* Inserts before the next block overwrites this one. */
+    /* Inserts before the next section overwrites this one. */
     return status == TERN_OK ? load_insert(l) : status;
 }
 
-static tern_status load_blocks(loader *l) {
+static tern_status load_sections(loader *l) {
     const tern_context *context = l->file.worker->context;
-    const uint64_t blocks = l->file.header.blocks;
-    const uint64_t each = (blocks + context->size - 1) / context->size;
+    const uint64_t sections = l->file.header.sections;
+    const uint64_t each = (sections + context->size - 1) / context->size;
     const uint64_t end = (context->rank + 1) * each;
     tern_status status = TERN_OK;
-    l->in_step = context->rank == 0; /* the first block begins with an item */
+    l->in_step = context->rank == 0; /* the first section begins with an item */
     for (uint64_t number = context->rank * each;
-         number < blocks && (number < end || l->missing > 0) && status == TERN_OK; number++)
-        status = load_block(l, number, number < end);
+         number < sections && (number < end || l->missing > 0) && status == TERN_OK; number++)
+        status = load_section(l, number, number < end);
     if (status == TERN_OK && l->missing > 0)
-        status = tern_file_block_damaged(l->file.path, &l->file.header, blocks - 1);
+        status = tern_file_section_damaged(l->file.path, &l->file.header, sections - 1);
     free(l->item);
     return status;
 }
@@ -138,7 +140,7 @@ static tern_status load_map(loader *l, const tern_map_options *asked) {
     tern_status status = tern_map_create(r->worker, &options, &l->map);
     if (status != TERN_OK)
         return status;
-    status = load_blocks(l);
+    status = load_sections(l);
     status = tern_collective_agree(r->worker->context, r->worker, status, r->function);
     return status == TERN_OK ? tern_file_reader_count(r, l->map->table) : status;
 }

@@ -19,7 +19,7 @@ static int measure_entry(const void *fingerprint, const void *value, void *argum
     return 0;
 }
 
-/* Measures the part. Descriptors have the lengths, so no key and no value is fetched. Every block
+/* Measures the part. Descriptors have the lengths, so no key and no value is fetched. Every section
  * has one word that belongs to no item. */
 static tern_status map_measure(tern_worker *worker, void *object, tern_file_header *h,
                                tern_file_part *part) {
@@ -27,7 +27,7 @@ static tern_status map_measure(tern_worker *worker, void *object, tern_file_head
     measure m = {.words = 0};
     h->kind = TERN_FILE_MAP;
     tern_status status = tern_hashtable_for_each(worker, map->table, measure_entry, &m);
-    const uint64_t fit = tern_file_block_records(tern_file_record(h), UINT64_MAX) - 1;
+    const uint64_t fit = tern_file_section_records(tern_file_record(h), UINT64_MAX) - 1;
     m.part.records = m.words + (m.words + fit - 1) / fit;
     *part = m.part;
     return status;
@@ -40,7 +40,8 @@ static void put_words(tern_file_writer *w, uint64_t more, const char *from, size
             memcpy(tern_file_writer_room(w), &more, sizeof more);
             tern_file_writer_add(w, 1);
         }
-        const uint64_t all = tern_map_words_of(bytes), room = w->header.block_records - w->records;
+        const uint64_t all = tern_map_words_of(bytes),
+                       room = w->header.section_records - w->records;
         const uint64_t words = all < room ? all : room;
         const size_t some = bytes < 8 * words ? bytes : 8 * words;
         char *to = tern_file_writer_room(w);

@@ -2,16 +2,16 @@
 #define TERN_MAP_FILE_WORDS_H
 
 /*
- * What the blocks of a map's file hold. The header, the checks and the size of blocks are those of
- * hashtable/file/format.h; a record is a word of 8 bytes.
+ * What the sections of a map's file hold. The header, the checks and the size of sections are those
+ * of hashtable/file/format.h; a record is a word of 8 bytes.
  *
- *     0    how many of the next words belong to an item that began in an earlier block; more than
- *          the block has if the item goes on behind it
+ *     0    how many of the next words belong to an item that began in an earlier section; more than
+ *          the section has if the item goes on behind it
  *     1..  items, one right behind the other
  *
  * An item is the word of lengths of a descriptor (map/map.h), the key, and the value; zeros fill up
- * the last word of the key and of the value. An item may go on in the next blocks of the same rank.
- * With word 0 a rank can begin at any block, so ranks read their blocks on their own.
+ * the last word of the key and of the value. An item may go on in the next sections of the same
+ * rank. With word 0 a rank can begin at any section, so ranks read their sections on their own.
  */
 
 #include "map/map.h"

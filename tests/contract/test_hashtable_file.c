@@ -107,7 +107,7 @@ static void expect_file(uint32_t ranks, const content *c, const tern_hashtable_o
     MPI_Comm_free(&some);
 }
 
-/* Blocks of one record and of many; more than one block a rank; more ranks than records. */
+/* Sections of one record and of many; more than one section a rank; more ranks than records. */
 static void any_ranks_to_any_other(void) {
     static const content contents[] = {
         {8, 8, 300, 1}, {3, 5, 100, 2}, {8, 0, 300, 3}, {1024, 60000, 13, 4},

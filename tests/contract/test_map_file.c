@@ -12,7 +12,7 @@
 enum {
     GIANT = 255,
     GIANT_BYTES = 700000
-}; /* a number whose value has more bytes than two blocks */
+}; /* a number whose value has more bytes than two sections */
 
 static unsigned char key[MAP_KEY_ROOM], value[GIANT_BYTES];
 typedef struct content {
@@ -111,8 +111,8 @@ static void on_some_ranks(uint32_t ranks, const content *c, const tern_map_optio
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* No block, one and many; values that lie in several blocks, and ranks in whose blocks no item
- * begins. */
+/* No section, one and many; values that lie in several sections, and ranks in whose sections no
+ * item begins. */
 static void any_ranks_to_any_other(void) {
     static const content contents[] = {
         {60, true, 1}, {0, false, 2}, {1, false, 3}, {100, false, 4}, {0, true, 5}};

@@ -1,7 +1,7 @@
 // tern-test: unit
 
 /* The format of a map's file: a load notices each byte that was changed, by the check of the header
- * or of a block, and refuses blocks whose checks are right and whose lengths are wrong. */
+ * or of a section, and refuses sections whose checks are right and whose lengths are wrong. */
 
 #include "file_tools.h"
 #include "map_tools.h"
@@ -63,28 +63,28 @@ static void refuse_changes(fixture *f) {
     CU_ASSERT_EQUAL(heap_in_use(f), before);
 }
 
-/* A file of these words in blocks of 4, whose checks are right. */
-static void spill_words(const uint64_t *words, uint64_t blocks, uint64_t last, uint64_t keys) {
-    enum { WORDS = 4, BLOCK = TERN_FILE_BLOCK_HEAD + 8 * WORDS };
-    char bytes[sizeof(tern_file_header) + 3 * BLOCK];
+/* A file of these words in sections of 4, whose checks are right. */
+static void spill_words(const uint64_t *words, uint64_t sections, uint64_t last, uint64_t keys) {
+    enum { WORDS = 4, SECTION = TERN_FILE_SECTION_HEAD + 8 * WORDS };
+    char bytes[sizeof(tern_file_header) + 3 * SECTION];
     tern_file_header h = {
-        .kind = TERN_FILE_MAP, .count = keys, .block_records = WORDS, .blocks = blocks};
+        .kind = TERN_FILE_MAP, .count = keys, .section_records = WORDS, .sections = sections};
     tern_file_header_seal(&h);
     memcpy(bytes, &h, sizeof h);
-    for (uint64_t b = 0; b < blocks; b++) {
-        char *block = bytes + tern_file_place(&h, b);
-        memcpy(block + TERN_FILE_BLOCK_HEAD, words + b * WORDS, 8 * WORDS);
-        tern_file_block_seal(&h, b, block, b + 1 < blocks ? WORDS : last);
+    for (uint64_t b = 0; b < sections; b++) {
+        char *section = bytes + tern_file_place(&h, b);
+        memcpy(section + TERN_FILE_SECTION_HEAD, words + b * WORDS, 8 * WORDS);
+        tern_file_section_seal(&h, b, section, b + 1 < sections ? WORDS : last);
     }
-    file_spill(path, bytes, tern_file_place(&h, blocks));
+    file_spill(path, bytes, tern_file_place(&h, sections));
 }
 
 #define LENGTHS(key_bytes, value_bytes) ((uint64_t)(value_bytes) << 32 | (key_bytes))
 
-/* What the blocks say beside their checks. */
+/* What the sections say beside their checks. */
 static void refuse_words(fixture *f) {
     static const struct {
-        uint64_t words[12], blocks, last, keys;
+        uint64_t words[12], sections, last, keys;
     } files[] = {
         {{0, LENGTHS(8, 8), 1, 2}, 1, 0, 1},                    /* no word */
         {{1, LENGTHS(8, 8), 1, 2}, 1, 4, 1},                    /* begins in its middle */
@@ -108,7 +108,7 @@ static void refuse_words(fixture *f) {
         EXPECT_OK(tern_map_destroy(f->worker, map));
     }
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        spill_words(files[i].words, files[i].blocks, files[i].last, files[i].keys);
+        spill_words(files[i].words, files[i].sections, files[i].last, files[i].keys);
         expect_refused(f, TERN_ERR_ARGUMENT, false);
         EXPECT_DETAIL("is damaged");
     }
