@@ -2,12 +2,13 @@
 #define TERN_HASHTABLE_FILE_FORMAT_H
 
 /*
- * A file of a table or a map: a header, then sections of one size, so that any rank finds any
- * section.
+ * A file of a table or a map: a header, then sections of one size. So a rank finds any section by
+ * its number.
  *
- *     header, which holds the note        344 bytes
+ *     header, which holds the note          344 bytes
  *     section 0: check, records, contents   16 bytes and room for section_records records; then
- * zeros section 1 ...                         up to a multiple of 8
+ *                                           zeros up to a multiple of 8
+ *     section 1 ...
  *
  * A table's record is a key and a value, or a key and a counter of 8 bytes, with nothing between. A
  * map's record is a word of 8 bytes (map/file/words.h). Every rank writes the sections of its own
@@ -63,7 +64,7 @@ static inline uint64_t tern_file_place(const tern_file_header *h, uint64_t secti
     return sizeof *h + section * tern_file_section(h);
 }
 
-/* How many records a section takes if no rank has more than most. */
+/* Returns how many records a section takes if no rank has more than most. */
 uint64_t tern_file_section_records(size_t record_bytes, uint64_t most);
 
 /* Completes a header: fills in magic, order, version and check. */

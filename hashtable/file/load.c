@@ -4,7 +4,7 @@
 #include "hashtable/batch/run.h"
 #include "src/collective/collective.h"
 
-/* Ranks take sections in turn and insert what lies in them, a section in one batch. */
+/* Ranks take sections in turn. Each rank inserts the records of a section as one batch. */
 
 /* [out] options: of the file, and the caller's others. Refuses what contradicts the file. */
 static tern_status load_combine(const tern_file_reader *r, const tern_hashtable_options *asked,
