@@ -262,7 +262,7 @@ static unsigned blocks_of_runs(const bench_case *c, uint64_t *n) {
 }
 
 const bench_times *bench_measure(bench *b, const bench_case *c) {
-    static bench_times times; /* static, because it is large; only one thread uses the frame */
+    static bench_times times; /* static, because it is large; only one thread uses it */
     const bench_side *sides[2 + BENCH_PEERS];
     uint64_t n[2 + BENCH_PEERS] = {0};
     if (!bench_selected(b, c->name) || (b->published && !bench_is_published(c)))

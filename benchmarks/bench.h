@@ -1,8 +1,8 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The frame of tern-bench. The origin (rank 0) measures; the target (rank 1), or several targets,
- * serve it.
+ * What all cases of tern-bench share. The origin (rank 0) measures; the target (rank 1), or several
+ * targets, serve it.
  *
  * A case measures one thing beside its ceiling, the same necessary work with no generality, and
  * beside peers, other ways to do the same. The measured thing, the ceiling and each peer are sides.
@@ -13,7 +13,7 @@
  *
  * All ranks run the same program up to the blocks. In the blocks the origin commands: it sends the
  * side and the number of operations. The targets serve that side until the origin sends the end of
- * the case. Most cases use two ranks; group.c makes frames of more.
+ * the case. Most cases use two ranks; group.c makes groups of more.
  */
 
 #ifndef TERN_BENCHMARKS_BENCH_H
@@ -90,7 +90,7 @@ typedef struct bench {
     double fetch_add_ns, missing_load_ns; /* bare units, at the origin; 0: not measured */
     bool published;     /* run only cases for which others have published figures */
     unsigned *reported; /* number of cases reported, */
-    unsigned *missed;   /* and of targets missed: of all frames, at the origin */
+    unsigned *missed;   /* and of targets missed: of all groups, at the origin */
     unsigned *left_out; /* cases for which the subject had no time */
 } bench;
 
@@ -205,7 +205,7 @@ void bench_receive(bench *b, void *data, size_t bytes);
 tern_ptr bench_place(bench *b, int owner, size_t bytes, void **address);
 void bench_unplace(bench *b, int owner, tern_ptr p);
 
-/* group.c: makes own the frame of the first ranks of world, with a context of their own, and
+/* group.c: makes own a group of the first ranks of world, with a context of their own, and
  * threads busy threads in each rank. Only those ranks call open and close. config NULL: tern's
  * default. */
 void bench_group_open(bench *b, bench *own, int ranks, const tern_config *config, int threads);

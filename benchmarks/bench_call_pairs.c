@@ -12,7 +12,7 @@ enum { PAIRS = 256, FEW = 16, BURST = 16, RINGS_LEAST = 32 };
 
 /* A context, and the turn of its pairs. */
 typedef struct crowd {
-    bench frame;
+    bench group;
     uint32_t busy, turn, others_turn;
 } crowd;
 
@@ -36,7 +36,7 @@ static void prepare(bench *b, void *state, uint64_t n) {
 
 /* The turn of a worker: some calls, and progress. */
 static void send_burst(crowd *c, uint32_t index, uint64_t calls) {
-    bench *own = &c->frame;
+    bench *own = &c->group;
     tern_worker *worker = own->worker;
     if (index > 0)
         bench_ok(tern_worker_adopt(own->context, index, &worker), "tern_worker_adopt");
@@ -56,7 +56,7 @@ static void send(bench *b, void *state, uint64_t n) {
     int done = 0;
     MPI_Request request;
     (void)b;
-    bench_mpi(MPI_Irecv(&all_came, 1, MPI_CHAR, BENCH_TARGET, 0, c->frame.comm, &request),
+    bench_mpi(MPI_Irecv(&all_came, 1, MPI_CHAR, BENCH_TARGET, 0, c->group.comm, &request),
               "MPI_Irecv");
     for (uint64_t sent = 0; !done; sent += BURST) {
         send_burst(c, c->turn++ % c->busy, sent >= n ? 0 : n - sent < BURST ? n - sent : BURST);
@@ -70,9 +70,9 @@ static void take(bench *b, void *state, uint64_t n) {
     const crowd *c = state;
     (void)b;
     while (calls_taken < n)
-        (void)tern_progress(c->frame.worker);
+        (void)tern_progress(c->group.worker);
     const char all_came = 0;
-    bench_mpi(MPI_Send(&all_came, 1, MPI_CHAR, BENCH_ORIGIN, 0, c->frame.comm), "MPI_Send");
+    bench_mpi(MPI_Send(&all_came, 1, MPI_CHAR, BENCH_ORIGIN, 0, c->group.comm), "MPI_Send");
 }
 
 static bench_side side_of(const char *name, crowd *c) {
@@ -87,7 +87,7 @@ static void open_crowd(bench *b, crowd *c, size_t rings) {
     bench_ok(tern_config_init(&config), "tern_config_init");
     config.workers = PAIRS;
     config.ring_memory = rings * config.ring_size;
-    bench_group_open(b, &c->frame, 2, &config, 1);
+    bench_group_open(b, &c->group, 2, &config, 1);
 }
 
 static void measure(crowd *c, crowd *all, uint32_t busy, size_t rings) {
@@ -96,7 +96,7 @@ static void measure(crowd *c, crowd *all, uint32_t busy, size_t rings) {
                              .params = {{"pairs", PAIRS, NULL}, {"rings", rings, NULL}},
                              .measured = side_of("tern_call", c),
                              .ceiling = side_of("with rings for all", all)};
-    bench_measure(&c->frame, &cell);
+    bench_measure(&c->group, &cell);
 }
 
 void bench_call_pairs(bench *b) {
@@ -110,7 +110,7 @@ void bench_call_pairs(bench *b) {
         open_crowd(b, &own, rings);
         measure(&own, &all, PAIRS, rings);
         measure(&own, &all, FEW, rings);
-        bench_group_close(&own.frame);
+        bench_group_close(&own.group);
     }
-    bench_group_close(&all.frame);
+    bench_group_close(&all.group);
 }

@@ -11,9 +11,9 @@
 
 enum { CONTEXTS = 2, BYTES = 8, SLICE_NS = 1000000 };
 
-/* A frame for each number of service threads, and the case that runs in it. */
+/* A group for each number of service threads, and the case that runs in it. */
 typedef struct way {
-    bench frame;
+    bench group;
     uint64_t payload[BENCH_CALL_MAX / 8];
     ceiling_flag flag;
     bool computes; /* the target's application computes, and calls go to the process, not to worker
@@ -46,17 +46,17 @@ static void compute(bench *b, uint64_t n) {
 }
 
 static tern_worker_id target_of(const way *w) {
-    return w->computes ? tern_context_service(w->frame.context, w->frame.other.rank)
-                       : w->frame.other;
+    return w->computes ? tern_context_service(w->group.context, w->group.other.rank)
+                       : w->group.other;
 }
 
 static void take(bench *b, void *state, uint64_t n) {
     way *w = state;
     (void)b;
     if (w->computes)
-        compute(&w->frame, n);
+        compute(&w->group, n);
     else
-        bench_call_await(&w->frame, n);
+        bench_call_await(&w->group, n);
 }
 
 static void take_checked(bench *b, void *state, uint64_t n) {
@@ -67,7 +67,7 @@ static void take_checked(bench *b, void *state, uint64_t n) {
 static void call(bench *b, void *state, uint64_t n) {
     way *w = state;
     (void)b;
-    bench_call_stream(&w->frame, target_of(w), w->payload, BYTES, n);
+    bench_call_stream(&w->group, target_of(w), w->payload, BYTES, n);
 }
 
 static void call_return(bench *b, void *state, uint64_t n) {
@@ -75,7 +75,7 @@ static void call_return(bench *b, void *state, uint64_t n) {
     (void)b;
     while (n-- > 0) {
         uint64_t size = sizeof size, result = 0;
-        bench_ok(tern_call_return(w->frame.worker, target_of(w), bench_call_answer, &size,
+        bench_ok(tern_call_return(w->group.worker, target_of(w), bench_call_answer, &size,
                                   sizeof size, &result, sizeof result, NULL),
                  "tern_call_return");
         if (result != size)
@@ -106,14 +106,14 @@ static void measure(way *busy, way *idle, bool with_result, const bench_side *ce
                     .unit = with_result ? BENCH_TIME : BENCH_RATE};
     bench_param params[] = {
         {"bytes", BYTES, NULL},
-        {"service_threads", tern_context_config(busy->frame.context)->service_threads, NULL}};
+        {"service_threads", tern_context_config(busy->group.context)->service_threads, NULL}};
     memcpy(c.params, params, sizeof params);
     c.measured = side_of("calls to a process that computes", with_result, busy);
     c.ceiling = *ceiling;
     c.peers[c.peer_count++].side =
         side_of(with_result ? "tern_call_return, target attends" : "tern_call, target attends",
                 with_result, idle);
-    bench_measure(&busy->frame, &c);
+    bench_measure(&busy->group, &c);
 }
 
 /* Calls between workers that attend, in a context with a service thread and in one without. */
@@ -124,12 +124,12 @@ static void cost(way *with, way *without, bool with_result) {
         .unit = with_result ? BENCH_TIME : BENCH_RATE};
     c.measured = side_of("with a service thread", with_result, with);
     c.ceiling = side_of("without service threads", with_result, without);
-    bench_measure(&with->frame, &c);
+    bench_measure(&with->group, &c);
 }
 
 static void all_cases(bench *b, way busy[CONTEXTS], way idle[CONTEXTS]) {
     static bench_stream stream;
-    bench *quiet = &busy[0].frame;
+    bench *quiet = &busy[0].group;
     bench_side rate = bench_way(NULL, NULL, NULL, NULL), trip = rate;
     tern_ptr there = TERN_NULL, back = TERN_NULL;
     ceiling_flag flag = {NULL, NULL, 0};
@@ -165,12 +165,12 @@ void bench_call_service(bench *b) {
         tern_config config;
         bench_ok(tern_config_init(&config), "tern_config_init");
         config.service_threads = i;
-        bench_group_open(b, &busy[i].frame, 2, &config, i == 0 ? 1 : 2);
-        busy[i].frame.helped = true; /* threads of both contexts */
+        bench_group_open(b, &busy[i].group, 2, &config, i == 0 ? 1 : 2);
+        busy[i].group.helped = true; /* threads of both contexts */
         idle[i] = busy[i];
         busy[i].computes = true;
     }
     all_cases(b, busy, idle);
     for (size_t i = CONTEXTS; i-- > 0;)
-        bench_group_close(&busy[i].frame);
+        bench_group_close(&busy[i].group);
 }

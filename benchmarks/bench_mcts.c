@@ -11,11 +11,11 @@ static size_t row_count;
 static uint64_t rollouts_of(const bench *b) { return b->options.quick ? QUICK_ROLLOUTS : ROLLOUTS; }
 
 /* Processes that share no memory call each other; threads of one process do so only if told to. */
-static bool makes_calls(const mcts_way *w) { return w->frame.ranks > 1 || w->mode.calls_only; }
+static bool makes_calls(const mcts_way *w) { return w->group.ranks > 1 || w->mode.calls_only; }
 
 /* The target for the gain from a second core. */
 static double scaling_target(const mcts_way *w) {
-    const bench *b = &w->frame;
+    const bench *b = &w->group;
     return b->shared && b->ranks == 2 && w->workers == 1 && !bench_crowded(b) &&
                    w->mode.publish == TERN_PUBLISH_WRITE && w->mode.under_way == 0
                ? 1.7
@@ -56,7 +56,7 @@ static const mcts_row *keep(const mcts_way *w, const bench_times *t) {
     mcts_row *r = &rows[row_count < ROWS ? row_count++ : ROWS - 1];
     *r = (mcts_row){.mode = w->mode,
                     .calls = makes_calls(w),
-                    .crowded = bench_crowded(&w->frame),
+                    .crowded = bench_crowded(&w->group),
                     .completions = rate(t->measured, t->pairs),
                     .visits = w->visits,
                     .shared = rate(t->peer[SHARED], t->pairs),
@@ -86,10 +86,10 @@ static const mcts_row *measure(bench *b, int ranks, uint32_t workers, mcts_mode 
                     .also = "visits",
                     .also_each = &w.visits};
     add_peers(&c, &w);
-    const bench_times *t = bench_measure(&w.frame, &c);
+    const bench_times *t = bench_measure(&w.group, &c);
     if (t != NULL) {
         row = keep(&w, t);
-        mcts_note(&w.frame, row);
+        mcts_note(&w.group, row);
     }
     mcts_close(&w);
     return row;

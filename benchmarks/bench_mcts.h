@@ -46,7 +46,7 @@ typedef struct mcts_thread {
 
 /* A configuration in one mode, and the searches beside it. */
 typedef struct mcts_way {
-    bench frame;
+    bench group;
     char layout[40]; /* the paper's name for it */
     mcts_mode mode;
     hex_geometry geometry;
@@ -75,7 +75,7 @@ typedef struct mcts_row {
     mcts_counters counters;
 } mcts_row;
 
-/* All ranks of the frame call these. rollouts: number of rollouts of a search. */
+/* All ranks of the group call these. rollouts: number of rollouts of a search. */
 void mcts_open(bench *b, mcts_way *w, int ranks, uint32_t workers, mcts_mode mode,
                uint64_t rollouts);
 void mcts_close(mcts_way *w);

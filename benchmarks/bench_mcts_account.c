@@ -46,13 +46,13 @@ static void take_stats(mcts_way *w) {
     }
     uint64_t most = sums[2];
     tern_mpi_lock();
-    bench_mpi(MPI_Allreduce(MPI_IN_PLACE, sums, 5, MPI_UINT64_T, MPI_SUM, w->frame.comm),
+    bench_mpi(MPI_Allreduce(MPI_IN_PLACE, sums, 5, MPI_UINT64_T, MPI_SUM, w->group.comm),
               "MPI_Allreduce");
-    bench_mpi(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, w->frame.comm),
+    bench_mpi(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, w->group.comm),
               "MPI_Allreduce");
     tern_mpi_unlock();
     mcts_counters *c = &w->counters;
-    c->busiest = per(most * (uint64_t)w->frame.ranks, sums[2]);
+    c->busiest = per(most * (uint64_t)w->group.ranks, sums[2]);
     c->pairs = sums[0];
     c->outgrown = sums[1];
     c->records = sums[2];
@@ -62,7 +62,7 @@ static void take_stats(mcts_way *w) {
 
 void mcts_account(mcts_way *w) {
     tern_search_statistics run, *sum = &w->counters.search;
-    bench_ok(tern_search_get_statistics(w->frame.worker, w->search, &run),
+    bench_ok(tern_search_get_statistics(w->group.worker, w->search, &run),
              "tern_search_get_statistics");
 #define X(field, meaning) sum->field += run.field;
     TERN_SEARCH_STATISTICS_TABLE(X)

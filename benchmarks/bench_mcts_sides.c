@@ -22,7 +22,7 @@ static void search_by(mcts_thread *t, tern_worker *worker) {
 
 static void *search_thread(void *argument) {
     mcts_thread *t = argument;
-    const bench *b = &t->way->frame;
+    const bench *b = &t->way->group;
     tern_worker *worker = b->worker;
     if (t->index > 0)
         bench_ok(tern_worker_adopt(b->context, t->index, &worker), "tern_worker_adopt");
@@ -48,12 +48,12 @@ static void *shared_thread(void *argument) {
 /* Runs body by the workers of this rank, or by as many threads as there are workers of all
  * ranks. */
 static void by_workers(const mcts_way *w, void *(*body)(void *)) {
-    bench_together(&w->frame, (uint32_t)w->frame.place * w->workers, w->workers, body, w->threads,
+    bench_together(&w->group, (uint32_t)w->group.place * w->workers, w->workers, body, w->threads,
                    sizeof *w->threads);
 }
 
 static void by_all(const mcts_way *w, void *(*body)(void *)) {
-    bench_together(&w->frame, 0, w->all, body, w->threads, sizeof *w->threads);
+    bench_together(&w->group, 0, w->all, body, w->threads, sizeof *w->threads);
 }
 
 static void search(bench *b, void *state, uint64_t n) {
@@ -72,7 +72,7 @@ static void prepare(bench *b, void *state, uint64_t n) {
     if (w->ran)
         mcts_account(w);
     w->ran = false;
-    bench_ok(tern_search_reset(w->frame.worker, w->search, &w->board), "tern_search_reset");
+    bench_ok(tern_search_reset(w->group.worker, w->search, &w->board), "tern_search_reset");
 }
 
 bench_side mcts_side_tern(mcts_way *w) {
@@ -169,7 +169,7 @@ static void open_ceilings(mcts_way *w, uint64_t rollouts) {
     for (uint32_t i = 0; i < w->workers; i++)
         w->alone[i] = checked(
             ceiling_uct_open(&w->game, rollouts / w->all + 1, MCTS_GAMES, exploration), "a tree");
-    if (w->frame.rank != BENCH_ORIGIN)
+    if (w->group.rank != BENCH_ORIGIN)
         return;
     w->sequential =
         checked(ceiling_uct_open(&w->game, rollouts, MCTS_GAMES, exploration), "a tree");
@@ -179,7 +179,7 @@ static void open_ceilings(mcts_way *w, uint64_t rollouts) {
 
 /* m x p x t: machines, processes of each, threads of each; leading ones are left out. */
 static void name_layout(mcts_way *w) {
-    const bench *b = &w->frame;
+    const bench *b = &w->group;
     if (b->hosts > 1)
         snprintf(w->layout, sizeof w->layout, "%dx%dx%u", b->hosts, b->ranks / b->hosts,
                  w->workers);
@@ -203,20 +203,20 @@ void mcts_open(bench *b, mcts_way *w, int ranks, uint32_t workers, mcts_mode mod
     w->geometry = hex_geometry_of(MCTS_SIZE, false);
     w->game = hex_game(&w->geometry);
     w->board = hex_board_empty();
-    bench_group_open(b, &w->frame, ranks, &config, (int)workers);
+    bench_group_open(b, &w->group, ranks, &config, (int)workers);
     name_layout(w);
     open_ceilings(w, rollouts);
-    bench_ok(tern_search_create(w->frame.worker, &w->game, &options, &w->search),
+    bench_ok(tern_search_create(w->group.worker, &w->game, &options, &w->search),
              "tern_search_create");
 }
 
 void mcts_close(mcts_way *w) {
-    bench_ok(tern_search_destroy(w->frame.worker, w->search), "tern_search_destroy");
+    bench_ok(tern_search_destroy(w->group.worker, w->search), "tern_search_destroy");
     ceiling_uct_shared_close(w->shared);
     ceiling_uct_close(w->sequential);
     for (uint32_t i = 0; i < w->workers; i++)
         ceiling_uct_close(w->alone[i]);
     free(w->alone);
     free(w->threads);
-    bench_group_close(&w->frame);
+    bench_group_close(&w->group);
 }

@@ -13,7 +13,7 @@
 enum { WORKERS_MAX = 4, WORD = 8, APART = 128 };
 
 typedef struct rates {
-    bench frame; /* with a context of so many workers */
+    bench group; /* with a context of so many workers */
     uint32_t count;
     tern_ptr words;
     uint64_t puts; /* of each worker in this block */
@@ -35,7 +35,7 @@ static void stream(const rates *all, tern_worker *worker, uint32_t index) {
 static void *thread_of(void *argument) {
     const putter *p = argument;
     tern_worker *worker;
-    bench_ok(tern_worker_adopt(p->all->frame.context, p->index, &worker), "tern_worker_adopt");
+    bench_ok(tern_worker_adopt(p->all->group.context, p->index, &worker), "tern_worker_adopt");
     stream(p->all, worker, p->index);
     bench_ok(tern_worker_release(worker), "tern_worker_release");
     return NULL;
@@ -52,7 +52,7 @@ static void all_at_once(bench *b, void *state, uint64_t n) {
         if (pthread_create(&putters[i].thread, NULL, thread_of, &putters[i]) != 0)
             bench_fail("pthread_create", TERN_ERR_SYSTEM);
     }
-    stream(all, all->frame.worker, 0);
+    stream(all, all->group.worker, 0);
     for (uint32_t i = 1; i < all->count; i++)
         pthread_join(putters[i].thread, NULL);
 }
@@ -68,17 +68,17 @@ void bench_network_rates(bench *b) {
         bench_ok(tern_config_init(&config), "tern_config_init");
         config.workers = count;
         here.count = count;
-        bench_group_open(b, &here.frame, 2, &config, (int)count);
-        bench_unpin(&here.frame);
-        here.words = bench_place(&here.frame, BENCH_TARGET, (size_t)WORKERS_MAX * APART, NULL);
+        bench_group_open(b, &here.group, 2, &config, (int)count);
+        bench_unpin(&here.group);
+        here.words = bench_place(&here.group, BENCH_TARGET, (size_t)WORKERS_MAX * APART, NULL);
         bench_case c = {.name = "rates",
                         .params = {{"bytes", WORD, NULL}, {"workers", count, NULL}},
                         .unit = BENCH_RATE,
                         .measured =
                             bench_way("tern_put, one tern_flush", all_at_once, NULL, &here)};
-        bench_measure(&here.frame, &c);
-        bench_unplace(&here.frame, BENCH_TARGET, here.words);
-        bench_group_close(&here.frame);
+        bench_measure(&here.group, &c);
+        bench_unplace(&here.group, BENCH_TARGET, here.words);
+        bench_group_close(&here.group);
     }
     bench_pin(b);
 }

@@ -29,7 +29,7 @@ typedef struct pair {
 } pair;
 
 struct pairs {
-    bench frame; /* with a context of so many workers */
+    bench group; /* with a context of so many workers */
     uint32_t count;
     bool both;
     size_t bytes;
@@ -52,14 +52,14 @@ TERN_FUNCTION(run_by_worker)
 
 static void make_calls(pair *p, tern_worker *worker, bench_zerocopy_way how) {
     const pairs *all = p->all;
-    tern_worker_id target = {all->frame.other.rank, p->index};
+    tern_worker_id target = {all->group.other.rank, p->index};
     bench_argument argument = {.bytes = all->bytes, .vector = &p->argument, .memory = p->memory};
     bench_zerocopy_call(worker, target, &run_by_worker_function, &argument, how, all->calls);
 }
 
 static void take_calls(pair *p, tern_worker *worker) {
     while (p->run < p->all->calls)
-        if (tern_progress(worker) == 0 && bench_crowded(&p->all->frame))
+        if (tern_progress(worker) == 0 && bench_crowded(&p->all->group))
             sched_yield();
     if (p->wrong > 0)
         bench_fail("an argument did not arrive as it was", TERN_ERR_SYSTEM);
@@ -68,9 +68,9 @@ static void take_calls(pair *p, tern_worker *worker) {
 
 static void take_part(pair *p, tern_worker *worker, bench_zerocopy_way how) {
     const pairs *all = p->all;
-    if (all->both || all->frame.rank == BENCH_ORIGIN)
+    if (all->both || all->group.rank == BENCH_ORIGIN)
         make_calls(p, worker, how);
-    if (all->both || all->frame.rank == BENCH_TARGET)
+    if (all->both || all->group.rank == BENCH_TARGET)
         take_calls(p, worker);
 }
 
@@ -83,7 +83,7 @@ static void copy(pair *p, tern_worker *worker, bench_zerocopy_way how) {
 static void *thread_of(void *argument) {
     pair *p = argument;
     tern_worker *worker;
-    bench_ok(tern_worker_adopt(p->all->frame.context, p->index, &worker), "tern_worker_adopt");
+    bench_ok(tern_worker_adopt(p->all->group.context, p->index, &worker), "tern_worker_adopt");
     p->all->part(p, worker, p->all->how);
     bench_ok(tern_worker_release(worker), "tern_worker_release");
     return NULL;
@@ -100,7 +100,7 @@ static void all_at_once(pairs *all, void (*part)(pair *, tern_worker *, bench_ze
     for (uint32_t i = 1; i < all->count; i++)
         if (pthread_create(&threads[i], NULL, thread_of, &all->pair[i]) != 0)
             bench_fail("pthread_create", TERN_ERR_SYSTEM);
-    part(&all->pair[0], all->frame.worker, how);
+    part(&all->pair[0], all->group.worker, how);
     for (uint32_t i = 1; i < all->count; i++)
         pthread_join(threads[i], NULL);
 }
@@ -129,7 +129,7 @@ static void copy_at_target(bench *b, void *state, uint64_t n) {
 }
 
 static void open_pair(pairs *all, uint32_t index) {
-    bench *own = &all->frame;
+    bench *own = &all->group;
     pair *p = &all->pair[index];
     *p = (pair){.all = all, .index = index};
     bench_ok(TERN_VECTOR_CREATE(own->worker, unsigned char, all->bytes, &p->argument),
@@ -144,7 +144,7 @@ static void open_pair(pairs *all, uint32_t index) {
 }
 
 static void measure(pairs *all, size_t bytes) {
-    bench *own = &all->frame;
+    bench *own = &all->group;
     bench_case c = {.name = "workers",
                     .params = {{"bytes", bytes, NULL},
                                {"workers", all->count, NULL},
@@ -178,14 +178,14 @@ void bench_zerocopy_workers(bench *b) {
         bench_ok(tern_config_init(&config), "tern_config_init");
         config.workers = count;
         here.count = count;
-        bench_group_open(b, &here.frame, 2, &config, (int)count);
-        bench_unpin(&here.frame);
+        bench_group_open(b, &here.group, 2, &config, (int)count);
+        bench_unpin(&here.group);
         for (int both = 0; both < 2; both++) {
             here.both = both != 0;
             for (size_t bytes = 64 << 10; bytes <= 16 << 20; bytes *= b->options.quick ? 64 : 16)
                 measure(&here, bytes);
         }
-        bench_group_close(&here.frame);
+        bench_group_close(&here.group);
     }
     bench_pin(b);
 }

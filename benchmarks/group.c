@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Frames of some of the ranks: the first ones of world, with a context of their own. The other
+ * Groups of some of the ranks: the first ones of world, with a context of their own. The other
  * ranks sleep and look only seldom whether they have a part, because a rank that waits inside MPI
  * spins and would take a core away.
  */

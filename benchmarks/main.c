@@ -378,8 +378,8 @@ static int check_ranks(const bench *b, int count, char **names) {
     return refuse(b, "measures between two ranks: mpirun -n 2, not %d", size);
 }
 
-/* The frame and its ceilings use MPI from one thread. Cases about service threads make contexts of
- * their own. */
+/* The cases and their ceilings use MPI from one thread. Cases about service threads make contexts
+ * of their own. */
 static int check_threads(const bench *b) {
     tern_config config;
     bench_ok(tern_config_init(&config), "tern_config_init");
