@@ -7,8 +7,7 @@
 
 enum {
     TERN_BUFFERED_KEYS = TERN_BUNDLE_ITEMS, /* a full buffer is a full bundle */
-    /* Bundles: enough to keep an owner busy while others answer, and leaves calls to the program.
-     */
+    /* In bundles: keeps an owner busy while others answer, and leaves calls to the program. */
     TERN_BUFFERED_UNDER_WAY = 16
 };
 

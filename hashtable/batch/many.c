@@ -4,8 +4,7 @@
 #include "hashtable/arrays/arrays.h"
 
 /* The public operations on many keys: they check the arguments, and then work on the keys by
- * load/store where that reaches all of them, through a pipeline of operations under way, or by
- * call.
+ * load/store where that reaches all of them, through a pipeline of operations, or by call.
  */
 /* [out] bytes: of count things. TERN_ERR_ARGUMENT: no memory can hold them. */
 static tern_status many_extent(const char *name, size_t count, size_t each, size_t *bytes) {

@@ -99,8 +99,7 @@ static tern_status scatter_finish_oldest(tern_scatter *s) {
     tern_scatter_bundle *bundle = s->first;
     size_t bytes;
     uint32_t done = 0;
-    /* The bundle stays in the list, where a tern_found_late that comes before the reply finds it.
-     */
+    /* The bundle stays in the list: a tern_found_late that comes before the reply looks there. */
     tern_status status =
         tern_answer_wait(s->worker, &bundle->answer, s->answer, s->ops->answer_bytes, &bytes);
     if (status == TERN_OK)

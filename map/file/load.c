@@ -76,8 +76,7 @@ static bool is_sane(const tern_file_header *h, uint64_t number, uint64_t lengths
            tern_map_item_words(lengths) < (h->sections - number) * h->section_records;
 }
 
-/* Takes the items that begin in a section. at: the first word of the first; end: behind the
- * section. */
+/* Takes the items that begin in a section. at: the first word of the first; end: of the section. */
 static tern_status load_items(loader *l, uint64_t number, const uint64_t *at, const uint64_t *end) {
     tern_status status = TERN_OK;
     while (at < end && status == TERN_OK) {
@@ -93,8 +92,7 @@ static tern_status load_items(loader *l, uint64_t number, const uint64_t *at, co
     return status;
 }
 
-/* Reads a section. begins: takes the items that begin in it, not only the rest of an earlier one.
- */
+/* Reads a section. begins: also takes the items that begin in it; else the rest of an item. */
 static tern_status load_section(loader *l, uint64_t number, bool begins) {
     uint64_t records;
     tern_status status = tern_file_reader_take(&l->file, number, &records);

@@ -40,8 +40,8 @@ static void put_words(tern_file_writer *w, uint64_t more, const char *from, size
             memcpy(tern_file_writer_room(w), &more, sizeof more);
             tern_file_writer_add(w, 1);
         }
-        const uint64_t all = tern_map_words_of(bytes),
-                       room = w->header.section_records - w->records;
+        const uint64_t all = tern_map_words_of(bytes);
+        const uint64_t room = w->header.section_records - w->records;
         const uint64_t words = all < room ? all : room;
         const size_t some = bytes < 8 * words ? bytes : 8 * words;
         char *to = tern_file_writer_room(w);

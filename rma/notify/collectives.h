@@ -80,8 +80,7 @@ void tern_notified_fragment_free(tern_notify *n, tern_notified_fragment *fragmen
 /* Drops the fragments of collectives before `sequence`, but not hails that are still to be
  * answered. */
 void tern_notified_fragments_discard(tern_worker *worker, uint64_t sequence);
-/* Tries once to send a fragment. Returns the same errors as tern_ring_open and tern_ring_reserve.
- */
+/* Tries once to send a fragment. Returns the errors of tern_ring_open and tern_ring_reserve. */
 tern_status tern_notified_fragment_send(tern_worker *worker, uint32_t rank, uint32_t type,
                                         uint32_t round, uint64_t number, uint64_t word,
                                         const void *data, size_t bytes);
