@@ -82,6 +82,48 @@ length)
     sample src/a.c "$(yes 'int x;' | head -600)"
     expect_success "$here/length.sh" "$work/tree"
     ;;
+messages)
+    # Each of these texts has one fault.
+    while read -r text; do
+        sample src/a.c "int a(void) { return tern_fail(TERN_ERR_STATE, \"$text\", 1); }"
+        expect_failure "$here/messages.sh" "$work/tree"
+    done <<-'END'
+	Rank %d is busy
+	rank %d is busy.
+	rank %d is busy\n
+	whoever is rank %d is busy
+	worker %d is none of this context
+	rank %d  is busy
+	END
+    while read -r text; do
+        sample src/a.c "int a(void) { return tern_fail(TERN_ERR_STATE, \"$text\", 1); }"
+        expect_success "$here/messages.sh" "$work/tree"
+    done <<-'END'
+	rank %d is busy; wait for it
+	TERN_WORKERS is %d; raise it
+	%s: there is no rank %d
+	END
+    # ctest is played by a script; the process of its only test writes what is in said.
+    sample src/a.c 'int a(int x) { return x ? tern_fail(1, "rank %d is busy", x) : tern_log(1, "it is %s", ""); }'
+    mkdir -p "$work/bin" "$work/build"
+    cat >"$work/bin/ctest" <<-END
+	#!/bin/sh
+	echo '{"tests": [{"name": "a", "command": ["sh", "-c", "cp $work/said \$MESSAGES_FOLDER"]}]}'
+	END
+    chmod +x "$work/bin/ctest"
+    # run KIND FORMAT TEXT
+    run() {
+        printf '%s\t1\t%s\t%s\n' "$@" >"$work/said"
+        PATH=$work/bin:$PATH "$here/../../scripts/messages" --root "$work/tree" --to "$work/written" "$work/build"
+    }
+    expect_success run fail 'rank %d is busy' 'rank 7 is busy'
+    grep -q '^    rank 7 is busy$' "$work/written"
+    grep -q '^    not provoked: it is %s$' "$work/written"
+    expect_success run log 'it is %s' 'it is late'
+    expect_failure run fail 'rank %d is idle' 'rank 7 is idle'
+    expect_failure run fail 'rank %d is busy' 'rank %d is busy'
+    expect_failure run log 'it is %s' 'it is (null)'
+    ;;
 size)
     # plant PATH TEXT: one more file in the tree.
     plant() {
