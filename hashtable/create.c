@@ -55,7 +55,8 @@ static tern_status table_check_options(const tern_hashtable_options *o, tern_has
 /* Refuses more ranks than a state word has bits for. */
 static tern_status check_context(const tern_context *context) {
     if (context->size > TERN_STATE_RANKS)
-        return tern_fail(TERN_ERR_UNSUPPORTED, "%u ranks; a hash table spreads over %u at most",
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "the context has %u ranks; a hash table spreads over at most %u",
                          context->size, TERN_STATE_RANKS);
     return TERN_OK;
 }

@@ -77,7 +77,8 @@ tern_status tern_internal_hashtable_run_modifier(tern_call_info *call, const voi
     tern_status status = modify_bucket(
         table, hash, head.absent != 0 ? TERN_ABSENT_INSERT : TERN_ABSENT_FAIL, function, &info);
     if (status == TERN_OK && info.result_bytes > TERN_HASHTABLE_MODIFY_RESULT_MAX)
-        return tern_fail(TERN_ERR_RANGE, "a modifier's result has %zu bytes; %u are allowed",
+        return tern_fail(TERN_ERR_RANGE,
+                         "a modifier's result has %zu bytes; at most %u are allowed",
                          info.result_bytes, TERN_HASHTABLE_MODIFY_RESULT_MAX);
     if (status == TERN_OK) {
         uint64_t existed = (uint64_t)info.existed;
@@ -101,7 +102,8 @@ static tern_status modify_in_place(tern_worker *worker, tern_hashtable *table,
                                        .user = modifier->call->user};
     tern_status status = modify_bucket(table, key->hash, o->absent, modifier->function, &info);
     if (status == TERN_OK && info.result_bytes > TERN_HASHTABLE_MODIFY_RESULT_MAX)
-        return tern_fail(TERN_ERR_RANGE, "a modifier's result has %zu bytes; %u are allowed",
+        return tern_fail(TERN_ERR_RANGE,
+                         "a modifier's result has %zu bytes; at most %u are allowed",
                          info.result_bytes, TERN_HASHTABLE_MODIFY_RESULT_MAX);
     reply[0] = (uint64_t)info.existed;
     *got = sizeof *reply + info.result_bytes;

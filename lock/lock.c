@@ -125,11 +125,11 @@ TERN_FUNCTION(tern_lock_on_release)
 static tern_status locks_check(const tern_worker *worker, const tern_locks *locks, size_t index,
                                const char *name) {
     if (worker == NULL || locks == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", name);
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker or locks is NULL", name);
     if (worker->context != locks->context)
         return tern_object_refuse(locks->context, name, "locks");
     if (index >= locks->count)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: there is no lock %zu; there are %zu", name, index,
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: index is %zu; there are %zu locks", name, index,
                          locks->count);
     return TERN_OK;
 }
@@ -144,7 +144,8 @@ static tern_status check_free(const tern_worker *worker, const tern_locks *locks
     if (status == TERN_OK)
         status = tern_worker_may_wait(worker, name);
     if (status == TERN_OK && *locks_held(locks, worker, index))
-        return tern_fail(TERN_ERR_STATE, "%s: this worker holds lock %zu already", name, index);
+        return tern_fail(TERN_ERR_STATE, "%s: this worker holds lock %zu already; release it first",
+                         name, index);
     return status;
 }
 
@@ -224,7 +225,8 @@ tern_status tern_lock_release(tern_worker *worker, tern_locks *locks, size_t ind
     if (status != TERN_OK)
         return status;
     if (!*locks_held(locks, worker, index))
-        return tern_fail(TERN_ERR_STATE, "tern_lock_release: this worker does not hold lock %zu",
+        return tern_fail(TERN_ERR_STATE,
+                         "tern_lock_release: this worker does not hold lock %zu; take it first",
                          index);
     lock_message m = message_for(locks, index);
     /* Puts to direct memory are stores, which the call publishes. */
@@ -270,8 +272,9 @@ tern_status tern_locks_create(tern_worker *worker, size_t count, tern_locks **lo
         return status;
     tern_context *context = worker->context;
     if (locks == NULL || count == 0 || count > UINT32_MAX)
-        status = tern_fail(TERN_ERR_ARGUMENT, "%s: no place for the result, or %zu locks; 1 to %u",
-                           name, count, UINT32_MAX);
+        status = tern_fail(TERN_ERR_ARGUMENT,
+                           "%s: count is %zu, or locks is NULL; allowed are 1 to %u locks", name,
+                           count, UINT32_MAX);
     status = tern_collective_agree(context, worker, status, name);
     if (status == TERN_OK)
         status =
@@ -327,7 +330,8 @@ tern_status tern_locks_destroy(tern_worker *worker, tern_locks *locks) {
     tern_context *context = worker->context;
     for (size_t i = 0; i < context->config.workers * locks->count && status == TERN_OK; i++)
         if (locks->held[i])
-            status = tern_fail(TERN_ERR_STATE, "%s: worker %zu holds lock %zu", name,
+            status = tern_fail(TERN_ERR_STATE,
+                               "%s: worker %zu holds lock %zu; let it release the lock first", name,
                                i / locks->count, i % locks->count);
     status = tern_collective_agree(context, worker, status, name);
     if (status == TERN_ERR_STATE || status == TERN_ERR_MISMATCH)

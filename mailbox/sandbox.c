@@ -40,20 +40,21 @@ static tern_status sandbox_check(const tern_sandbox_options *o, const tern_sandb
                                             "result is NULL");
     if (o->argument_bytes > TERN_SANDBOX_ARGUMENT_MAX || o->handles > TERN_SANDBOX_HANDLES_MAX)
         return tern_fail(TERN_ERR_ARGUMENT,
-                         "tern_sandbox_run: %u handles and an argument of %u bytes; at most %u and "
-                         "%u",
+                         "tern_sandbox_run: handles is %u and argument_bytes is %u; at most %u and "
+                         "%u are allowed",
                          o->handles, o->argument_bytes, TERN_SANDBOX_HANDLES_MAX,
                          TERN_SANDBOX_ARGUMENT_MAX);
     if (o->memory_bytes > TERN_SANDBOX_MEMORY_MAX || o->program_bytes > TERN_SANDBOX_MEMORY_MAX ||
         o->program_bytes == 0)
-        return tern_fail(
-            TERN_ERR_ARGUMENT,
-            "tern_sandbox_run: memory_bytes %llu and program_bytes %llu; at most %llu, "
-            "and a program needs some",
-            (unsigned long long)o->memory_bytes, (unsigned long long)o->program_bytes,
-            (unsigned long long)TERN_SANDBOX_MEMORY_MAX);
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_sandbox_run: memory_bytes is %llu and program_bytes is %llu; at "
+                         "most %llu of each are allowed, and program_bytes is not 0",
+                         (unsigned long long)o->memory_bytes, (unsigned long long)o->program_bytes,
+                         (unsigned long long)TERN_SANDBOX_MEMORY_MAX);
     if ((o->allow & ~TERN_SANDBOX_ALLOW_ALL) != 0)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_sandbox_run: allow is %#x; bits are %#x",
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_sandbox_run: allow is %#x; pass TERN_SANDBOX_ALLOW_ constants, "
+                         "which are %#x together",
                          o->allow, TERN_SANDBOX_ALLOW_ALL);
     return check_operations(o);
 }

@@ -19,7 +19,8 @@ tern_status tern_mailbox_service_open(tern_mailbox_service *service,
                                                      const void *request, uint64_t bytes),
                                       void *argument) {
     if (service == NULL || share == NULL || handle == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_mailbox_service_open: NULL argument");
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_mailbox_service_open: service, share or handle is NULL");
     tern_mailbox_session *sessions = calloc(share->shape.slots, sizeof *sessions);
     if (sessions == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a service of %u slots",

@@ -24,15 +24,15 @@ static size_t share_table_bytes(const tern_internal_mailbox_shape *shape) {
 
 static tern_status share_check(const tern_internal_mailbox_shape *shape, const void *out) {
     if (out == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "mailbox: no place for the share");
+        return tern_fail(TERN_ERR_ARGUMENT, "mailbox: share is NULL");
     if (shape->bytes == 0 || shape->packet < 64)
-        return tern_fail(TERN_ERR_ARGUMENT,
-                         "mailbox: %u slots with packets of %u bytes; 1 to %u slots of 64 to %u",
-                         shape->slots, shape->packet, TERN_MAILBOX_SLOTS_MAX,
-                         TERN_MAILBOX_PACKET_MAX);
+        return tern_fail(
+            TERN_ERR_ARGUMENT,
+            "mailbox: slots is %u and packet is %u; allowed are 1 to %u slots of 64 to %u bytes",
+            shape->slots, shape->packet, TERN_MAILBOX_SLOTS_MAX, TERN_MAILBOX_PACKET_MAX);
     if (shape->workers > WORKERS_MAX)
-        return tern_fail(TERN_ERR_ARGUMENT, "mailbox: %u workers; at most %u", shape->workers,
-                         WORKERS_MAX);
+        return tern_fail(TERN_ERR_ARGUMENT, "mailbox: workers is %u; at most %u are allowed",
+                         shape->workers, WORKERS_MAX);
     return TERN_OK;
 }
 
@@ -92,14 +92,15 @@ tern_status tern_internal_mailbox_share_attach(int fd, uint32_t layout,
     struct stat info;
     tern_mailbox_share_head head;
     if (share == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "mailbox: no place for the share");
+        return tern_fail(TERN_ERR_ARGUMENT, "mailbox: share is NULL");
     if (fstat(fd, &info) != 0)
         return tern_fail_system("the descriptor of a mailbox");
     if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head || head.magic != MAGIC)
-        return tern_fail(TERN_ERR_ARGUMENT, "descriptor %d is not of a mailbox", fd);
+        return tern_fail(TERN_ERR_ARGUMENT, "descriptor %d does not belong to a mailbox", fd);
     if (head.shape.layout != layout)
         return tern_fail(TERN_ERR_MISMATCH,
-                         "the mailbox was made with TERN_MAILBOX_LAYOUT %u, this program with %u",
+                         "the mailbox was made with TERN_MAILBOX_LAYOUT %u, this program with %u; "
+                         "compile both with the same tern",
                          head.shape.layout, layout);
     tern_status status = share_check(&head.shape, share);
     if (status != TERN_OK)
@@ -112,8 +113,8 @@ tern_status tern_internal_mailbox_share_attach(int fd, uint32_t layout,
                          bytes(head.shape.slots, head.shape.packet));
     size_t all = share_table_bytes(&head.shape) + head.shape.bytes;
     if ((size_t)info.st_size != all)
-        return tern_fail(TERN_ERR_ARGUMENT, "descriptor %d is of %lld bytes, not of a mailbox", fd,
-                         (long long)info.st_size);
+        return tern_fail(TERN_ERR_ARGUMENT, "descriptor %d has %lld bytes; its mailbox takes %zu",
+                         fd, (long long)info.st_size, all);
     int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (own < 0)
         return tern_fail_system("the descriptor of a mailbox");

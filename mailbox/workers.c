@@ -131,9 +131,10 @@ tern_status tern_internal_mailbox_enter(tern_mailbox_share *share, tern_mailbox_
         *ticket = ticket_of(i, wanted);
         return TERN_OK;
     }
-    return tern_fail(TERN_ERR_FULL,
-                     "%u workers take part in this mailbox, as many as it was made for",
-                     share->shape.workers);
+    return tern_fail(
+        TERN_ERR_FULL,
+        "%u workers take part in this mailbox, as many as it was made for; make it for more",
+        share->shape.workers);
 }
 
 void tern_internal_mailbox_exit(tern_mailbox_share *share,

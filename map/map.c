@@ -14,7 +14,7 @@ tern_status tern_map_check(const tern_worker *worker, const tern_map *map, const
     tern_status status =
         tern_hashtable_check(worker, map->table, key_bytes > 0 ? key : "", flags, excluded, name);
     if (status == TERN_OK && key_bytes > TERN_MAP_KEY_MAX)
-        status = tern_fail(TERN_ERR_RANGE, "%s: a key of %zu bytes; the largest have %u", name,
+        status = tern_fail(TERN_ERR_RANGE, "%s: key_bytes is %zu; at most %u are allowed", name,
                            key_bytes, TERN_MAP_KEY_MAX);
     return status;
 }
@@ -23,7 +23,7 @@ tern_status tern_map_check_value(const void *value, size_t value_bytes, const ch
     if (value == NULL && value_bytes > 0)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: value is NULL", name);
     if (value_bytes > TERN_MAP_VALUE_MAX)
-        return tern_fail(TERN_ERR_RANGE, "%s: a value of %zu bytes; the largest have %u", name,
+        return tern_fail(TERN_ERR_RANGE, "%s: value_bytes is %zu; at most %u are allowed", name,
                          value_bytes, TERN_MAP_VALUE_MAX);
     return TERN_OK;
 }

@@ -13,7 +13,7 @@ static const size_t memory = (size_t)1 << 30;
 static tern_status check_game(const tern_game *g) {
     if (g->name == NULL || g->moves == NULL || g->play == NULL || g->player == NULL ||
         g->result == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "the game '%s' has no %s",
+        return tern_fail(TERN_ERR_ARGUMENT, "the game '%s' has no %s; give it one",
                          g->name != NULL ? g->name : "",
                          g->name == NULL     ? "name"
                          : g->moves == NULL  ? "moves"
@@ -46,8 +46,8 @@ static tern_status search_check_options(const tern_config *config, const tern_ga
                          (int)o->placement);
     if (o->placement == TERN_PLACE_HASH && g->hash == NULL)
         return tern_fail(TERN_ERR_ARGUMENT,
-                         "TERN_PLACE_HASH, and the game '%s' has no hash; give it one or take "
-                         "TERN_PLACE_RANDOM",
+                         "placement is TERN_PLACE_HASH, but the game '%s' has no hash; give it one "
+                         "or pass TERN_PLACE_RANDOM",
                          g->name);
     if (o->calls_only != 0 && o->calls_only != 1)
         return tern_fail(TERN_ERR_ARGUMENT, "calls_only is %d; allowed are 0 and 1", o->calls_only);
@@ -229,9 +229,10 @@ tern_status tern_search_create(tern_worker *worker, const tern_game *game,
 
 tern_status tern_mcts_begin(tern_worker *worker, tern_search *s, const char *name) {
     if (worker == NULL || s == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", name);
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker or search is NULL", name);
     if (!tern_mcts_owns(s, worker))
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: a worker of another context", name);
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker and search are of different contexts",
+                         name);
     tern_status status = tern_collective_begin(worker, name);
     if (status != TERN_OK)
         return status;

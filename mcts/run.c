@@ -10,9 +10,11 @@ static tern_status search_check(tern_worker *worker, const tern_search *s,
                                 const tern_search_limits *limits,
                                 const tern_search_result *result) {
     if (worker == NULL || s == NULL || limits == NULL || result == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_search_run: NULL argument");
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_search_run: worker, search, limits or result is NULL");
     if (!tern_mcts_owns(s, worker))
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_search_run: a worker of another context");
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_search_run: worker and search are of different contexts");
     return TERN_OK;
 }
 
@@ -21,7 +23,9 @@ static tern_status check_limits(const tern_search *s, const tern_search_limits *
         return tern_fail(TERN_ERR_STATE,
                          "tern_search_run: the search has no state; call tern_search_reset first");
     if (s->game.result(s->root_state, s->game.argument) != TERN_GAME_OPEN)
-        return tern_fail(TERN_ERR_STATE, "tern_search_run: the game is over in this state");
+        return tern_fail(
+            TERN_ERR_STATE,
+            "tern_search_run: the game is over in this state; call tern_search_reset with another");
     if (!(limits->seconds >= 0) || limits->seconds > 1e9)
         return tern_fail(TERN_ERR_ARGUMENT, "seconds is %g; allowed are 0 to 1e9", limits->seconds);
     if (limits->rollouts == 0 && limits->seconds == 0)

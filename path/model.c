@@ -132,7 +132,8 @@ tern_status tern_model_predict(tern_model_operation operation, tern_flags flags,
                          "%s: TERN_AUTO has no cost of its own; pass TERN_BY_RMA or TERN_BY_CALL",
                          name);
     if (tern_flags_promise(flags) == TERN_LOCAL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: the promise TERN_LOCAL is not modelled", name);
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "%s: the promise TERN_LOCAL is not modelled; leave it out", name);
     const profiles *row = &table[operation];
     const profile *p =
         tern_flags_promise(flags) == TERN_READ_WRITE ? &row->read_write : &row->phase;

@@ -22,8 +22,9 @@ tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_queue_waiti
         uint32_t dead = tern_peers_dead(&context->peers);
         return dead != TERN_NOBODY
                    ? tern_peer_fail(dead)
-                   : tern_fail(TERN_ERR_AGAIN,
-                               "no room or no item now, and a handler does not wait");
+                   : tern_fail(
+                         TERN_ERR_AGAIN,
+                         "no room or no item now, and a handler does not wait; try again later");
     }
     /* A round trip to the host may take long, and tern_wait_step looks at the peers only now and
      * then. */

@@ -30,8 +30,7 @@ static tern_status memory_allocate(tern_worker *worker, tern_worker_id target, i
     if (tern_is_destroyed(context))
         return tern_destroyed_fail("tern_alloc");
     if (target.rank >= context->size || target.index >= context->workers)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_alloc: there is no worker %u of rank %u",
-                         target.index, target.rank);
+        return tern_no_worker_fail(context, target, "tern_alloc");
     tern_status status = tern_memory_check("tern_alloc", bytes, alignment, domain);
     if (status != TERN_OK)
         return status;

@@ -54,12 +54,14 @@ static tern_status circular_complete(tern_circular_options *o) {
 static tern_status circular_check(const tern_worker *worker, const tern_circular *circular,
                                   const void *piece, const char *function) {
     if (worker == NULL || circular == NULL || piece == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: an argument is NULL", function);
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker, circular or piece is NULL", function);
     if (circular->worker == NULL)
         return tern_object_refuse(NULL, function, "circular buffer");
     if (circular->worker != worker)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: the buffer is worker %u's, not worker %u's",
-                         function, circular->worker->id, worker->id);
+        return tern_fail(
+            TERN_ERR_ARGUMENT,
+            "%s: the buffer is worker %u's, not worker %u's; pass the worker that created it",
+            function, circular->worker->id, worker->id);
     return TERN_OK;
 }
 

@@ -86,10 +86,12 @@ static tern_status wait_for_room(tern_worker *worker, tern_wait_state *wait, uin
 static tern_status combine_check(const tern_worker *worker, const tern_combiner *c,
                                  const char *function) {
     if (worker == NULL || c == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", function);
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker or combiner is NULL", function);
     if (c->worker != worker)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: the combiner is worker %u's, not worker %u's",
-                         function, c->worker->id, worker->id);
+        return tern_fail(
+            TERN_ERR_ARGUMENT,
+            "%s: the combiner is worker %u's, not worker %u's; pass the worker that created it",
+            function, c->worker->id, worker->id);
     return TERN_OK;
 }
 
@@ -122,8 +124,7 @@ static tern_status combine_refuse(const tern_worker *worker, const tern_combiner
         return status;
     if (update == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: update is NULL", name);
-    return tern_fail(TERN_ERR_ARGUMENT, "%s: there is no worker %u of rank %u", name, target.index,
-                     target.rank);
+    return tern_no_worker_fail(worker->context, target, name);
 }
 
 tern_status tern_combine(tern_worker *worker, tern_combiner *combiner, tern_worker_id target,
@@ -189,11 +190,12 @@ static tern_status combine_check_options(const tern_worker *worker,
     tern_worker_id self = tern_worker_self(worker);
     if (o->bytes == 0 || o->bytes > TERN_COMBINE_MAX || (o->combine == NULL && o->bytes % 8 != 0))
         return tern_fail(TERN_ERR_ARGUMENT,
-                         "tern_combiner_create: updates of %zu bytes; 1 to %u, for sums a multiple "
-                         "of 8",
+                         "tern_combiner_create: bytes is %zu; allowed are 1 to %u, and a multiple "
+                         "of 8 without combine",
                          o->bytes, TERN_COMBINE_MAX);
     if (o->entries > ENTRIES_MAX)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_combiner_create: %zu entries; %zu at most",
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_combiner_create: entries is %zu; at most %zu are allowed",
                          o->entries, ENTRIES_MAX);
     tern_call_target to;
     return tern_call_header(worker, self, o->function, &key, sizeof key, &to) != 0
@@ -225,7 +227,8 @@ static bool make_table(tern_combiner *c, size_t entries) {
 tern_status tern_combiner_create(tern_worker *worker, const tern_combiner_options *options,
                                  tern_combiner **combiner) {
     if (worker == NULL || options == NULL || combiner == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_combiner_create: NULL argument");
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_combiner_create: worker, options or combiner is NULL");
     tern_status status = combine_check_options(worker, options);
     if (status != TERN_OK)
         return status;

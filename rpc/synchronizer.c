@@ -25,7 +25,8 @@ static uint64_t *direct_counter(const tern_worker *worker, tern_ptr counter) {
 tern_status tern_counter_check(const tern_worker *worker, tern_ptr counter) {
     uint64_t offset;
     if (counter.offset % 8 != 0)
-        return tern_fail(TERN_ERR_ARGUMENT, "a synchronizer whose counter is not aligned");
+        return tern_fail(TERN_ERR_ARGUMENT, "the counter of a synchronizer is not aligned; pass "
+                                            "one that tern_synchronizer_create made");
     return tern_segment_check(worker->context, counter, sizeof(uint64_t), &offset);
 }
 
@@ -176,7 +177,8 @@ void tern_synchronizers_discard(tern_worker *worker) {
 
 tern_status tern_synchronizer_create(tern_worker *worker, tern_synchronizer *synchronizer) {
     if (worker == NULL || synchronizer == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_synchronizer_create: NULL argument");
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_synchronizer_create: worker or synchronizer is NULL");
     tern_ptr counter;
     tern_status status = tern_alloc(worker, sizeof(uint64_t), 0, TERN_DOMAIN_OWNER, &counter);
     if (status != TERN_OK)
@@ -198,8 +200,8 @@ static tern_status synchronizer_reach(const tern_worker *worker, tern_synchroniz
     *counter = direct_counter(worker, s.counter);
     if (*counter == NULL)
         return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "a synchronizer of rank %u, whose memory is not reached by load/store; "
-                         "ranks of its own node raise it and wait for it",
+                         "load/store does not reach the synchronizer of rank %u; only ranks of its "
+                         "node may raise it, test it and wait for it",
                          s.counter.rank);
     return TERN_OK;
 }
@@ -207,14 +209,15 @@ static tern_status synchronizer_reach(const tern_worker *worker, tern_synchroniz
 tern_status tern_synchronizer_destroy(tern_worker *worker, tern_synchronizer *synchronizer) {
     uint64_t *counter;
     if (synchronizer == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_synchronizer_destroy: NULL argument");
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_synchronizer_destroy: synchronizer is NULL");
     tern_status status = synchronizer_reach(worker, *synchronizer, &counter);
     if (status != TERN_OK)
         return status;
     /* R8: tern_counter_lower */
     uint64_t outstanding = __atomic_load_n(counter, __ATOMIC_ACQUIRE);
     if (outstanding != 0)
-        return tern_fail(TERN_ERR_STATE, "%llu operations of the synchronizer are outstanding",
+        return tern_fail(TERN_ERR_STATE,
+                         "%llu operations of the synchronizer are outstanding; wait for it first",
                          (unsigned long long)outstanding);
     status = tern_free(worker, synchronizer->counter);
     if (status == TERN_OK)
@@ -240,7 +243,7 @@ tern_status tern_synchronizer_lower(tern_worker *worker, tern_synchronizer synch
     if (status != TERN_OK)
         return status;
     if (!tern_notices_have_room(worker))
-        return tern_fail(TERN_ERR_AGAIN, "%d notices to other nodes wait for progress",
+        return tern_fail(TERN_ERR_AGAIN, "%d notices to other nodes wait for progress; let it run",
                          TERN_NOTICES);
     tern_counter_lower(worker, synchronizer.counter, operations);
     return TERN_OK;
@@ -251,7 +254,7 @@ tern_status tern_synchronizer_test(tern_worker *worker, tern_synchronizer synchr
     uint64_t *counter;
     tern_status status = synchronizer_reach(worker, synchronizer, &counter);
     if (status == TERN_OK && outstanding == NULL)
-        status = tern_fail(TERN_ERR_ARGUMENT, "tern_synchronizer_test: NULL argument");
+        status = tern_fail(TERN_ERR_ARGUMENT, "tern_synchronizer_test: outstanding is NULL");
     if (status != TERN_OK)
         return status;
     /* R4 */

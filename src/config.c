@@ -371,7 +371,7 @@ void tern_config_warn(void) {
 
 tern_status tern_config_set(tern_config *config, const char *name, const char *value) {
     if (config == NULL || name == NULL || value == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_config_set: NULL argument");
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_config_set: config, name or value is NULL");
     const option *k = find_option(name);
     if (k == NULL)
         return refuse_name(name);

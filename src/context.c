@@ -29,7 +29,9 @@ static tern_status context_duplicate(tern_context *context, MPI_Comm comm, tern_
     int rank = 0, size = 0, inter = 0;
     tern_status status = TERN_MPI(PMPI_Comm_test_inter(comm, &inter));
     if (status == TERN_OK && inter)
-        status = tern_fail(TERN_ERR_ARGUMENT, "tern_context_create: comm is an intercommunicator");
+        status = tern_fail(
+            TERN_ERR_ARGUMENT,
+            "tern_context_create: comm is an intercommunicator; pass an intracommunicator");
     if (status == TERN_OK)
         status = TERN_MPI(PMPI_Comm_rank(comm, &rank));
     if (status == TERN_OK)
@@ -217,10 +219,19 @@ static tern_status context_may_change(const char *function) {
                : tern_fail(TERN_ERR_STATE, "%s may wait and is not allowed in a handler", function);
 }
 
+tern_status tern_no_worker_fail(const tern_context *context, tern_worker_id id,
+                                const char *function) {
+    return tern_fail(TERN_ERR_ARGUMENT,
+                     "%s: there is no worker %u of rank %u; ranks are 0 to %u and workers 0 to %u",
+                     function, id.index, id.rank, context->size - 1, context->workers - 1);
+}
+
 tern_status tern_context_open(MPI_Comm comm, const tern_config *config,
                               const tern_layer *const *layers, tern_context **context) {
     if (comm == MPI_COMM_NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_context_create: comm is MPI_COMM_NULL");
+        return tern_fail(
+            TERN_ERR_ARGUMENT,
+            "tern_context_create: comm is MPI_COMM_NULL; pass a communicator that this rank is in");
     tern_status status = context_may_change("tern_context_create");
     if (status == TERN_OK)
         status = tern_mpi_check(1);

@@ -281,6 +281,10 @@ static inline bool tern_is_destroyed(const tern_context *context) { return conte
 /* TERN_ERR_STATE, with the name of the function. */
 tern_status tern_destroyed_fail(const char *function) __attribute__((cold));
 
+/* The error of an operation on a worker that the context does not have. */
+tern_status tern_no_worker_fail(const tern_context *context, tern_worker_id id,
+                                const char *function) __attribute__((cold));
+
 /* Called in place of free: clears a destroyed object and keeps its memory until some others have
  * been destroyed. So an operation that gets the object finds that it has no context. */
 void tern_destroyed_keep_object(void *object, size_t bytes);

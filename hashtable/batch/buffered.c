@@ -5,7 +5,7 @@
 tern_status tern_buffered_check_keys(size_t keys, const char *name) {
     return keys <= TERN_BUFFERED_KEYS
                ? TERN_OK
-               : tern_fail(TERN_ERR_ARGUMENT, "%s: %zu keys; allowed are 0 to %d", name, keys,
+               : tern_fail(TERN_ERR_ARGUMENT, "%s: keys is %zu; allowed are 0 to %d", name, keys,
                            TERN_BUFFERED_KEYS);
 }
 
@@ -15,8 +15,10 @@ tern_status tern_buffered_check(tern_worker *worker, const tern_scatter *scatter
         return tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
                          worker == NULL ? "worker" : "buffer");
     if (scatter->worker != worker)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: the buffer is worker %u's, not worker %u's", name,
-                         scatter->worker->id, worker->id);
+        return tern_fail(
+            TERN_ERR_ARGUMENT,
+            "%s: the buffer is worker %u's, not worker %u's; pass the worker that created it", name,
+            scatter->worker->id, worker->id);
     return tern_worker_may_wait(worker, name);
 }
 

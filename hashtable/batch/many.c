@@ -9,7 +9,8 @@
 /* [out] bytes: of count things. TERN_ERR_ARGUMENT: no memory can hold them. */
 static tern_status many_extent(const char *name, size_t count, size_t each, size_t *bytes) {
     if (each > 0 && count > PTRDIFF_MAX / each)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: no memory holds %zu keys or values of %zu bytes",
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "%s: count is %zu; no memory holds so many keys or values of %zu bytes",
                          name, count, each);
     *bytes = count * each;
     return TERN_OK;
@@ -164,7 +165,8 @@ static tern_status check_find(tern_worker *worker, const tern_hashtable *table, 
     if (many_overlap(keys, key_bytes, values, bytes) ||
         (found != NULL && (many_overlap(keys, key_bytes, found, count) ||
                            many_overlap(values, bytes, found, count))))
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: keys, values and found overlap", name);
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "%s: keys, values and found overlap; give each its own memory", name);
     return tern_worker_may_wait(worker, name);
 }
 

@@ -119,7 +119,7 @@ static tern_status visit_parts(tern_worker *worker, tern_hashtable *table, uint3
 tern_status tern_visit_check(const tern_worker *worker, const tern_hashtable *table, bool missing,
                              const char *name) {
     if (worker == NULL || table == NULL || missing)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: an argument is NULL", name);
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker, table, visit or count is NULL", name);
     if (worker->context != table->context)
         return tern_object_refuse(table->context, name, "table");
     return TERN_OK;

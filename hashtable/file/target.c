@@ -37,9 +37,9 @@ static tern_status target_of_link(const char *path, const char *what, char **tar
                          what, path, strerror(errno));
     }
     if (!S_ISREG(info.st_mode)) {
-        tern_status status =
-            tern_fail(TERN_ERR_ARGUMENT, "%s '%s': the link leads to '%s', which is %s", what, path,
-                      end, kind_name(info.st_mode));
+        tern_status status = tern_fail(
+            TERN_ERR_ARGUMENT, "%s '%s': the link leads to '%s', which is %s; name a regular file",
+            what, path, end, kind_name(info.st_mode));
         free(end);
         return status;
     }

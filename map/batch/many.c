@@ -218,6 +218,7 @@ tern_status tern_map_find_many(tern_worker *worker, tern_map *map, tern_map_slot
     if (done != NULL)
         *done = b.stored;
     return b.refused == 0 ? TERN_OK
-                          : tern_fail(TERN_ERR_RANGE, "%zu of %zu values found no room",
+                          : tern_fail(TERN_ERR_RANGE,
+                                      "%zu of %zu values are larger than the memory given for them",
                                       (size_t)b.refused, count);
 }

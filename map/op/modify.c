@@ -30,9 +30,8 @@ tern_status tern_map_resize(tern_map_modify_info *info, size_t bytes) {
         return tern_fail(TERN_ERR_ARGUMENT, "tern_map_resize: info is NULL");
     tern_map_op *s = (tern_map_op *)(void *)((char *)info - offsetof(tern_map_op, info));
     if (bytes > TERN_MAP_VALUE_MAX)
-        return tern_fail(TERN_ERR_RANGE,
-                         "tern_map_resize: a value of %zu bytes; the largest have %u", bytes,
-                         TERN_MAP_VALUE_MAX);
+        return tern_fail(TERN_ERR_RANGE, "tern_map_resize: bytes is %zu; at most %u are allowed",
+                         bytes, TERN_MAP_VALUE_MAX);
     if (s->room < bytes) {
         /* A value that grows step by step is not copied each time. */
         const size_t room = bytes > 2 * s->room ? bytes : 2 * s->room;
@@ -96,7 +95,8 @@ static tern_status modify_by_program(tern_map_op *m, bool existed) {
     info->result_bytes = 0;
     const tern_status status = m->modifier.function(info);
     if (status == TERN_OK && info->result_bytes > TERN_MAP_MODIFY_RESULT_MAX)
-        return tern_fail(TERN_ERR_RANGE, "a modifier's result has %zu bytes; %u are allowed",
+        return tern_fail(TERN_ERR_RANGE,
+                         "a modifier's result has %zu bytes; at most %u are allowed",
                          info->result_bytes, TERN_MAP_MODIFY_RESULT_MAX);
     return status;
 }

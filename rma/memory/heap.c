@@ -375,7 +375,9 @@ tern_status tern_heap_give(tern_heap *heap, uint64_t offset) {
     block key = {.offset = offset};
     block *const *found = tfind(&key, &heap->taken, by_offset);
     if (found == NULL || (*found)->resting)
-        return tern_fail(TERN_ERR_ARGUMENT, "offset %llu is not the start of an allocation",
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "offset %llu is not the start of an allocation; pass a pointer that "
+                         "tern_alloc gave, once",
                          (unsigned long long)offset);
     block *b = *found;
     heap->in_use -= b->bytes;

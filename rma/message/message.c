@@ -117,7 +117,8 @@ static send_slot *free_slot(const tern_context *context, send_pool *pool) {
 static tern_status no_slot_fail(const send_pool *pool, uint32_t rank) {
     for (uint32_t i = 0; i < SENDS; i++)
         if (pool->slot[i].buffer != NULL)
-            return tern_fail(TERN_ERR_AGAIN, "no free buffer for a message to rank %u", rank);
+            return tern_fail(TERN_ERR_AGAIN,
+                             "no free buffer for a message to rank %u; let progress run", rank);
     return tern_fail(TERN_ERR_MEMORY, "no memory for a message to rank %u", rank);
 }
 

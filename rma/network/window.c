@@ -34,7 +34,8 @@ static tern_status open_regions(tern_context *context, tern_window *window) {
 tern_status tern_window_open(tern_context *context, void *base, size_t bytes, bool mpi_atomics,
                              bool emulated, tern_window **window) {
     tern_window *fresh = aligned_alloc(TERN_LINE, sizeof *fresh);
-    tern_status status = fresh != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory");
+    tern_status status =
+        fresh != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory for a window of MPI");
     status = tern_collective_agree(context, NULL, status, "making the window");
     if (status != TERN_OK) {
         free(fresh);

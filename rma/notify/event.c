@@ -252,7 +252,8 @@ static tern_status event_check(const tern_worker *worker, unsigned which, const 
     if (tern_is_destroyed(worker->context))
         return tern_destroyed_fail("a probe");
     if (tern_notify_of(worker)->in_handler)
-        return tern_fail(TERN_ERR_STATE, "probing is not allowed inside a handler of events");
+        return tern_fail(TERN_ERR_STATE, "probing is not allowed inside a handler of events; probe "
+                                         "after the handler has returned");
     return TERN_OK;
 }
 

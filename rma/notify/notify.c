@@ -161,8 +161,7 @@ static tern_status notify_check(tern_worker *worker, const notify_question *q) {
     if (tern_is_destroyed(context))
         return tern_destroyed_fail(q->function);
     if (q->other.rank >= context->size || q->other.index >= context->workers)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: there is no worker %u of rank %u", q->function,
-                         q->other.index, q->other.rank);
+        return tern_no_worker_fail(context, q->other, q->function);
     if (q->cid_bytes > TERN_CID_MAX)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: the cid has %zu bytes; at most %u are allowed",
                          q->function, q->cid_bytes, TERN_CID_MAX);

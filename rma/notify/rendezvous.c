@@ -8,11 +8,6 @@
 #include "src/progress/request.h"
 #include "src/progress/wait.h"
 
-static tern_status no_such_worker(const char *function, tern_worker_id id) {
-    return tern_fail(TERN_ERR_ARGUMENT, "%s: there is no worker %u of rank %u", function, id.index,
-                     id.rank);
-}
-
 static bool is_worker(const tern_context *context, tern_worker_id id) {
     return id.rank < context->size && id.index < context->workers;
 }
@@ -67,7 +62,7 @@ static tern_status post_buffer(tern_worker *worker, tern_worker_id peer, uint32_
     if (tern_is_destroyed(context))
         return tern_destroyed_fail(function);
     if (!is_worker(context, peer))
-        return no_such_worker(function, peer);
+        return tern_no_worker_fail(context, peer, function);
     tern_status status = tern_request_check(request, function);
     uint64_t offset = 0;
     tern_hold hold = {NULL, NULL};
@@ -147,7 +142,7 @@ static tern_status check_source(const tern_worker *worker, const char *function,
         return tern_destroyed_fail(function);
     return is_anybody(source) || is_worker(worker->context, source)
                ? TERN_OK
-               : no_such_worker(function, source);
+               : tern_no_worker_fail(worker->context, source, function);
 }
 
 /* Takes the oldest descriptor that matches. Whether there was one. */
@@ -204,12 +199,14 @@ tern_status tern_rendezvous_finish(tern_worker *worker, tern_descriptor *descrip
                                    uint64_t bytes) {
     const char *function = "tern_rendezvous_finish";
     if (worker == NULL || descriptor == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", function);
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker or descriptor is NULL", function);
     if (descriptor->id == 0)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: the descriptor is empty or already finished",
-                         function);
+        return tern_fail(
+            TERN_ERR_ARGUMENT,
+            "%s: the descriptor is empty or already finished; finish each descriptor once",
+            function);
     if (!is_worker(worker->context, descriptor->peer))
-        return no_such_worker(function, descriptor->peer);
+        return tern_no_worker_fail(worker->context, descriptor->peer, function);
     if (bytes > descriptor->bytes)
         return tern_fail(TERN_ERR_RANGE,
                          "%s: bytes is %llu, but the buffer of rank %u has only %llu", function,

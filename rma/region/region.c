@@ -49,8 +49,10 @@ static tern_status not_registered(uint32_t rank, uint64_t offset, uint64_t bytes
 tern_status tern_region_offset(tern_ptr p, uint64_t *offset) {
     uint64_t at = p.offset - TERN_PTR_ORIGIN;
     if (p.segment == 0 || p.segment > TERN_REGIONS_MAX || at >> SLOT_SHIFT != 0)
-        return tern_fail(TERN_ERR_RANGE, "offset %llu of segment %u is in no region",
-                         (unsigned long long)p.offset, p.segment);
+        return tern_fail(
+            TERN_ERR_RANGE,
+            "offset %llu of segment %u is in no region; pass a pointer that tern_register gave",
+            (unsigned long long)p.offset, p.segment);
     *offset = TERN_OFFSET_IN_REGION | (uint64_t)(p.segment - 1u) << SLOT_SHIFT | at;
     return TERN_OK;
 }
@@ -329,7 +331,7 @@ static tern_status take_rkey_back(tern_worker *worker, uint32_t rank, uint64_t o
     if (status == TERN_OK && answer[0] != 0)
         return tern_fail(TERN_ERR_STATE,
                          "tern_deregister: rank %u has a transfer under way, or puts that it has "
-                         "not flushed",
+                         "not flushed; try again after its flush",
                          rank);
     return status == TERN_OK ? tern_messages_await(worker, rank, answer[1]) : status;
 }
@@ -359,7 +361,7 @@ static tern_status end_region(tern_context *context, tern_registration *r, uint3
                                                  memory_order_acquire, memory_order_relaxed))
         return tern_fail(TERN_ERR_STATE,
                          "tern_deregister: a post that offers the region has not been waited for, "
-                         "or a rank of this node is copying");
+                         "or a rank of this node is copying; wait for the post and try again");
     const tern_rma *rma = tern_rma_of(context);
     if (rma->window != NULL)
         tern_window_detach(rma->window, r->base);

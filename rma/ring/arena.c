@@ -79,8 +79,8 @@ tern_status tern_arena_claim(tern_context *context, uint32_t target, uint32_t en
                             : take_grown(context, rank, endpoint, pieces, part, ring);
     if (!taken)
         return tern_fail(TERN_ERR_MEMORY,
-                         "the memory for rings into rank %u, %zu of TERN_RING_SIZE, is used up; "
-                         "raise TERN_RING_MEMORY or lower TERN_RING_SIZE",
+                         "the memory for rings into rank %u, which holds %zu of TERN_RING_SIZE, is "
+                         "used up; raise TERN_RING_MEMORY or lower TERN_RING_SIZE",
                          rank, tern_rma_of(context)->layout.ring_count);
     uint64_t bytes = (uint64_t)pieces * context->config.ring_size;
     tern_ring_header *header = tern_ring_header_at(context, rank, *ring);

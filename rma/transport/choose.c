@@ -126,8 +126,8 @@ static tern_status try_native(tern_context *context, tern_rma *rma, const native
                            "a put lands while its target sleeps, as fast as a message");
     if (status == TERN_OK && context->rank == 0)
         tern_log(TERN_LOG_INFO,
-                 "not %s over %s: a put %s, and takes %.1f us where a message and its answer take "
-                 "%.1f",
+                 "%s over %s is not taken: a put %s, and takes %.1f us where a message and its "
+                 "answer take %.1f us",
                  name_of(kind), rma->native->network->name,
                  !f.works       ? "does not land"
                  : !f.one_sided ? "does not land while its target sleeps"

@@ -208,7 +208,10 @@ static tern_status native_post(tern_worker *worker, uint32_t rank, uint64_t offs
     if (status != TERN_OK) {
         tern_remote_key_release(worker, move.rkey, false);
         return status == TERN_ERR_AGAIN
-                   ? tern_fail(status, "the network has no room for an operation on rank %u", rank)
+                   ? tern_fail(
+                         status,
+                         "the network has no room for an operation on rank %u; let progress run",
+                         rank)
                    : status;
     }
     if (moved < bytes)

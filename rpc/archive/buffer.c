@@ -9,7 +9,9 @@ enum { ALIGNMENT = 64 };
 tern_status tern_buffer_wrap(void *data, size_t bytes, tern_buffer_release release, void *user,
                              tern_buffer **buffer) {
     if (buffer == NULL || (data == NULL && bytes > 0))
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_buffer_wrap: NULL argument");
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_buffer_wrap: buffer is NULL, or data is NULL and bytes is %zu",
+                         bytes);
     tern_buffer *made = malloc(sizeof *made);
     if (made == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a buffer");

@@ -138,9 +138,8 @@ tern_status tern_writer_gather(const tern_writer *writer, void *memory, size_t r
         return TERN_OK;
     if (room < all)
         return tern_fail(TERN_ERR_RANGE,
-                         "an archive of %zu bytes with its chunks; there is room "
-                         "for %zu",
-                         all, room);
+                         "the archive has %zu bytes with its chunks; there is room for %zu", all,
+                         room);
     gathering g;
     g = (gathering){.from = index, .to = memory};
     chunk_gather(&g, index_bytes, chunks);

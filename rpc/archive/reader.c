@@ -41,8 +41,8 @@ tern_status tern_reader_open(tern_reader *reader, const void *archive, size_t by
                                           archive == NULL ? "NULL" : "not aligned to 8 bytes"));
     if (bytes < TERN_ARCHIVE_HEADER || bytes % 8 != 0)
         return tern_reader_fail(reader, tern_fail(TERN_ERR_RANGE,
-                                                  "an archive of %zu bytes is cut off: there are "
-                                                  "at least 8, and always a multiple of 8",
+                                                  "an archive of %zu bytes is cut off: an archive "
+                                                  "has 8 bytes or more, and a multiple of 8",
                                                   bytes));
     if (memcmp(archive, tern_archive_header, TERN_ARCHIVE_HEADER) != 0)
         return tern_reader_fail(reader, explain_header(archive));
@@ -224,10 +224,10 @@ tern_status tern_read_begin(tern_reader *reader, const char *name, uint64_t *cou
         memcmp(reader->next + 16, name, length) != 0)
         return refuse_group(reader, name);
     if (reader->groups == TERN_GROUPS_MAX)
-        return tern_reader_fail(reader, tern_fail(TERN_ERR_RANGE,
-                                                  "a group of the archive inside %u others, which "
-                                                  "is the limit",
-                                                  TERN_GROUPS_MAX));
+        return tern_reader_fail(
+            reader, tern_fail(TERN_ERR_RANGE,
+                              "the archive has a group inside %u others, which is the limit",
+                              TERN_GROUPS_MAX));
     uint64_t enclosed = tern_load_word(reader->next + 8);
     if (enclosed > reader->left - size || enclosed / 8 < 1 ||
         tern_item_count(word) > enclosed / 8 - 1)
@@ -256,9 +256,9 @@ tern_status tern_read_end(tern_reader *reader) {
 
 tern_status tern_reader_close(tern_reader *reader) {
     if (reader->status == TERN_OK && (reader->left > 0 || reader->chunks > 0))
-        return tern_reader_fail(
-            reader, tern_fail(TERN_ERR_MISMATCH,
-                              "%zu bytes and %zu chunks of the archive were not asked for",
-                              reader->left, reader->chunks));
+        return tern_reader_fail(reader, tern_fail(TERN_ERR_MISMATCH,
+                                                  "%zu bytes and %zu chunks of the archive were "
+                                                  "not asked for; read all that was written",
+                                                  reader->left, reader->chunks));
     return reader->status;
 }

@@ -53,7 +53,7 @@ static tern_shipment *shipment_make(size_t count) {
 static tern_status shipment_check_size(size_t bytes) {
     if (bytes <= TERN_CHUNK_MAX)
         return TERN_OK;
-    return tern_fail(TERN_ERR_RANGE, "a chunk of %zu bytes; %u are the limit", bytes,
+    return tern_fail(TERN_ERR_RANGE, "a chunk has %zu bytes; at most %u are allowed", bytes,
                      TERN_CHUNK_MAX);
 }
 
@@ -142,7 +142,8 @@ static tern_status shipment_check(const tern_context *context, const parcel *p) 
     if (most > TERN_CALL_CHUNKS_MAX)
         most = TERN_CALL_CHUNKS_MAX;
     if (count > most)
-        return tern_fail(TERN_ERR_RANGE, "a call with %zu chunks; TERN_RING_SIZE=%zu takes %zu",
+        return tern_fail(TERN_ERR_RANGE,
+                         "a call with %zu chunks; with TERN_RING_SIZE=%zu at most %zu are allowed",
                          count, context->config.ring_size, most);
     tern_status status = goes_aside(context, p) ? shipment_check_size(p->bytes) : TERN_OK;
     for (size_t i = 0; i < p->count && status == TERN_OK; i++)
@@ -321,7 +322,7 @@ tern_status tern_call_archive(tern_worker *worker, tern_worker_id target,
                               const tern_archive_options *options) {
     parcel p = {.options = options != NULL ? options : &usual};
     if (worker == NULL || writer == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_archive: NULL argument");
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_archive: worker or writer is NULL");
     if ((unsigned)p.options->full > TERN_FULL_QUEUE)
         return tern_fail(TERN_ERR_ARGUMENT,
                          "tern_call_archive: full is %d; pass a TERN_FULL_ constant",
@@ -344,7 +345,7 @@ static tern_status shipment_ask(tern_worker *worker, tern_worker_id target,
                                 tern_answer *answer) {
     parcel p = {.options = &usual, .answer = answer};
     if (worker == NULL || writer == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_archive_start: NULL argument");
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_archive_start: worker or writer is NULL");
     tern_status status = shipment_address(worker, target, function, writer, &p);
     if (status != TERN_OK)
         return status;

@@ -10,10 +10,13 @@
 
 static tern_status value_check(const tern_type *type, const void *other) {
     if (type == NULL || type->name == NULL || other == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "values to be archived: NULL argument");
+        return tern_fail(
+            TERN_ERR_ARGUMENT,
+            "values to be archived: the type, its name or the memory of the values is NULL");
     if (type->bytes == 0 || (type->write == NULL) != (type->read == NULL))
         return tern_fail(TERN_ERR_ARGUMENT, "type %s has %s", type->name,
-                         type->bytes == 0 ? "0 bytes" : "only one of its two functions");
+                         type->bytes == 0 ? "0 bytes; 1 or more are allowed"
+                                          : "only one of its two functions; give both or none");
     return TERN_OK;
 }
 
@@ -29,7 +32,8 @@ static tern_status write_plain(tern_writer *writer, const tern_type *type, const
     if (count > TERN_ITEM_COUNT_MAX / (type->bytes / element))
         return tern_writer_fail(
             writer,
-            tern_fail(TERN_ERR_RANGE, "%zu values of type %s are too many", count, type->name));
+            tern_fail(TERN_ERR_RANGE, "%zu values of type %s; at most %zu are allowed", count,
+                      type->name, (size_t)(TERN_ITEM_COUNT_MAX / (type->bytes / element))));
     return tern_write_items(writer, TERN_ITEM_BYTES, element, values,
                             count * (type->bytes / element));
 }

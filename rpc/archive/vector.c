@@ -10,7 +10,8 @@
 static tern_status vector_check(size_t element, size_t count) {
     if (element > TERN_ITEM_ELEMENT_MAX || count > TERN_ITEM_COUNT_MAX)
         return tern_fail(TERN_ERR_RANGE,
-                         "a vector of %zu elements of %zu bytes; %" PRIu64 " of %u are the limit",
+                         "a vector of %zu elements of %zu bytes; at most %" PRIu64
+                         " of at most %u are allowed",
                          count, element, TERN_ITEM_COUNT_MAX, TERN_ITEM_ELEMENT_MAX);
     return TERN_OK;
 }
@@ -19,7 +20,8 @@ tern_status tern_vector_create(struct tern_worker *worker, tern_item_type type, 
                                size_t count, tern_vector *vector) {
     if (vector == NULL || element == 0)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_vector_create: %s",
-                         vector == NULL ? "vector is NULL" : "an element of 0 bytes");
+                         vector == NULL ? "vector is NULL"
+                                        : "element is 0; pass its bytes, 1 or more");
     tern_vector made = {.worker = worker, .element = element, .count = count, .type = type};
     tern_status status = vector_check(element, count);
     if (status == TERN_OK && count > 0)
@@ -117,9 +119,10 @@ tern_status tern_write_vector(tern_writer *writer, const tern_vector *vector) {
 tern_status tern_read_vector(tern_reader *reader, struct tern_worker *worker, tern_item_type type,
                              size_t element, tern_vector *vector) {
     if (vector == NULL || element == 0)
-        return tern_reader_fail(
-            reader, tern_fail(TERN_ERR_ARGUMENT, "tern_read_vector: %s",
-                              vector == NULL ? "vector is NULL" : "an element of 0 bytes"));
+        return tern_reader_fail(reader, tern_fail(TERN_ERR_ARGUMENT, "tern_read_vector: %s",
+                                                  vector == NULL
+                                                      ? "vector is NULL"
+                                                      : "element is 0; pass its bytes, 1 or more"));
     tern_vector made = {.worker = worker, .element = element, .type = type};
     tern_status status = tern_buffer_read(reader, worker, type, element, &made.buffer, &made.count);
     if (status == TERN_OK)

@@ -31,7 +31,8 @@ tern_status tern_writer_fail(tern_writer *writer, tern_status status) {
 /* Moves the archive to heap memory with room for size more bytes. */
 static tern_status writer_grow(tern_writer *writer, size_t size) {
     if (size > writer->limit - writer->bytes)
-        return tern_fail(TERN_ERR_RANGE, "an archive of %zu bytes and %zu more; %zu are the limit",
+        return tern_fail(TERN_ERR_RANGE,
+                         "an archive of %zu bytes and %zu more; at most %zu are allowed",
                          writer->bytes, size, writer->limit);
     size_t wanted = writer->bytes + size, room = wanted > FIRST_HEAP ? wanted : FIRST_HEAP;
     if (room < writer->room * 2)
@@ -87,7 +88,8 @@ tern_status tern_writer_open(tern_writer *writer, void *memory, size_t room, siz
 
 tern_status tern_writer_reset(tern_writer *writer) {
     if (writer->limit == 0)
-        return tern_fail(TERN_ERR_STATE, "tern_writer_reset: the writer is not open");
+        return tern_fail(TERN_ERR_STATE,
+                         "tern_writer_reset: the writer is not open; call tern_writer_open first");
     if (writer->chunks != NULL)
         tern_chunks_clear(writer->chunks);
     return writer_begin(writer);
@@ -98,14 +100,15 @@ tern_status tern_internal_write_any(tern_writer *writer, tern_item_type type, si
     if (writer->status != TERN_OK)
         return writer->status;
     if (items == NULL && count > 0)
-        return tern_writer_fail(writer,
-                                tern_fail(TERN_ERR_ARGUMENT, "an item to be archived is NULL"));
+        return tern_writer_fail(
+            writer, tern_fail(TERN_ERR_ARGUMENT,
+                              "an item to be archived is NULL, and its count is %zu", count));
     if (element > TERN_ITEM_ELEMENT_MAX || count > TERN_ITEM_COUNT_MAX)
-        return tern_writer_fail(writer, tern_fail(TERN_ERR_RANGE,
-                                                  "an item of %zu elements of %zu bytes; %" PRIu64
-                                                  " of %u are the limit",
-                                                  count, element, TERN_ITEM_COUNT_MAX,
-                                                  TERN_ITEM_ELEMENT_MAX));
+        return tern_writer_fail(
+            writer, tern_fail(TERN_ERR_RANGE,
+                              "an item of %zu elements of %zu bytes; at most %" PRIu64
+                              " of at most %u are allowed",
+                              count, element, TERN_ITEM_COUNT_MAX, TERN_ITEM_ELEMENT_MAX));
     if (element * count >= writer->share_min)
         return tern_chunk_write(writer, tern_item_word(type, element, count), items,
                                 element * count, NULL);
@@ -121,13 +124,13 @@ tern_status tern_write_begin(tern_writer *writer, const char *name, uint64_t cou
         return writer->status;
     if (length > TERN_ITEM_ELEMENT_MAX || count > TERN_ITEM_COUNT_MAX ||
         writer->groups == TERN_GROUPS_MAX)
-        return tern_writer_fail(writer,
-                                tern_fail(TERN_ERR_RANGE,
-                                          "a group of %" PRIu64
-                                          ", its name of %zu bytes, inside %u others; the "
-                                          "limits are %" PRIu64 ", %u and %u",
-                                          count, length, writer->groups, TERN_ITEM_COUNT_MAX,
-                                          TERN_ITEM_ELEMENT_MAX, TERN_GROUPS_MAX - 1));
+        return tern_writer_fail(
+            writer, tern_fail(TERN_ERR_RANGE,
+                              "a group of %" PRIu64
+                              ", its name of %zu bytes, inside %u others; at most %" PRIu64
+                              ", %u and %u are allowed",
+                              count, length, writer->groups, TERN_ITEM_COUNT_MAX,
+                              TERN_ITEM_ELEMENT_MAX, TERN_GROUPS_MAX - 1));
     if (tern_writer_reserve(writer, size) != TERN_OK)
         return writer->status;
     char *at = writer->data + writer->bytes;
@@ -146,16 +149,18 @@ tern_status tern_write_end(tern_writer *writer) {
     if (writer->status != TERN_OK)
         return writer->status;
     if (writer->groups == 0)
-        return tern_writer_fail(writer,
-                                tern_fail(TERN_ERR_STATE, "tern_write_end: no group is open"));
+        return tern_writer_fail(
+            writer, tern_fail(TERN_ERR_STATE,
+                              "tern_write_end: no group is open; call tern_write_begin first"));
     char *at = writer->data + writer->group;
     uint64_t word = tern_load_word(at), around = tern_load_word(at + 8);
     size_t content = writer->bytes - writer->group - tern_item_size(word);
     if (tern_item_count(word) > content / 8)
-        return tern_writer_fail(writer, tern_fail(TERN_ERR_ARGUMENT,
-                                                  "a group of %" PRIu64
-                                                  " with %zu bytes of items: each has at least 8",
-                                                  tern_item_count(word), content));
+        return tern_writer_fail(
+            writer, tern_fail(TERN_ERR_ARGUMENT,
+                              "tern_write_end: the group was begun for %" PRIu64
+                              " items, but has only %zu bytes; write as many items as announced",
+                              tern_item_count(word), content));
     if (tern_writer_reserve(writer, 8) != TERN_OK)
         return writer->status;
     uint64_t enclosed = content + 8, end = tern_item_word(TERN_ITEM_END, 0, 0);
@@ -171,7 +176,8 @@ tern_status tern_writer_finish(const tern_writer *writer, const void **archive, 
     if (writer->status != TERN_OK)
         return writer->status;
     if (writer->groups > 0)
-        return tern_fail(TERN_ERR_STATE, "%u groups of the archive have not been ended",
+        return tern_fail(TERN_ERR_STATE,
+                         "%u groups of the archive are still open; end each with tern_write_end",
                          writer->groups);
     *archive = writer->data;
     *bytes = writer->bytes;

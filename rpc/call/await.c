@@ -78,7 +78,7 @@ static tern_status cell_take(tern_worker *worker, const tern_cell *cell, uint32_
     if (status != TERN_OK)
         return tern_fail(status, "rank %u: %.*s", rank, (int)bytes, cell->payload);
     if (bytes > capacity)
-        return tern_fail(TERN_ERR_RANGE, "a result of %u bytes does not fit into %zu", bytes,
+        return tern_fail(TERN_ERR_RANGE, "the result has %u bytes; there is room for %zu", bytes,
                          capacity);
     if (bytes > 0)
         memcpy(result, cell->payload, bytes);
@@ -153,7 +153,8 @@ tern_status tern_answer_wait(tern_worker *worker, const tern_answer *answer, voi
 tern_status tern_answer_check_size(tern_status status, size_t got, size_t wanted) {
     if (status != TERN_OK || got == wanted)
         return status;
-    return tern_fail(TERN_ERR_MISMATCH, "a result of %zu bytes; %zu were expected", got, wanted);
+    return tern_fail(TERN_ERR_MISMATCH, "the result has %zu bytes; the caller expects %zu", got,
+                     wanted);
 }
 
 /* Requests that hold an answer. */
@@ -263,7 +264,9 @@ tern_status tern_call_return(tern_worker *worker, tern_worker_id target,
                              const tern_function *function, const void *arguments, size_t bytes,
                              void *result, size_t capacity, size_t *result_bytes) {
     if (worker == NULL || (result == NULL && capacity > 0))
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_return: NULL argument");
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_call_return: worker is NULL, or result is NULL and capacity is %zu",
+                         capacity);
     tern_status status = tern_call_may_wait(worker, "tern_call_return");
     tern_answer answer;
     if (status == TERN_OK)

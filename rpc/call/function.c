@@ -41,7 +41,9 @@ static tern_status function_add(tern_function *function) {
                              "a name of its own",
                              function->name);
         if (there->handler != function->handler || strcmp(there->name, function->name) != 0)
-            return tern_fail(TERN_ERR_EXISTS, "the name of function %s is taken by another one: %s",
+            return tern_fail(TERN_ERR_EXISTS,
+                             "function %s cannot be registered beside function %s, which has the "
+                             "same name; rename one of them",
                              function->name, there->name);
         function->id = i + 1;
         return TERN_OK;
@@ -137,11 +139,14 @@ static tern_status find_difference(const tern_context *context, const tern_rpc *
     while (i < rpc->count || their < end) {
         int order = i == rpc->count ? 1 : their == end ? -1 : strcmp(rpc->name[i], their);
         if (order != 0 && i < rpc->count && their < end && same_function(rpc->name[i], their))
-            return tern_fail(TERN_ERR_MISMATCH, "function %s of rank %u is %s on rank 0",
-                             rpc->name[i], context->rank, their);
+            return tern_fail(
+                TERN_ERR_MISMATCH,
+                "function %s of rank %u is %s on rank 0; register the same functions on every rank",
+                rpc->name[i], context->rank, their);
         if (order != 0)
             return tern_fail(TERN_ERR_MISMATCH,
-                             "function %s is registered on rank %u but not on rank %u",
+                             "function %s is registered on rank %u but not on rank %u; register "
+                             "the same functions on every rank",
                              order < 0 ? rpc->name[i] : their, order < 0 ? context->rank : 0,
                              order < 0 ? 0 : context->rank);
         i++;

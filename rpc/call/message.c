@@ -55,8 +55,8 @@ tern_status tern_outgoing_send_message(tern_worker *worker, const tern_outgoing 
     const size_t bytes = tern_outgoing_bytes(c);
     const bool nobody = tern_is_nobody(worker), is_one = bytes == c->piece[0].bytes;
     if (!tern_outgoing_fits(worker->context, c))
-        return tern_fail(TERN_ERR_RANGE, "%zu bytes in one message; %zu are the limit", bytes,
-                         TERN_MESSAGE_MAX);
+        return tern_fail(TERN_ERR_RANGE, "a call of %zu bytes by message; at most %zu are allowed",
+                         bytes, TERN_MESSAGE_MAX);
     tern_status status = nobody ? tern_mpi_check_thread("a call") : TERN_OK;
     if (status != TERN_OK)
         return status;

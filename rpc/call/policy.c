@@ -24,8 +24,7 @@ static tern_status policy_check(const tern_worker *worker, tern_worker_id target
         return status;
     const tern_context *context = worker->context;
     if (target.rank >= context->size || target.index >= context->workers)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: there is no worker %u of rank %u", function,
-                         target.index, target.rank);
+        return tern_no_worker_fail(context, target, function);
     return TERN_OK;
 }
 

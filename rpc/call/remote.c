@@ -82,8 +82,9 @@ tern_status tern_remote_finish(tern_writer *writer, const tern_function *functio
     if (status == TERN_ERR_MISMATCH)
         return status;
     if (status == TERN_ERR_RANGE)
-        return tern_fail(status, "%s: more arguments than TERN_CHUNK_MAX, %u bytes", function->name,
-                         TERN_CHUNK_MAX);
+        return tern_fail(status,
+                         "%s: the arguments have more than TERN_CHUNK_MAX bytes, which is %u",
+                         function->name, TERN_CHUNK_MAX);
     return tern_fail(status, "%s: %s", function->name,
                      status == TERN_ERR_ARGUMENT ? "a string, buffer or vector is NULL"
                                                  : "no memory for its arguments");
@@ -112,7 +113,8 @@ static tern_status refuse_vector(tern_writer *writer, const tern_function *funct
                                         "unsigned numbers", "floating point"};
     unsigned type = vector->type < sizeof types / sizeof types[0] ? vector->type : 0;
     return tern_writer_fail(writer, tern_fail(TERN_ERR_MISMATCH,
-                                              "%s: vector %s has elements of %zu bytes, %s",
+                                              "%s: vector %s has elements of %zu bytes, %s; pass "
+                                              "one of the type that the function takes",
                                               function->name, name, vector->element, types[type]));
 }
 
@@ -144,7 +146,7 @@ tern_status tern_remote_return_archive(tern_worker *worker, tern_worker_id targe
                                        const tern_function *function, const tern_writer *writer,
                                        void *result, size_t capacity) {
     if (worker == NULL || result == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: NULL argument", function->name);
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker or result is NULL", function->name);
     tern_request request = {0};
     tern_status status = tern_call_may_wait(worker, function->name);
     if (status == TERN_OK)

@@ -11,13 +11,14 @@
 tern_status tern_call_refuse(const tern_worker *worker, tern_worker_id target,
                              const tern_function *function, const void *arguments, size_t bytes) {
     if (worker == NULL || function == NULL || (arguments == NULL && bytes > 0))
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_call: NULL argument");
+        return tern_fail(
+            TERN_ERR_ARGUMENT,
+            "tern_call: worker or function is NULL, or arguments is NULL and bytes is %zu", bytes);
     const tern_context *context = worker->context;
     if (tern_is_destroyed(context))
         return tern_destroyed_fail("tern_call");
     if (target.rank >= context->size || tern_by_ring(target).index >= context->workers)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_call: there is no worker %u of rank %u",
-                         tern_by_ring(target).index, target.rank);
+        return tern_no_worker_fail(context, tern_by_ring(target), "tern_call");
     return tern_fail(TERN_ERR_NOT_FOUND,
                      "%s was not registered when the context was created; register functions "
                      "before",
@@ -84,8 +85,9 @@ static bool send_keeps(const tern_worker *worker, uint32_t target) {
 }
 
 static tern_status refuse_size(const tern_worker *worker, size_t bytes, size_t most) {
-    return tern_fail(TERN_ERR_RANGE, "%zu bytes in a call; rings of TERN_RING_SIZE=%zu take %zu",
-                     bytes, worker->context->config.ring_size, most);
+    return tern_fail(TERN_ERR_RANGE,
+                     "a call of %zu bytes; TERN_RING_SIZE=%zu allows at most %zu; raise it", bytes,
+                     worker->context->config.ring_size, most);
 }
 
 static const char *function_of(const tern_worker *worker, const tern_outgoing *c) {

@@ -23,21 +23,22 @@ static tern_status call_with_check(const tern_worker *worker, const tern_call_op
     uint64_t offset = 0;
     if ((unsigned)o->full > TERN_FULL_QUEUE || (unsigned)o->notify > TERN_ON_SENT ||
         (unsigned)o->way > TERN_BUFFER_GET_ASIDE)
-        return tern_fail(TERN_ERR_ARGUMENT,
-                         "tern_call_with: options have full %d, notify %d, way %d, not all of "
-                         "which are constants of tern/call.h",
-                         (int)o->full, (int)o->notify, (int)o->way);
+        return tern_fail(
+            TERN_ERR_ARGUMENT,
+            "tern_call_with: full is %d, notify is %d and way is %d; pass constants of tern/call.h",
+            (int)o->full, (int)o->notify, (int)o->way);
     if ((o->way == TERN_BUFFER_INSIDE || o->way == TERN_BUFFER_PUT) && o->buffer == NULL &&
         o->buffer_bytes > 0)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_with: buffer is NULL");
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_call_with: buffer is NULL and buffer_bytes is %zu", o->buffer_bytes);
     if (broadcast && o->way == TERN_BUFFER_PUT && address_at_home(worker, o) == NULL)
         return tern_fail(TERN_ERR_RANGE,
                          "tern_broadcast: no segment has %zu bytes at offset %llu; a buffer is put "
                          "to the same place of every rank",
                          o->buffer_bytes, (unsigned long long)o->place.offset);
     if (o->buffer_bytes > TERN_BUFFER_MAX)
-        return tern_fail(TERN_ERR_RANGE, "a buffer of %zu bytes; %u are the limit", o->buffer_bytes,
-                         TERN_BUFFER_MAX);
+        return tern_fail(TERN_ERR_RANGE, "buffer_bytes is %zu; at most %u are allowed",
+                         o->buffer_bytes, TERN_BUFFER_MAX);
     return is_got(o) ? tern_segment_check(worker->context, o->from, o->buffer_bytes, &offset)
                      : TERN_OK;
 }
@@ -65,9 +66,10 @@ static tern_status put_buffer(tern_worker *worker, tern_call_target to,
                               const tern_call_options *o) {
     const uint32_t rank = tern_rank_of(worker->context, to.target);
     if (o->place.rank != rank)
-        return tern_fail(TERN_ERR_ARGUMENT,
-                         "the place of the buffer is on rank %u, but the call goes to rank %u",
-                         o->place.rank, rank);
+        return tern_fail(
+            TERN_ERR_ARGUMENT,
+            "place is on rank %u, but the call goes to rank %u; give a place of that rank",
+            o->place.rank, rank);
     if (tern_is_nobody(worker))
         return tern_thread_put(worker->context, o->place, o->buffer, o->buffer_bytes);
     tern_status status = TERN_OK;

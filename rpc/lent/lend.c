@@ -49,8 +49,8 @@ static tern_status send_lent(tern_worker *worker, tern_outgoing *call, tern_exte
     tern_held *held = NULL;
     if (own > TERN_CHUNK_MAX || bytes > TERN_CHUNK_MAX) /* the sum may have wrapped */
         return tern_fail(TERN_ERR_RANGE,
-                         "a call with %zu bytes of arguments and %zu that go with them; %u are the "
-                         "limit of both; have a large buffer got by the target",
+                         "a call with %zu bytes of arguments and %zu that go with them; at most %u "
+                         "of both are allowed; let the target get a large buffer",
                          own, call->piece[2].bytes, TERN_CHUNK_MAX);
     tern_status status = create_held(worker, bytes, full, &held);
     if (status != TERN_OK)

@@ -21,8 +21,8 @@ tern_status tern_call_result(tern_call_info *call, size_t bytes) {
     if (call == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_call_result: call is NULL");
     if (bytes > TERN_BUFFER_MAX)
-        return tern_fail(TERN_ERR_RANGE, "a result of %zu bytes; %u are the limit", bytes,
-                         TERN_BUFFER_MAX);
+        return tern_fail(TERN_ERR_RANGE, "tern_call_result: bytes is %zu; at most %u are allowed",
+                         bytes, TERN_BUFFER_MAX);
     tern_worker *worker = call->worker;
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     char *room = mine->result;
@@ -45,10 +45,10 @@ tern_status tern_result_lend(tern_worker *worker, const tern_call_info *call, co
     const bool asked = room != NULL && call->result == tern_held_data(worker, room);
     const size_t most = asked ? tern_held_bytes(room) : TERN_RESULT_MAX;
     if (call->result_bytes > most)
-        return tern_fail(TERN_ERR_RANGE,
-                         "%s gave a result of %zu bytes in room for %zu; it has to ask for room "
-                         "with tern_call_result",
-                         name, call->result_bytes, most);
+        return tern_fail(
+            TERN_ERR_RANGE,
+            "%s gave a result of %zu bytes in room for %zu; call tern_call_result in it first",
+            name, call->result_bytes, most);
     mine->room = NULL;
     *loan = tern_held_lend(worker, room, call->result_bytes, 1, call->origin.rank);
     return TERN_OK;
@@ -114,7 +114,7 @@ tern_status tern_result_take(tern_worker *worker, uint32_t rank, const void *pay
     if (status != TERN_OK)
         return status;
     if (loan.bytes > capacity)
-        status = tern_fail(TERN_ERR_RANGE, "a result of %llu bytes does not fit into %zu",
+        status = tern_fail(TERN_ERR_RANGE, "the result has %llu bytes; there is room for %zu",
                            (unsigned long long)loan.bytes, capacity);
     else
         status = get_result(worker, data, result, loan.bytes);

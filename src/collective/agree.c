@@ -22,7 +22,7 @@ void tern_collective_end(tern_worker *worker) {
 
 tern_status tern_agree(tern_worker *worker, tern_status status, const char *what) {
     if (worker == NULL || what == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_agree: NULL argument");
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_agree: worker or what is NULL");
     TERN_COLLECTIVE(worker, what);
     tern_status may = tern_worker_may_wait(worker, what);
     return may == TERN_OK ? tern_collective_agree(worker->context, worker, status, what) : may;
@@ -30,7 +30,7 @@ tern_status tern_agree(tern_worker *worker, tern_status status, const char *what
 
 tern_status tern_same(tern_worker *worker, const void *data, size_t bytes, const char *what) {
     if (worker == NULL || data == NULL || what == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_same: NULL argument");
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_same: worker, data or what is NULL");
     TERN_COLLECTIVE(worker, what);
     tern_status status = tern_worker_may_wait(worker, what);
     if (status != TERN_OK)
@@ -40,7 +40,9 @@ tern_status tern_same(tern_worker *worker, const void *data, size_t bytes, const
 
 tern_status tern_sum(tern_worker *worker, uint64_t *values, size_t count) {
     if (worker == NULL || values == NULL || count > INT32_MAX)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_sum: NULL argument, or %zu values", count);
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_sum: count is %zu, or worker or values is NULL; count is at most %d",
+                         count, INT32_MAX);
     TERN_COLLECTIVE(worker, "tern_sum");
     tern_status status = tern_worker_may_wait(worker, "tern_sum");
     if (status != TERN_OK)
@@ -55,8 +57,10 @@ tern_status tern_spread(tern_worker *worker, uint32_t root, void *data, size_t b
     if (status != TERN_OK)
         return status;
     if (root >= worker->context->size || bytes > INT32_MAX || (data == NULL && bytes > 0))
-        status = tern_fail(TERN_ERR_ARGUMENT, "%s: root is %u of %u ranks, bytes %zu, or no data",
-                           name, root, worker->context->size, bytes);
+        status = tern_fail(TERN_ERR_ARGUMENT,
+                           "%s: root is %u and bytes is %zu, or data is NULL; there are %u ranks, "
+                           "and at most %d bytes are allowed",
+                           name, root, bytes, worker->context->size, INT32_MAX);
     status = tern_collective_agree(worker->context, worker, status, name);
     if (status == TERN_OK && bytes > 0)
         status = tern_collective_broadcast(worker->context, worker, root, data, bytes);

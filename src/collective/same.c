@@ -13,7 +13,10 @@
 static tern_status same_gather(tern_context *context, tern_worker *worker, const void *mine,
                                size_t bytes, const char *what, char **all) {
     *all = malloc(bytes * context->size);
-    tern_status status = *all != NULL ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory: %s", what);
+    tern_status status =
+        *all != NULL
+            ? TERN_OK
+            : tern_fail(TERN_ERR_MEMORY, "%s: no memory to compare %u ranks", what, context->size);
     status = tern_collective_agree(context, worker, status, what);
     return status == TERN_OK ? tern_collective_allgather(context, worker, mine, bytes, *all)
                              : status;
@@ -39,7 +42,7 @@ tern_status tern_collective_same(tern_context *context, tern_worker *worker, con
             at++;
         status = tern_fail(TERN_ERR_MISMATCH,
                            "%s differ between rank 0 and rank %u: byte %zu of %zu is 0x%02x and "
-                           "0x%02x",
+                           "0x%02x; give every rank the same",
                            what, r, at, bytes, zero[at], other[at]);
     }
     free(all);

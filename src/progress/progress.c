@@ -157,9 +157,11 @@ size_t tern_progress(tern_worker *worker) {
 
 tern_status tern_progress_hook_add(tern_context *context, tern_progress_hook hook, void *argument) {
     if (context == NULL || hook == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_progress_hook_add: NULL argument");
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_progress_hook_add: context or hook is NULL");
     if (context->hooks == TERN_PROGRESS_HOOKS)
-        return tern_fail(TERN_ERR_FULL, "all %d progress hooks are taken", TERN_PROGRESS_HOOKS);
+        return tern_fail(TERN_ERR_FULL,
+                         "all %d progress hooks of the context are taken; remove one first",
+                         TERN_PROGRESS_HOOKS);
     context->hook[context->hooks++] = (tern_hook){hook, argument};
     return TERN_OK;
 }
@@ -176,5 +178,7 @@ tern_status tern_progress_hook_remove(tern_context *context, tern_progress_hook 
         context->hooks--;
         return TERN_OK;
     }
-    return tern_fail(TERN_ERR_NOT_FOUND, "no such progress hook");
+    return tern_fail(
+        TERN_ERR_NOT_FOUND,
+        "tern_progress_hook_remove: no hook was added with this function and this argument");
 }

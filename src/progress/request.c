@@ -9,7 +9,8 @@ tern_status tern_request_check(const tern_request *request, const char *function
         return tern_fail(TERN_ERR_ARGUMENT, "%s: request is NULL", function);
     if (tern_request_is_under_way(request))
         return tern_fail(TERN_ERR_ARGUMENT,
-                         "%s: the request is under way, or was not zeroed before its first use",
+                         "%s: the request is under way, or was not zeroed before its first use; "
+                         "wait for it, or pass another one",
                          function);
     return TERN_OK;
 }
@@ -22,8 +23,8 @@ tern_status tern_request_tell(const tern_request *request) {
         return request->kind->explain(request);
     if (outcome == TERN_ERR_PEER)
         return tern_peer_fail(request->rank);
-    return tern_fail(outcome, "what was under way with rank %u has failed: %s", request->rank,
-                     tern_strerror(outcome));
+    return tern_fail(outcome, "the operation of the request with rank %u has failed: %s",
+                     request->rank, tern_strerror(outcome));
 }
 
 static tern_status requests_check(const tern_worker *worker, const tern_request *requests,

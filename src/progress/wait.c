@@ -121,6 +121,6 @@ tern_status tern_wait_look(tern_context *context, tern_wait_state *state, uint32
 
 tern_status tern_await_round(tern_worker *worker, tern_await *wait, size_t found) {
     if (worker == NULL || wait == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_await_round: NULL argument");
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_await_round: worker or wait is NULL");
     return tern_wait_round(worker->context, wait, found, TERN_ANYBODY);
 }

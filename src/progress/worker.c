@@ -55,14 +55,18 @@ void tern_worker_taken(tern_worker *worker) {
 
 tern_status tern_worker_adopt(tern_context *context, uint32_t index, tern_worker **worker) {
     if (context == NULL || worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_worker_adopt: NULL argument");
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_worker_adopt: context or worker is NULL");
     if (tern_is_destroyed(context))
         return tern_destroyed_fail("tern_worker_adopt");
     if (index >= context->config.workers)
-        return tern_fail(TERN_ERR_ARGUMENT, "there is no worker %u; TERN_WORKERS is %zu", index,
-                         context->config.workers);
+        return tern_fail(
+            TERN_ERR_ARGUMENT,
+            "tern_worker_adopt: index is %u; it must be less than TERN_WORKERS, which is %zu",
+            index, context->config.workers);
     if (!worker_take(context->worker[index]))
-        return tern_fail(TERN_ERR_STATE, "worker %u has an owner; it must release it first", index);
+        return tern_fail(TERN_ERR_STATE,
+                         "tern_worker_adopt: worker %u has an owner, which must release it first",
+                         index);
     *worker = context->worker[index];
     tern_worker_taken(*worker);
     tern_pmpi_adopt(*worker);
@@ -76,7 +80,10 @@ tern_status tern_worker_release(tern_worker *worker) {
     if (status != TERN_OK)
         return status;
     if (!tern_pmpi_release(worker))
-        return tern_fail(TERN_ERR_STATE, "worker %u has no owner", worker->index);
+        return tern_fail(TERN_ERR_STATE,
+                         "tern_worker_release: worker %u has no owner; release it once for each "
+                         "tern_worker_adopt",
+                         worker->index);
     /* R6: worker_take, tern_worker_borrow */
     atomic_store_explicit(&worker->use, TERN_WORKER_FREE, memory_order_release);
     return TERN_OK;

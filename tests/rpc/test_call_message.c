@@ -126,7 +126,7 @@ static void refusals(void) {
            tern_call(tern_context_caller(NULL), to(0), &receive_function, NULL, 0));
     EXPECT(TERN_ERR_ARGUMENT,
            tern_call_try(tern_context_caller(NULL), to(0), &receive_function, NULL, 0));
-    EXPECT_DETAIL("NULL argument");
+    EXPECT_DETAIL("worker or function is NULL");
     EXPECT_OK(tern_function_register(&late));
     EXPECT(TERN_ERR_NOT_FOUND, tern_call(f.worker, tern_by_message(to(0)), &late, NULL, 0));
     EXPECT_DETAIL("registered too late");

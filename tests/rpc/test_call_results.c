@@ -280,7 +280,7 @@ static void too_much(void) {
     EXPECT(TERN_ERR_RANGE, tern_call_return(f.worker, to(next), fn, "", 0, room, 4096, &got));
     EXPECT_DETAIL("tern_call_result");
     EXPECT(TERN_ERR_RANGE, tern_call_return(f.worker, to(next), fn, "", 1, room, 4096, &got));
-    EXPECT_DETAIL("1073741824 are the limit");
+    EXPECT_DETAIL("at most 1073741824 are allowed");
     EXPECT(TERN_ERR_RANGE, tern_call_return(f.worker, to(next), fn, "ab", 2, room, 4096, &got));
     EXPECT_DETAIL("2001 bytes in room for 2000");
     CU_ASSERT_EQUAL(got, 5);

@@ -420,7 +420,7 @@ static void refusals(void) {
                             .buffer = large,
                             .buffer_bytes = TERN_BUFFER_MAX};
     EXPECT(TERN_ERR_RANGE, tern_call_with(w, to(next), fn, &l, sizeof l, &o));
-    EXPECT_DETAIL("have a large buffer got by the target");
+    EXPECT_DETAIL("let the target get a large buffer");
     o = (tern_call_options){.way = TERN_BUFFER_PUT, .buffer = large, .buffer_bytes = 8};
     o.place = (tern_ptr){p.f.size + 1, 0, 0, TERN_PTR_ORIGIN};
     EXPECT(TERN_ERR_ARGUMENT, tern_call_with(w, to(next), fn, &l, sizeof l, &o));

@@ -303,7 +303,7 @@ static void too_little_room(void) {
         for (int done = !by_test; !done;)
             EXPECT_OK(tern_test(f.worker, &r, &done));
         EXPECT(TERN_ERR_RANGE, tern_wait(f.worker, &r));
-        EXPECT_DETAIL("100 bytes does not fit into 99");
+        EXPECT_DETAIL("100 bytes; there is room for 99");
         EXPECT(TERN_ERR_RANGE, tern_wait(f.worker, &r));
         CU_ASSERT_EQUAL(tern_request_result(&r), 0);
     }

@@ -171,7 +171,7 @@ static void workers_of_tern(void) {
     EXPECT_OK(tern_worker_adopt(f.context, 1, &other));
     EXPECT_OK(tern_worker_release(other));
     EXPECT(TERN_ERR_ARGUMENT, tern_worker_adopt(f.context, 2, &other));
-    EXPECT_DETAIL("TERN_WORKERS is 2");
+    EXPECT_DETAIL("TERN_WORKERS, which is 2");
     tern_worker_id id = tern_context_service(f.context, f.size - 1);
     CU_ASSERT_EQUAL(id.rank, f.size - 1);
     CU_ASSERT(id.index == 2 || id.index == 3);
