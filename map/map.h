@@ -141,11 +141,6 @@ static inline tern_path_question tern_map_question(tern_worker *worker, const te
     return q;
 }
 
-/* Whether this process does an item of a batch itself. Where load and store reach the key's part, a
- * call would save nothing and wait for the owner. */
-bool tern_map_item_needs_no_call(tern_worker *worker, const tern_map *map, uint32_t owner,
-                                 tern_flags flags);
-
 /* Whether this worker is in a handler, or in other code that progress runs. A handler cannot wait
  * for room in a ring to give another rank's block back, so it changes no value that lies in one. */
 static inline bool tern_map_in_handler(const tern_worker *worker) {

@@ -31,14 +31,14 @@ tern_status __wrap_tern_fail(tern_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 tern_status __wrap_tern_fail_list(tern_status status, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
-tern_status __wrap_tern_fail_plainly(tern_status status, const char *text);
+tern_status __wrap_tern_fail_static_text(tern_status status, const char *text);
 tern_status __wrap_tern_fail_system(const char *call);
 void __wrap_tern_log(tern_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 tern_status __real_tern_fail_list(tern_status status, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
-tern_status __real_tern_fail_plainly(tern_status status, const char *text);
+tern_status __real_tern_fail_static_text(tern_status status, const char *text);
 tern_status __real_tern_fail_system(const char *call);
 void __real_tern_log(tern_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -127,10 +127,10 @@ tern_status __wrap_tern_fail(tern_status status, const char *format, ...) {
     return status;
 }
 
-tern_status __wrap_tern_fail_plainly(tern_status status, const char *text) {
+tern_status __wrap_tern_fail_static_text(tern_status status, const char *text) {
     if (messages_wanted())
         messages_note("fail", (int)status, text, text);
-    return __real_tern_fail_plainly(status, text);
+    return __real_tern_fail_static_text(status, text);
 }
 
 tern_status __wrap_tern_fail_system(const char *call) {
