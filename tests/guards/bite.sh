@@ -51,7 +51,7 @@ layers)
 	mcts/a.c "src/context.h"
 	map/a.c "mcts/search.h"
 	hashtable/op/a.c "hashtable/growth/growth.h"
-	hashtable/table/a.h "hashtable/near/near.h"
+	hashtable/table/a.h "hashtable/bucket/short.h"
 	hashtable/a.c "hashtable/file/io.h"
 	hashtable/batch/a.h "hashtable/batch.h"
 	hashtable/elsewhere/a.c "base/error.h"
