@@ -19,7 +19,8 @@ clang $fuzzing -o "$work/probe" "$work/probe.c" >"$work/log" 2>&1 || {
 
 # Headers name communicators; what is fuzzed has none.
 mkdir "$work/include"
-echo 'typedef struct communicator *MPI_Comm;' >"$work/include/mpi.h"
+echo 'typedef struct communicator *MPI_Comm; typedef struct request *MPI_Request; typedef int MPI_Status, MPI_Fint;' \
+    >"$work/include/mpi.h"
 
 # fuzz NAME SEEDS SOURCE...: the fuzzer of tests/fuzz/NAME.c. SEEDS: folder of inputs, or nothing.
 fuzz() {
