@@ -4,6 +4,9 @@
 #include "rma/memory/doorbell.h"
 #include "rma/memory/state.h"
 
+/* The memory of the rings into a rank, in pieces (rma/ring/ring.h). */
+
+/* Takes the pieces [at, at + pieces) of a rank for endpoint, or, if one is taken, none of them. */
 static bool arena_take(tern_context *context, uint32_t rank, uint32_t endpoint, uint32_t at,
                        uint32_t pieces) {
     for (uint32_t i = 0; i < pieces; i++) {
@@ -25,9 +28,9 @@ typedef struct arena_part {
     uint32_t from, count;
 } arena_part;
 
-/* Finds the part of the arena on the target worker's NUMA node (index 0), or the index-th one after
- * it, in a circle. False: there are no more. The numbers are read from shared memory that another
- * rank could overwrite, so they are checked. */
+/* Finds a part of the arena: for index 0 the one on the target worker's NUMA node, else the
+ * index-th one after it, in a circle. False: index is past the last part. The numbers are read from
+ * shared memory that another rank could overwrite, so they are checked. */
 static bool arena_find_part(const tern_context *context, uint32_t target, uint32_t index,
                             arena_part *part) {
     const tern_rma *rma = tern_rma_of(context);
@@ -45,8 +48,8 @@ static bool arena_find_part(const tern_context *context, uint32_t target, uint32
     return true;
 }
 
-/* Takes a pair's first ring: from the whole part, beginning with the half that growing rings never
- * take. */
+/* Takes one piece for a pair's first ring. Tries first the half of the part that growing rings
+ * never take, then the other half. The endpoint decides where the search begins. */
 static bool take_first(tern_context *context, uint32_t rank, uint32_t endpoint, arena_part part,
                        uint32_t *ring) {
     uint32_t count = part.count, kept = count - count / 2, begin = count / 2 + endpoint % kept;
@@ -58,6 +61,7 @@ static bool take_first(tern_context *context, uint32_t rank, uint32_t endpoint, 
     return false;
 }
 
+/* Takes adjacent pieces for a ring that has grown, from the first half of the part only. */
 static bool take_grown(tern_context *context, uint32_t rank, uint32_t endpoint, uint32_t pieces,
                        arena_part part, uint32_t *ring) {
     uint32_t groups = part.count / 2 / pieces;
@@ -85,8 +89,8 @@ tern_status tern_arena_claim(tern_context *context, uint32_t target, uint32_t en
     uint64_t bytes = (uint64_t)pieces * context->config.ring_size;
     tern_ring_header *header = tern_ring_header_at(context, rank, *ring);
     char *data = tern_ring_data_at(context, rank, *ring);
-    /* The word where the first record will lie must be zero and not hold an old header. The
-     * consumer sees the zero before it looks there, since a release store makes the ring known. */
+    /* The word where the first record will lie must be zero, not an old header. The consumer sees
+     * the zero before it looks there, since a release store makes the ring known to it. */
     /* R9: tern_ring_peek, ring_announce; published with the ring, by its table or the MOVED record
      */
     atomic_store_explicit(tern_ring_word(data, bytes - 1, start), 0, memory_order_relaxed);

@@ -10,8 +10,8 @@
 #include "rma/ring/ring.h"
 #include "rma/memory/state.h"
 
-/* The position and the lengths are mixed into the seed, which saves a second pass over the
- * header. */
+/* Returns the checksum of a frame. The position, the lengths and the pair are mixed into the seed,
+ * which saves a second pass over the header. */
 static uint64_t ring_frame_checksum(const tern_context *context, uint32_t endpoint, uint32_t target,
                                     const tern_frame *frame, const void *records) {
     uint64_t words[3] = {frame->position, (uint64_t)frame->skip << 32 | frame->bytes,
@@ -76,7 +76,7 @@ static tern_status ring_frame_wrap(tern_worker *worker, tern_out *out) {
     return TERN_OK;
 }
 
-/* The puts may be those of another worker, to which the ring was lent. MPI's flush covers them as
+/* Another worker, to which the ring was lent, may have made the puts. MPI's flush covers those as
  * well, but this worker's list of dirty ranks does not know of them, so the rank is marked
  * first. */
 tern_status tern_frame_settle(tern_worker *worker, tern_out *out) {
@@ -89,7 +89,8 @@ tern_status tern_frame_settle(tern_worker *worker, tern_out *out) {
     return status;
 }
 
-/* A failure means that the target is dead; then nobody writes the staging memory again. */
+/* An error is dropped: it means that the target is dead, and then nobody writes the staging memory
+ * again. */
 void tern_frame_hand_over(tern_worker *worker, tern_out *out) {
     if (out->transport->settles_own &&
         out->transport->settle(worker, tern_rank_of(worker->context, out->target)) != TERN_OK)
@@ -107,8 +108,8 @@ tern_status tern_frame_reserve(tern_worker *worker, tern_out *out, uint64_t size
     if (!tern_ring_has_room(worker, out, need + TERN_MOVE_ROOM))
         return TERN_ERR_AGAIN;
     /* MPI's rule on origin buffers: the puts of the last generation must be complete before the
-     * origin writes their staging memory again. They must be complete at the target, too: a late
-     * piece of them would overwrite what this generation puts there. One flush per generation
+     * origin writes their staging memory again. The puts must be complete at the target, too: a
+     * late piece of one would overwrite what this generation puts there. One flush per generation
      * is enough (Seriema 4.1, selective signaling). */
     uint64_t generation = out->lane.write / (out->lane.mask + 1);
     if (generation != out->generation) {
@@ -122,7 +123,8 @@ tern_status tern_frame_reserve(tern_worker *worker, tern_out *out, uint64_t size
     return TERN_OK;
 }
 
-/* With TERN_RMA_COMMIT=flush the origin flushes the frame, then puts the published words. */
+/* Whether the frame at the head of in is published, with TERN_RMA_COMMIT=flush: the origin flushes
+ * the frame, then puts the published position and its inverse. */
 static bool is_published(const tern_in *in) {
     /* R1: tern_frame_seal; put by a remote origin that has flushed */
     uint64_t position = atomic_load_explicit(&in->header->published[0], memory_order_acquire);
@@ -130,9 +132,9 @@ static bool is_published(const tern_in *in) {
     return position == ~inverse && (int64_t)(position - in->position) > 0;
 }
 
-/* Accepts the next frame of a ring: skips the ends of generations, checks the header and the
- * checksum, and moves in->limit to the end of the frame. Returns the header of its first record, or
- * 0 if no whole frame has arrived. */
+/* Accepts the next frame of a ring: skips the bytes left at the ends of generations, checks the
+ * frame's header and checksum, and moves in->limit to the end of the frame. Returns the header of
+ * its first record, or 0 if no whole frame has arrived. */
 uint64_t tern_frame_accept(tern_worker *worker, tern_in *in) {
     tern_context *context = worker->context;
     bool checksums =

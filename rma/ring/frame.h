@@ -4,9 +4,13 @@
 /*
  * A frame is a header and one or more records, which the origin puts together into the ring of a
  * remote target. MPI guarantees no order between puts and none inside a put. So the header holds
- * the frame's position in the ring, its length, and an XXH3 checksum of both and of the records,
- * seeded with the context's nonce, the pair and the ring. The target accepts a frame only if all
- * three agree. A frame of an earlier generation never passes, because its position differs.
+ * the frame's position in the ring, its lengths, and an XXH3 checksum of these and of the records,
+ * seeded with the context's nonce, the origin's endpoint and the target. The target accepts a frame
+ * only if the position, the lengths and the checksum agree. A frame of an earlier generation never
+ * passes, because its position differs.
+ *
+ * With TERN_RMA_COMMIT=flush the target ignores the checksum of a frame that rma brings: the origin
+ * flushes the frame and then puts two words that say how far the ring is published.
  */
 
 #include <stdint.h>
@@ -19,7 +23,7 @@ struct tern_out;
 typedef struct tern_frame {
     uint64_t position; /* of this header */
     uint32_t bytes;    /* of the records that follow */
-    uint32_t skip;     /* bytes to skip after them, when the end of the ring is too short */
+    uint32_t skip;     /* bytes to skip after them, if the rest of the ring is too short */
     uint64_t check;
 } tern_frame;
 
@@ -34,8 +38,9 @@ tern_status tern_frame_reserve(tern_worker *worker, struct tern_out *out, uint64
 
 /* Waits until everything put into the ring so far has arrived at the target. */
 tern_status tern_frame_settle(tern_worker *worker, struct tern_out *out);
-/* Called before another worker goes on with the ring. Over a transport on which the other worker
- * could not wait for this worker's puts, completes them first, so the staging memory is free. */
+/* Called before another worker goes on with the ring. If that worker could not wait for this
+ * worker's puts (transport->settles_own), completes them here, so that the other worker may write
+ * the staging memory. */
 void tern_frame_hand_over(tern_worker *worker, struct tern_out *out);
 
 /* Completes the header of the open frame. The caller then puts the frame: as many bytes as this

@@ -8,13 +8,13 @@
 #include "rma/ring/remote.h"
 #include "rma/memory/state.h"
 
-/* After a request for a larger ring was refused, the origin finds the ring full so often before it
- * asks again. */
+/* After a target has refused a larger ring, the origin asks again when it has found the ring full
+ * this many times. */
 #define GROW_AGAIN 4096u
 
 static bool is_framed(const tern_out *out) { return out->transport->reads_own_frames; }
 
-/* Size of the ring that replaces this one. */
+/* Returns the size of the ring that replaces this one. */
 static uint64_t next_bytes(const tern_worker *worker, const tern_out *out) {
     return out->ring == TERN_RING_NONE ? worker->context->config.ring_size
                                        : (out->lane.mask + 1) * 2;
@@ -24,7 +24,7 @@ static bool is_to_direct_rank(const tern_worker *worker, const tern_out *out) {
     return tern_rank_is_direct(worker->context, tern_rank_of(worker->context, out->target));
 }
 
-/* Bytes that the MOVED record takes. */
+/* Returns how many bytes the MOVED record takes, with the header of its frame. */
 static uint64_t move_bytes(const tern_out *out) {
     return 8 + (is_framed(out) ? TERN_FRAME_BYTES : 0);
 }
@@ -76,8 +76,8 @@ static void commit_move(tern_out *out) {
     out->lane.write += 8;
 }
 
-/* Makes the origin write into the new ring. The origin changes at once; the target only when it has
- * read all of the old ring. */
+/* Makes the origin write into the new ring. The origin does so at once; the target changes to the
+ * new ring only when it has read all of the old one. */
 static tern_status growth_leave(tern_worker *worker, tern_out *out) {
     tern_context *context = worker->context;
     const uint64_t bytes = next_bytes(worker, out);
@@ -126,7 +126,7 @@ tern_status tern_ring_grow(tern_worker *worker, tern_out *out) {
         if (status == TERN_ERR_AGAIN)
             return status;
         if (status != TERN_OK) {
-            /* The ring keeps its size. */
+            /* No larger ring could be had: the ring keeps its size. */
             tern_error_clear();
             free(out->next_data);
             out->next_data = NULL;
@@ -142,7 +142,7 @@ tern_status tern_ring_grow(tern_worker *worker, tern_out *out) {
 }
 
 /* Over a transport with frames this is called only after the larger ring has brought its first
- * one: until the origin has put that frame, the network may still repeat a lost put into the old
+ * frame: until the origin has put that frame, the network may still repeat a lost put into the old
  * ring. */
 void tern_ring_leave_old(tern_context *context, tern_in *in) {
     tern_arena_release(context, in->left, in->left_bytes);

@@ -6,14 +6,14 @@
 #include "rma/ring/sleep.h"
 #include "rma/memory/state.h"
 
-enum { PATIENCE = 64 }; /* frames by message after which a pair asks for a ring */
+enum { PATIENCE = 64 }; /* frames by messages after which the origin asks for a ring */
 
 struct tern_message_channel {
     tern_ring_header header;
     _Atomic(char *) data; /* NULL: no record yet */
-    uint64_t begin;
-    _Atomic bool begun; /* records come by messages, and the consumer does not read them yet */
-    uint64_t nothing;   /* stands in for data until there is a record */
+    uint64_t begin;       /* position of its first record */
+    _Atomic bool begun;   /* records come by messages, and the consumer does not read them yet */
+    uint64_t nothing;     /* a zero that the consumer reads as long as data is NULL */
     tern_message_channel *next; /* in the list of the process */
 };
 
@@ -50,6 +50,7 @@ void tern_message_channel_published(tern_worker *worker, tern_out *out) {
     out->message_frames_sent = 0;
 }
 
+/* Makes a message channel, and lists it until tern_message_channel_close. */
 static tern_message_channel *message_channel_make(tern_context *context) {
     tern_message_channel *channel = aligned_alloc(TERN_LINE, sizeof *channel);
     if (channel == NULL)
@@ -122,9 +123,9 @@ void tern_message_channel_look(const tern_worker *worker, uint32_t endpoint, ter
     /* R1: tern_message_channel_memory */
     char *data = atomic_load_explicit(&channel->data, memory_order_acquire);
     if (data == NULL) {
-        /* The first message must ring the doorbell, so the idle mark is set again, which an earlier
-         * doorbell has cleared. If that message found no mark, it has already allocated the memory,
-         * and the second look finds it. */
+        /* The first message must ring the doorbell, so the consumer sets the idle mark again, which
+         * an earlier doorbell has cleared. If the message came before and found no mark, its memory
+         * is already allocated, and the second look finds it. */
         /* R3: tern_ring_append */
         atomic_store_explicit(&channel->header.idle, 1, memory_order_seq_cst);
         atomic_thread_fence(memory_order_seq_cst);

@@ -21,9 +21,9 @@
  * not of ranks.
  */
 
-#define RECLAIM_ROUNDS 64u /* in one round of so many the worker asks for an idle ring */
+#define RECLAIM_ROUNDS 64u /* in one of this many rounds the worker may ask for an idle ring */
 
-/* An empty remote ring whose origin has not agreed to a sleep is polled in one round of so many,
+/* An empty remote ring whose origin has not agreed to a sleep is polled in one of this many rounds,
  * unless few rings are active. */
 #define RARE_ROUNDS 64u
 
@@ -35,8 +35,9 @@ static void poll_activate(tern_rma_worker *mine, tern_in *in) {
     mine->active[in->channel].ring[mine->active[in->channel].count++] = in;
 }
 
-/* Makes the state of a ring from endpoint. The ring begins at position 0. NULL: there is no memory;
- * the worker rings its own doorbell, so that a later round tries again. */
+/* Makes the state of a ring from endpoint that begins at position 0. Takes it from the tables of
+ * the rank or, when those are used up, from malloc. NULL: no memory; the worker rings its own
+ * doorbell, so that a later round tries again. */
 static tern_in *make_in(tern_worker *worker, uint32_t endpoint) {
     tern_context *context = worker->context;
     tern_rma *rma = tern_rma_of(context);
@@ -100,14 +101,16 @@ static void poll_report(tern_worker *worker, tern_in *in) {
         in->reported = in->position;
 }
 
-/* An origin that has waited for long rings the doorbell, too: it wants to know how far its ring is
- * consumed (rma/reply/answer.h). */
+/* Reports the consumed position after a doorbell: an origin that has long waited for an answer or
+ * for room rings the doorbell to learn how far its ring is consumed (rma/reply/answer.h). */
 static void poll_tell(tern_worker *worker, tern_in *in) {
     if (in->transport == tern_rma_of(worker->context)->direct && in->position != in->reported &&
         !in->closed)
         poll_report(worker, in);
 }
 
+/* Takes the doorbells that have rung since the last round: accepts rings that are new, and polls
+ * each ring whose doorbell has rung. */
 static void hear_doorbells(tern_worker *worker) {
     tern_rma *rma = tern_rma_of(worker->context);
     tern_rma_worker *mine = tern_rma_worker_of(worker);
@@ -142,9 +145,9 @@ static void hear_doorbells(tern_worker *worker) {
     }
 }
 
-/* Marks the ring idle, then looks once more. The membarrier ensures for every running sender that
- * this look sees its header or that the sender sees the mark. If context->fences is set, the
- * sender's own fence ensures it. */
+/* Marks the ring idle, then looks once more. False: the ring holds a record, and the mark is
+ * cleared again. The membarrier ensures for every running sender that this look sees its header or
+ * that the sender sees the mark. If context->fences is set, the sender's own fence ensures it. */
 static bool may_sleep(tern_worker *worker, tern_in *in) {
     /* R3: tern_ring_publish_direct, tern_lane_send, tern_ring_append */
     atomic_store_explicit(&in->header->idle, 1, memory_order_seq_cst);
@@ -193,6 +196,8 @@ bool tern_ring_pass(tern_worker *worker, tern_in *in, uint64_t header) {
     return kind == TERN_RECORD_MOVED && tern_ring_follow(worker, in, header);
 }
 
+/* Gives the record at the head of in, or several, to the handler of its kind. Returns how many
+ * records were consumed. */
 static size_t poll_consume(tern_worker *worker, tern_in *in, uint64_t header) {
     tern_rma *rma = tern_rma_of(worker->context);
     unsigned kind = tern_record_kind(header);
@@ -205,8 +210,8 @@ static size_t poll_consume(tern_worker *worker, tern_in *in, uint64_t header) {
     size_t handled = rma->handler[kind](worker, in);
     worker->stats.records_received += handled;
     worker->stats.runs_received += handled > 0;
-    /* The handler left the record in the ring, perhaps since it waits for room that the origin can
-     * only make with more credit. So the credit is told now, although it is less than half a
+    /* The handler left the record in the ring. It may wait for room that the origin can only make
+     * once it has more credit. So the worker tells the credit now, although it is less than half a
      * ring. */
     if (handled == 0 && in->position != in->reported && !in->closed)
         poll_report(worker, in);
@@ -214,8 +219,9 @@ static size_t poll_consume(tern_worker *worker, tern_in *in, uint64_t header) {
     return handled;
 }
 
-/* Asks MPI for messages. If all ranks share memory, only messages to inboxes are a reason to ask;
- * as long as one is due, the worker stays warm. */
+/* Asks MPI for messages. After one was served the worker stays warm: it asks in every round. If
+ * all ranks share memory, only messages to inboxes are a reason to ask; the worker stays warm as
+ * long as one is due. */
 static size_t ask_mpi(tern_worker *worker, const tern_transport_ops *remote) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     size_t served = remote != NULL ? remote->poll(worker) : tern_message_poll(worker);

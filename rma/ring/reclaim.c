@@ -11,7 +11,7 @@
 #include "rma/memory/state.h"
 #include "rma/ring/remote.h"
 
-#define LOOKS 64u /* at most so many rings are examined in one round */
+#define LOOKS 64u /* the most rings that are examined in one round */
 
 void tern_reclaim_list(tern_worker *worker, tern_in *in) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
@@ -32,8 +32,8 @@ static bool is_idle(const tern_worker *worker, tern_in *in, uint64_t frames) {
            (!in->active || in->empty >= worker->context->config.idle_polls);
 }
 
-/* Examines the worker's rings in turn, going on where the last call stopped, and no ring twice in a
- * call. */
+/* Finds an idle ring, or NULL. Examines the worker's rings in turn, from where the last call
+ * stopped on, and no ring twice in a call. */
 static tern_in *find_idle(tern_worker *worker, uint64_t frames) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     const tern_in *last = mine->looked_at;
@@ -50,8 +50,8 @@ static tern_in *find_idle(tern_worker *worker, uint64_t frames) {
     return NULL;
 }
 
-/* Asks for one ring on behalf of all frames that messages brought. If one is not enough, more
- * will come and cause another request. */
+/* Asks for one ring because of all frames that messages have brought since the last request. If one
+ * ring is not enough, more frames will come by messages and cause another request. */
 void tern_reclaim_ask(tern_worker *worker) {
     tern_rma *rma = tern_rma_of(worker->context);
     /* R4 */
@@ -95,8 +95,8 @@ bool tern_reclaim_serve_ask(tern_context *context, uint32_t source, const tern_m
     return true;
 }
 
-/* Whether out may be closed now. Calls and notified operations that wait elsewhere for room do not
- * prevent it, since they can go by the message channel. */
+/* Whether out still has the ring and may be closed now. Calls and notified operations that wait in
+ * queues for room do not prevent it, since they can go by the message channel. */
 static bool may_close(const tern_out *out, uint32_t ring) {
     /* lent is read first: while the ring is lent, another thread changes all other fields. */
     if (out->lent)
@@ -105,14 +105,15 @@ static bool may_close(const tern_out *out, uint32_t ring) {
            out->growth == TERN_GROWTH_NONE && out->lane.first_header == 0;
 }
 
-/* The position at which the ring ends: the write position, and behind it the bytes that the target
- * skips by itself before it looks for the next frame. */
+/* Returns the position at which the ring ends: the write position, plus the bytes behind it that
+ * the target skips by itself because they are too few for a frame's header. */
 static uint64_t end_position(const tern_out *out) {
     const uint64_t size = out->lane.mask + 1, left = size - (out->lane.write & out->lane.mask);
     return out->lane.write +
            (out->transport->reads_own_frames && left < TERN_FRAME_BYTES ? left : 0);
 }
 
+/* Ends the ring, if the message CLOSED can be sent, and goes on in the message channel. */
 static void close_ring(tern_worker *worker, tern_out *out) {
     tern_status status =
         out->transport->reads_own_frames ? tern_frame_settle(worker, out) : TERN_OK;
@@ -181,8 +182,9 @@ void tern_reclaim_leave(tern_worker *worker, tern_in *in) {
     tern_context *context = worker->context;
     const uint32_t endpoint = tern_endpoint_of(context, in->channel, in->origin), ring = in->ring;
     const uint64_t bytes = in->mask + 1;
-    /* The ring is kept while an answer about its sleep is under way, since that answer is for this
-     * ring, and while a credit is under way, since that could overwrite a later one. */
+    /* The worker keeps the ring while the answer to its question SLEEP is under way, since that
+     * answer is about this ring. It also keeps it while a put of credit is under way, since that
+     * put could overwrite a later credit. */
     if (!tern_sleep_answered(worker, in) ||
         (in->credit != NULL && !tern_ring_credit_ended(worker, in)) ||
         !tern_message_channel_take(worker, endpoint, in))

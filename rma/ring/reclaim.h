@@ -8,18 +8,19 @@
  *
  *     target: picks a ring that has been idle; message RECLAIM{endpoint, ring} to its origin
  *     origin: between two operations, if the endpoint still has that ring and nothing is under way
- *             in it: waits until what it has put is there; message CLOSED{endpoint, p}: the ring
- *             ends at position p, and the pair goes on in a message channel
- *     target: has consumed up to p: gives the ring's pieces back, goes on in the message channel
+ *             in it: waits until its puts have arrived; message CLOSED{endpoint, p}: the ring ends
+ *             at position p, and the pair goes on in a message channel
+ *     target: once it has consumed up to p: gives the ring's pieces back, and reads the message
+ *             channel
  *
- * A busy pair with a message channel asks for a ring in the way of a ring that grows
+ * A busy pair with a message channel asks for a ring as a full ring asks for a larger one
  * (rma/ring/growth.c), and a MOVED record ends the message channel. So the records of a pair have
  * one order, whether rings or messages carry them.
  *
  * No late put lands in pieces that another pair owns by then: only the origin ends a ring, after
- * all its puts have arrived, and messages come in order. A ring is closed once: its pieces are not
- * given back before p is consumed. So an old RECLAIM names a ring that the endpoint no longer has,
- * or one that it has again, which is then closed like any other.
+ * all its puts have arrived, and messages come in order. A ring is closed once, since the target
+ * gives its pieces back only after it has consumed up to p. So an old RECLAIM names a ring that the
+ * endpoint no longer has, or one that it has again. Such a ring is closed like any other.
  *
  * The target asks for only one ring per TERN_RECLAIM_FRAMES frames that messages bring. So if no
  * pair is idle, or if too many pairs take turns, the pairs that have rings keep most of them.
@@ -41,10 +42,11 @@ void tern_reclaim_list(tern_worker *worker, struct tern_in *in);
  * brought frames. */
 void tern_reclaim_ask(tern_worker *worker);
 
-/* After a doorbell: notes whether the origin has told the end of the ring. */
+/* Called after a doorbell: notes whether the origin has told the end of the ring. If in reads a
+ * message channel, looks for its memory instead. */
 void tern_reclaim_hear(tern_worker *worker, struct tern_in *in);
-/* For an empty ring whose end has been told: goes on in the message channel if the ring is consumed
- * up to its end. */
+/* Called for an empty ring whose end has been told: if the worker has consumed it up to its end,
+ * gives the ring back and goes on in the message channel. */
 void tern_reclaim_leave(tern_worker *worker, struct tern_in *in);
 
 /* The origin's part of a round of progress: closes the rings that their targets asked for. */

@@ -75,7 +75,7 @@ bool tern_ring_credit_ended(tern_worker *worker, tern_in *in) {
     if (in->credit != NULL && !tern_posting_landed(in->credit))
         return false;
     if (in->credit != NULL && tern_posting_end(worker, in->credit) != TERN_OK)
-        tern_error_clear(); /* the next credit replaces it */
+        tern_error_clear(); /* the next credit makes up for it */
     in->credit = NULL;
     return true;
 }

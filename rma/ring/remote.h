@@ -6,7 +6,7 @@
 
 #include "rma/ring/ring.h"
 
-/* Asks the target for a ring of so many pieces that begins at position start. */
+/* Asks the target for a ring of `pieces` pieces that begins at position start. */
 tern_status tern_ring_ask_remote(tern_worker *worker, tern_out *out, uint32_t pieces,
                                  uint64_t start);
 /* Looks for the target's answer to tern_ring_ask_remote. [out] ring: the ring that it granted.
@@ -16,11 +16,13 @@ tern_status tern_ring_asked_remote(tern_worker *worker, tern_out *out, uint32_t 
 /* Opens a ring with the help of its target: the open function of the transports between nodes. */
 tern_status tern_ring_open_remote(tern_worker *worker, tern_out *out);
 
-/* Tells the origin the consumed position by a message and not by a put: MPI keeps no order between
- * two puts to one place, and a report that an older one has overwritten is never made again. */
+/* Tells the origin the consumed position. A message does this, not a put: MPI keeps no order
+ * between two puts to the same word, so an older report could overwrite a newer one, which the
+ * target would never repeat. */
 tern_status tern_ring_report_remote(tern_worker *worker, tern_in *in);
 
-/* Over a network: whether the credit that was put last has arrived in the origin's worker page. */
+/* Over a network: whether the last put of credit to the origin's worker page has ended. If it has
+ * failed, the next credit makes up for it. */
 bool tern_ring_credit_ended(tern_worker *worker, tern_in *in);
 
 /* The credit that the target of a ring has told; it lies in the origin's worker page. */

@@ -12,7 +12,7 @@
 #include "src/log.h"
 #include "src/progress/wait.h"
 
-#define OPENING_NS UINT64_C(10000000000)
+#define OPENING_NS UINT64_C(10000000000) /* the longest wait of tern_ring_await_opening */
 
 size_t tern_ring_record_max(const tern_context *context) {
     return context->config.ring_size / 2 - 64;
@@ -36,8 +36,8 @@ tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t or
     const uint32_t target = context->rank * context->workers + target_index;
     char *page = tern_worker_page(context, target);
     _Atomic uint64_t *table = (void *)(page + tern_rma_of(context)->layout.table);
-    /* A larger ring (start > 0) is named to the target by the MOVED record, not by the table. If
-     * the origin asks twice for one, which is rare (rma/port/question.h), it takes memory twice. */
+    /* The MOVED record, not the table, names a larger ring (start > 0) to the target. If the origin
+     * asks twice for one, which is rare (rma/port/question.h), this takes memory twice. */
     if (start > 0)
         return tern_arena_claim(context, target, endpoint, pieces, start, ring);
     /* R4; the answer is a number */
@@ -93,7 +93,7 @@ tern_status tern_ring_opened(tern_worker *worker, tern_out *out) {
     return status;
 }
 
-/* The wait is only for a listener and a network, which wait for nothing themselves. If the target
+/* This waits only for a listener and a network, which themselves wait for nothing. If the target
  * process is stopped, the wait ends after OPENING_NS, ten seconds. */
 tern_status tern_ring_await_opening(tern_worker *worker, tern_out *out) {
     const uint32_t rank = tern_rank_of(worker->context, out->target);
@@ -162,7 +162,9 @@ static void refresh_limit(tern_worker *worker, tern_out *out) {
         out->limit = limit;
 }
 
-/* If publishing needs a fence (context->fences), the short path stays shut. */
+/* The short path does not wrap: it may write up to the end of the generation, and behind it the
+ * zero word that ends the ring's content (8 bytes). If publishing needs a fence (context->fences),
+ * the short path stays shut. */
 void tern_ring_open_lane(const tern_worker *worker, tern_out *out) {
     if (!out->direct)
         return;
@@ -199,9 +201,10 @@ bool tern_ring_has_room(tern_worker *worker, tern_out *out, uint64_t bytes) {
     return out->lane.write + bytes <= out->limit;
 }
 
-/* Makes room for a record of size bytes. If the rest of the generation is too short for it, a SKIP
- * record covers that rest, which the target can consume by itself. So a record needs at most half a
- * ring of credit at once, and that much always comes. */
+/* Makes room for a record of size bytes in a ring without frames. If the rest of the generation is
+ * too short for the record, a SKIP record covers that rest. The target can consume the SKIP before
+ * the record is there. So a record needs at most half a ring of credit at once, and that much
+ * always comes. */
 static tern_status reserve_plain(tern_worker *worker, tern_out *out, uint64_t size) {
     uint64_t left = out->lane.mask + 1 - (out->lane.write & out->lane.mask);
     uint64_t spare = out->direct ? 8 : TERN_MOVE_ROOM;
@@ -213,6 +216,8 @@ static tern_status reserve_plain(tern_worker *worker, tern_out *out, uint64_t si
     return tern_ring_has_room(worker, out, size + spare) ? TERN_OK : TERN_ERR_AGAIN;
 }
 
+/* Makes room once, if no larger ring is under way. Allocates the staging memory of a message
+ * channel at its first record. */
 static tern_status ring_reserve(tern_worker *worker, tern_out *out, uint64_t size) {
     if (out->growth != TERN_GROWTH_NONE)
         return TERN_ERR_AGAIN;
@@ -226,8 +231,8 @@ tern_status tern_ring_try(tern_worker *worker, tern_out *out, size_t bytes, void
     uint64_t size = tern_record_size(bytes);
     tern_status status = ring_reserve(worker, out, size);
     if (status == TERN_ERR_AGAIN) {
-        /* Publishes first, since the target can only consume, and so make room for, what is
-         * published. The publish may also replace a message channel by a ring. */
+        /* Publish first: the target can consume, and so make room, only up to the last published
+         * record. The publish may also replace a message channel by a ring. */
         const uint32_t before = out->ring;
         tern_ring_publish(worker, out);
         status = out->ring != before ? TERN_OK : tern_ring_grow(worker, out);
@@ -256,6 +261,7 @@ tern_status tern_ring_reserve(tern_worker *worker, tern_out *out, size_t bytes, 
     return status;
 }
 
+/* Lists the ring for progress, which will publish its records or send its WAKE. */
 static void leave_to_progress(tern_worker *worker, tern_out *out) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     if (out->pending || out->lent)
@@ -363,9 +369,9 @@ uint32_t tern_ring_unpublished(const tern_worker *worker, uint32_t rank) {
     return TERN_NOBODY;
 }
 
-/* Publishes the pending rings to rank. patient: leaves a ring alone that has grown since the last
- * round. A ring to which nothing was added between two rounds is published, so that neither a wait
- * nor handlers that never pause keep records back for ever. */
+/* Publishes the pending rings to rank. patient: skips a ring that is below its threshold and got
+ * new records since the last round. A ring that got none between two rounds is published, so that
+ * neither a wait nor handlers that never pause keep records back for ever. */
 static void publish_pending(tern_worker *worker, bool patient, uint32_t rank) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     tern_out *out = mine->pending;
@@ -418,8 +424,8 @@ void tern_ring_append(tern_context *context, const tern_ring_memory *memory, uin
     tern_ring_header *header = memory->header;
     char *data = memory->data;
     const uint64_t mask = memory->bytes - 1;
-    /* published[0] holds the position where the frame under way begins, published[1] its withheld
-     * first header. This thread may use the two words, since only rma uses them otherwise. If
+    /* published[0] holds the position where the unfinished frame begins, published[1] the withheld
+     * header of its first record. Otherwise only rma uses the two words, so they are free here. If
      * another rank has overwritten published[0], it still leads to some word inside the ring. */
     /* R9: tern_mpi_lock */
     uint64_t first =
@@ -454,7 +460,7 @@ void tern_ring_append(tern_context *context, const tern_ring_memory *memory, uin
 }
 
 /* Waits for the answers, since MPI writes them into the rings' states, which must not be freed
- * before. */
+ * before they have come. */
 tern_status tern_ring_settle(tern_worker *worker) {
     tern_context *context = worker->context;
     for (tern_out *out = tern_rma_worker_of(worker)->outs; out != NULL; out = out->next) {

@@ -14,12 +14,12 @@
  *
  * The header itself tells whether a record is valid, so that a poll touches one cache line. A
  * header is never zero, and before a producer publishes a header it sets the word where the next
- * one will lie to zero. So the consumer meets either a published header or zero, never an old one.
- * The producer publishes several records together by one release store of the first one's header,
- * which it withholds until then. The store pairs with the consumer's acquire load of that header,
- * and everything written before it is visible with it. MPI promises no order of puts, so over rma
- * the records that are published together form a frame with a checksum (rma/ring/frame.h), and
- * `limit` says how far the consumer may read.
+ * header will lie to zero. So the consumer meets either a published header or zero, never an old
+ * header. The producer publishes several records together: it withholds the header of the first
+ * one, and then stores it with release. The store pairs with the consumer's acquire load of that
+ * header, and everything written before it is visible with it. MPI promises no order of puts, so
+ * over rma the records that are published together form a frame with a checksum
+ * (rma/ring/frame.h). The consumer reads only up to tern_in.limit, the end of the last valid frame.
  *
  * Hot path: reserve and publish over shm make no system call, take no lock, allocate nothing, and
  * touch the record's lines, the producer's own tern_out and the ring's header line, which changes
@@ -51,8 +51,8 @@ static inline uint64_t tern_record_size(size_t bytes) {
     return 8 + (((uint64_t)bytes + 7) & ~(uint64_t)7);
 }
 
-/* Stored where the consumed position normally is; no position has this value. The target has met a
- * record that cannot be valid and reads no other record of the ring. */
+/* The target stores this in place of the consumed position when it has met a malformed record and
+ * reads no further record of the ring. No position has this value. */
 #define TERN_CONSUMED_NEVER UINT64_MAX
 
 /* How far the replacement of a ring by a larger one has come (rma/ring/growth.c). */
@@ -66,12 +66,12 @@ typedef struct tern_out {
     tern_ring_header *header; /* direct rings only: the ring's line in the target's segment */
     const tern_transport_ops *transport; /* of records; tern_transport_to gives that of data */
     struct tern_out *next;               /* in the list of the worker's rings */
-    struct tern_out *next_pending;       /* in the list of rings that progress publishes */
+    struct tern_out *next_pending;       /* in the list of rings that progress is to publish */
     bool direct;                         /* lane.data is the ring itself, not a copy */
-    bool pending, opening, lent;
-    bool damaged;   /* another rank overwrote its records (rma/reply/answer.h) */
-    uint8_t policy; /* tern_publish; lane.gather is its threshold */
-    bool held;      /* the short path is shut: earlier records still wait elsewhere */
+    bool pending, opening, lent; /* listed for progress; being opened; lent to another thread */
+    bool damaged;                /* another rank overwrote its records (rma/reply/answer.h) */
+    uint8_t policy;              /* tern_publish; lane.gather is its threshold */
+    bool held;                   /* the short path is shut: earlier records still wait elsewhere */
     uint32_t channel;
     uint32_t origin, target; /* worker numbers */
     uint32_t ring;           /* index in the target's arena */
@@ -81,12 +81,12 @@ typedef struct tern_out {
     uint64_t published[2];   /* the words that TERN_RMA_COMMIT=flush puts */
     _Atomic uint64_t told;   /* remote rings: published up to here */
     _Atomic uint32_t asleep; /* rma/ring/sleep.h */
-    bool wake_due;           /* a WAKE is still to be sent: there was no buffer */
+    bool wake_due;           /* a WAKE could not be sent, as no buffer was free; send it again */
     uint64_t generation;     /* of the staging memory; puts of earlier ones are complete */
     int64_t open_reply[2];   /* remote rings: the target's answer to the opening */
     tern_question open_question;
     uint8_t growth;                 /* TERN_GROWTH_* */
-    uint32_t grow_wait;             /* try to grow again after finding the ring full so often */
+    uint32_t grow_wait;             /* ask again after finding the ring full this many times */
     uint32_t next_ring;             /* index of the larger ring */
     char *next_data;                /* remote rings: staging memory of the larger ring */
     struct tern_requests *requests; /* notified operations that wait (rma/notify/request.h) */
@@ -95,8 +95,8 @@ typedef struct tern_out {
     uint32_t message_frames_sent; /* frames since the pair asked for a ring (message_channel.h) */
 } tern_out;
 
-/* The target's side of a ring. The rank's tables hold one for each ring of the arena, so a rank
- * that lacks memory can still accept every ring. */
+/* The target's side of a ring. The rank's tables have memory for one tern_in for each ring of the
+ * arena, so a rank whose malloc fails can still accept every ring. */
 typedef struct tern_in {
     _Alignas(TERN_LINE) char *data;
     uint64_t mask;
@@ -109,19 +109,19 @@ typedef struct tern_in {
     uint32_t origin; /* worker number */
     tern_worker_id origin_id;
     bool active, closed, is_allocated;
-    bool ending;    /* consumed to its end, it is followed by a loose one (reclaim.h) */
+    bool ending;    /* the origin has ended it; a message channel follows (reclaim.h) */
     bool streaming; /* direct ring of another worker; not corked; the last poll found records */
     tern_ring_header *header;
     const tern_transport_ops *transport;
     uint64_t skip;       /* rma: bytes to skip when position reaches limit */
-    uint32_t left;       /* rma: the ring before this one; kept until this one brings a frame */
-    uint64_t left_bytes; /* size of that ring; 0: none */
+    uint32_t left;       /* rma: the ring before it grew; kept until the new one brings a frame */
+    uint64_t left_bytes; /* size of the ring `left`; 0: no ring is kept */
     struct tern_posting *credit; /* the credit that was last put over a network; or NULL */
     uint32_t sleep;              /* TERN_SLEEP_*, rma/ring/sleep.h */
     uint64_t sleep_at;           /* TERN_SLEEP_ALLOWED: may sleep from this position on */
     struct tern_sleep_ask *ask;  /* TERN_SLEEP_ASKED */
     struct tern_in *next;        /* in the list of the worker's rings */
-    uint64_t seen;               /* its position when it last carried something */
+    uint64_t seen;               /* the position at which reclaim.c last saw it */
     uint64_t seen_frames;        /* message_frames of its process at that time (reclaim.h) */
 } tern_in;
 
@@ -165,50 +165,54 @@ void tern_ring_publish_due(tern_worker *worker, tern_out *out);
  * unpublished records, or rings the target's doorbell if they were published. */
 void tern_ring_attend(tern_worker *worker, tern_out *out);
 
-/* Publish gathered records and those that a transport had no room for: _all for all targets, _to
- * for one rank. Progress uses _pending, which leaves alone the rings that have grown since its last
- * round. */
+/* These three publish records that were gathered and records for which a transport had no room:
+ * _all those for all targets, _to those for one rank. Progress uses _pending, which skips rings
+ * that are still below their threshold and got new records since the last round. */
 void tern_ring_publish_all(tern_worker *worker);
 void tern_ring_publish_to(tern_worker *worker, uint32_t rank);
 void tern_ring_publish_pending(tern_worker *worker);
 
-/* A rank for which records still wait to be published, or for which a WAKE is due: looks at that
- * rank only, or at all for TERN_ANYBODY. TERN_NOBODY if nothing is due. */
+/* Returns a rank for which records still wait to be published or a WAKE is due, or TERN_NOBODY.
+ * Looks only at rings to `rank`, or at all rings if it is TERN_ANYBODY. */
 uint32_t tern_ring_unpublished(const tern_worker *worker, uint32_t rank);
 
-/* Between cork and uncork, records for remote rings are gathered; uncork publishes those that the
- * ring's policy does not keep gathering: one message instead of many. Meanwhile only rings that are
- * full or flushed are published. Progress publishes nothing, not even direct rings that gather, and
- * does not linger at a ring that it has just emptied. A program should cork only while it makes
- * many calls in a row and waits for none of their results. */
+/* Between cork and uncork the worker gathers records for remote rings, so that one message carries
+ * many. Meanwhile a ring is published only when it is full or flushed. Progress publishes nothing,
+ * not even direct rings that gather, and does not linger at a ring that it has just emptied. uncork
+ * publishes the rings, except those that their policy lets gather on. A program should cork only
+ * while it makes many calls in a row and waits for none of their results. */
 void tern_ring_cork(tern_worker *worker);
 void tern_ring_uncork(tern_worker *worker);
 
-/* While held is true the short path is shut, since earlier records still wait elsewhere and must go
- * first. */
+/* Shuts the short path into the ring (held) or lets it open again. A caller holds a ring while
+ * earlier records wait in a queue, since those must go first. */
 void tern_ring_hold(tern_worker *worker, tern_out *out, bool held);
 
 void tern_ring_ring_doorbell(tern_worker *worker, tern_out *out);
 
 /* Makes the committed records of a direct ring visible. The release store of the first header pairs
- * with the acquire load in tern_ring_peek. The idle mark may be read early: the target issues a
- * membarrier between setting the mark and its last look at the ring, so either the target sees our
- * header or we see its mark. Where the kernel refuses membarrier, context->fences is set. */
+ * with the acquire load in tern_ring_peek. The origin may read the idle mark early, without a
+ * fence: the target issues a membarrier between setting the mark and its last look at the ring, so
+ * either the target sees the header or the origin sees the mark. Where the kernel refuses
+ * membarrier, context->fences is set, and the origin issues a fence. */
 void tern_ring_publish_direct(tern_worker *worker, tern_out *out);
 
-/* Reserves memory for a record over any transport: wraps, takes credit and begins a frame as
- * needed. [out] room. TERN_ERR_AGAIN: no room until the target consumes. TERN_ERR_RANGE: larger
- * than tern_ring_record_max. */
+/* Reserves memory for a record with `bytes` bytes of payload over any transport. Goes on at the
+ * beginning of the ring, reads new credit and begins a frame as needed. [out] room: where the
+ * payload goes. TERN_ERR_AGAIN: no room until the target consumes. TERN_ERR_RANGE: larger than
+ * tern_ring_record_max. */
 tern_status tern_ring_reserve(tern_worker *worker, tern_out *out, size_t bytes, void **room);
 
-/* Whether so many bytes may be written now; takes new credit if need be. */
+/* Whether `bytes` bytes may be written now. If the known credit is too small, reads how far the
+ * target has consumed. */
 bool tern_ring_has_room(tern_worker *worker, tern_out *out, uint64_t bytes);
 
 /* tern_ring_reserve without the error text of a TERN_ERR_AGAIN, for callers that only try. bytes
  * must be in range. */
 tern_status tern_ring_try(tern_worker *worker, tern_out *out, size_t bytes, void **room);
 
-/* Called after the transport has published the committed records: updates the ring's state. */
+/* Called after a transport between nodes has published the committed records: updates the ring's
+ * state and wakes a target that sleeps. */
 void tern_ring_published(tern_worker *worker, tern_out *out);
 
 /* Publishes the committed records, whatever the transport. If the transport has no room, later
@@ -218,7 +222,7 @@ void tern_ring_publish(tern_worker *worker, tern_out *out);
 /* The largest payload of a record: half a ring less headers. */
 size_t tern_ring_record_max(const tern_context *context);
 
-/* Sets the limit up to which the short path may write into the ring. */
+/* Sets the position up to which the short path may write into a direct ring; 0 if it is shut. */
 void tern_ring_open_lane(const tern_worker *worker, tern_out *out);
 
 /* Makes out write directly into a ring of its target's rank, whose segment is mapped. */
@@ -236,22 +240,22 @@ void tern_ring_give_back(tern_worker *worker, tern_out *out);
 /* Stands in the worker's table for a lent ring: shut, and never written. */
 extern tern_out tern_lent_ring;
 
-/* The ring of a worker to this endpoint, for any thread. NULL: it is not open, or it is lent. */
+/* Returns the ring of a worker to this endpoint; any thread. NULL: no ring yet, or it is lent. */
 tern_out *tern_ring_at_rest(const tern_worker *worker, uint32_t endpoint);
 
 /* Continues the opening of a ring, if one is under way. TERN_ERR_AGAIN: it still is. */
 tern_status tern_ring_opened(tern_worker *worker, tern_out *out);
 
-/* Waits for the opening of a ring if only the target's listener and the network are needed for it,
- * not the target's progress. Not in handlers. TERN_ERR_AGAIN: the opening is still under way, since
- * it needs the target's progress or takes long. */
+/* Waits for the opening of a ring as long as it needs only the target's listener and the network,
+ * not the target's progress. Does not wait in handlers. TERN_ERR_AGAIN: the opening is still under
+ * way, since it needs the target's progress or takes long. */
 tern_status tern_ring_await_opening(tern_worker *worker, tern_out *out);
 
 /* Opens a ring to a worker whose segment is mapped, without help of that worker. */
 tern_status tern_ring_open_direct(tern_worker *worker, tern_out *out);
 
-/* The ring to a worker, opened if need be. [out] out. TERN_ERR_AGAIN: the opening is under way
- * (remote target), or the ring is lent; TERN_ERR_MEMORY: the target's arena is used up;
+/* Finds the ring to a worker, and opens it at its first use. [out] out. TERN_ERR_AGAIN: the opening
+ * is under way (remote target), or the ring is lent. TERN_ERR_MEMORY: no memory on this rank.
  * TERN_ERR_PEER. */
 tern_status tern_ring_open_channel(tern_worker *worker, uint32_t channel, uint32_t target,
                                    tern_out **out);
@@ -259,9 +263,11 @@ static inline tern_status tern_ring_open(tern_worker *worker, uint32_t target, t
     return tern_ring_open_channel(worker, TERN_CHANNEL_CALLS, target, out);
 }
 
-/* The header at the head of the ring, or 0 if nothing is published there. The acquire load pairs
- * with the release store of a publish. */
+/* frame.c: accepts the next frame. Returns the header of its first record, or 0. */
 uint64_t tern_frame_accept(tern_worker *worker, tern_in *in);
+
+/* Returns the header at the head of the ring, or 0 if nothing is published there. The acquire load
+ * pairs with the release store of a publish. */
 static inline uint64_t tern_ring_peek(tern_worker *worker, tern_in *in) {
     if (__builtin_expect(in->position >= in->limit, 0))
         return tern_frame_accept(worker, in);
@@ -281,9 +287,9 @@ static inline bool tern_ring_check(const tern_in *in, uint64_t header) {
     return size <= in->mask + 1 - (in->position & in->mask) && size <= in->limit - in->position;
 }
 
-/* Handles records that only direct the consumer: bytes to skip at the end of a generation, and the
- * end of a ring that goes on in another one. Returns true if the head of in was one and has been
- * consumed. */
+/* Consumes the record at the head of in if it only directs the consumer: SKIP covers bytes at the
+ * end of a generation, and MOVED says that the ring goes on in another one. Returns whether it
+ * consumed such a record. */
 bool tern_ring_pass(tern_worker *worker, tern_in *in, uint64_t header);
 
 static inline void tern_ring_advance(tern_in *in, uint64_t header) {
@@ -297,12 +303,13 @@ void tern_ring_refuse(tern_worker *worker, tern_in *in, uint64_t header, const c
  * positions to the origins. Returns the number of records handled. */
 size_t tern_ring_poll(tern_worker *worker);
 
-/* Tells the origin its credit when half a ring is consumed. If the transport has no room, a later
- * call tells it. */
+/* Tells the origin the consumed position, if more than half a ring was consumed since the last
+ * report. If the transport has no room, a later call tells it. */
 void tern_ring_report(tern_worker *worker, tern_in *in);
 
-/* Called once a round for a ring that was found empty: stops polling it and leaves it to its
- * doorbell, if that is cheaper than to poll so many active rings. Returns whether it did. */
+/* Called once a round for a ring that was found empty. If so many rings are active that a doorbell
+ * is cheaper than polling, stops polling this one and leaves it to its doorbell. Returns whether it
+ * did. */
 bool tern_ring_rest(tern_worker *worker, tern_in *in, size_t active);
 
 /* Sets up a ring in this rank's arena for a remote origin; any thread. If the first ring of a pair
@@ -310,8 +317,8 @@ bool tern_ring_rest(tern_worker *worker, tern_in *in, size_t active);
 tern_status tern_ring_grant(tern_context *context, uint32_t channel, uint32_t origin,
                             uint32_t target_index, uint32_t pieces, uint64_t start, uint32_t *ring);
 
-/* The memory of a ring of this rank, to which the records of messages are appended. The fields were
- * read from its header once and checked. */
+/* The memory of a ring of this rank, or of a message channel, to which the records of messages are
+ * appended. The fields were read once and checked. */
 typedef struct tern_ring_memory {
     tern_ring_header *header;
     char *data;
@@ -321,23 +328,23 @@ typedef struct tern_ring_memory {
 } tern_ring_memory;
 
 /* Appends a frame that a message brought to the ring of a remote origin, at [position,
- * position + bytes). A large frame comes in fragments, in order; last: this is the last one. Any
- * thread with the MPI lock may call it. */
+ * position + bytes). A large frame comes in fragments, in order; last: this is the last fragment,
+ * which publishes the frame. Any thread that holds the MPI lock may call it. */
 void tern_ring_append(tern_context *context, const tern_ring_memory *memory, uint64_t position,
                       const char *records, size_t bytes, bool last);
 
 /*
  * arena.c: the ring memory of a rank, in pieces of TERN_RING_SIZE, each with a header line that
  * names the origin's endpoint to which the piece belongs. A ring is one piece at first and 2, 4,
- * ... adjacent ones when it has grown. Pieces are taken by CAS of their owners, so a rank killed
- * half-way keeps no more pieces than it has taken and blocks nobody. The arena has a part on each
- * NUMA node of its rank, and a ring takes pieces of the node where the target worker's thread runs,
- * if some are left. Rings that grow take pieces from one half of each part only; the other half is
- * kept for the first rings of pairs that have not talked yet.
+ * ... adjacent ones when it has grown. An origin takes a piece by a CAS of its owner, so an origin
+ * that is killed half-way keeps only the pieces that it has taken and blocks nobody. The arena has
+ * a part on each NUMA node of its rank, and a ring takes pieces of the node where the target
+ * worker's thread runs, if some are left. Rings that grow take pieces from one half of each part
+ * only; the other half is kept for the first rings of pairs that have not talked yet.
  */
 
-/* Takes pieces for a ring from endpoint to worker target, whose segment is mapped, and makes it
- * ready for records from position start on. [out] ring: its first piece. TERN_ERR_MEMORY. */
+/* Takes pieces for a ring from endpoint to worker target, whose segment is mapped, and prepares the
+ * ring for records from position start on. [out] ring: its first piece. TERN_ERR_MEMORY. */
 tern_status tern_arena_claim(tern_context *context, uint32_t target, uint32_t endpoint,
                              uint32_t pieces, uint64_t start, uint32_t *ring);
 

@@ -48,13 +48,14 @@ static bool ask(tern_worker *worker, tern_in *in) {
     return true;
 }
 
+/* Notes the answer about in. If a WAKE has overtaken the answer, the ring stays awake. */
 static void take_answer(tern_rma_worker *mine, tern_in *in) {
     tern_sleep_ask *a = in->ask, **link = &mine->asks;
     const bool allowed = a->answer[0] != 0 && !a->woken;
     in->sleep = allowed ? TERN_SLEEP_ALLOWED : TERN_SLEEP_AWAKE;
     in->sleep_at = a->answer[1];
     if (!allowed)
-        in->empty = 0; /* asks again after idle_polls more empty polls */
+        in->empty = 0; /* the worker asks again after idle_polls more empty polls */
     while (*link != a)
         link = &(*link)->next;
     *link = a->next;
@@ -132,6 +133,7 @@ void tern_sleep_published(tern_worker *worker, tern_out *out) {
         tern_sleep_wake(worker, out);
 }
 
+/* Whether the message names a worker of this rank and an existing channel. */
 static bool is_ours(const tern_context *context, const tern_message *message) {
     return message->target / context->workers == context->rank &&
            message->operand[0] < TERN_CHANNELS;
@@ -144,7 +146,7 @@ bool tern_sleep_answer(tern_context *context, const tern_message *message, uint6
         context->worker[message->target % context->workers],
         tern_endpoint_of(context, (uint32_t)message->operand[0], message->origin));
     answer[0] = answer[1] = 0;
-    if (out == NULL || /* the target stays awake */
+    if (out == NULL || /* no ring here, or it is lent: the target goes on polling */
         !tern_transport_to(context, message->origin / context->workers)->reads_own_frames)
         return true;
     /* R3: tern_sleep_published */
