@@ -9,7 +9,8 @@
  * which fragment to which rank. A rank opens its rings before it sends any fragment, since it may
  * lack memory for them (rma/notify/conflict.c). */
 
-/* Numbers of the rounds of streams. Barriers and recursive doubling begin at 0. */
+/* A stream's round tells the streams of one collective between two ranks apart. Barriers and
+ * recursive doubling begin at 0. */
 enum { ROUND_DOWN = 0, ROUND_BACKWARD = 32, ROUND_EXTRA = 64, ROUND_RESULT = 65, ROUND_AHEAD = 96 };
 
 /* Opens the ring to rank, before the first fragment is sent to anyone. */
@@ -120,7 +121,8 @@ static tern_status notified_broadcast(tern_worker *worker, uint32_t root, void *
                                       size_t bytes) {
     enum { AHEAD_MAX = TERN_NOTIFIED_AHEAD_MAX };
     const tree_place place = tree_place_of(worker->context, root);
-    tern_status status = tern_notified_look(worker); /* the root waits for no other rank */
+    /* The root waits for no other rank, so it looks here for meetings and other collectives. */
+    tern_status status = tern_notified_look(worker);
     if (status == TERN_OK && tern_notify_of(worker)->sequence % AHEAD_MAX == AHEAD_MAX - 1)
         status = notified_barrier(worker, ROUND_AHEAD);
     for (uint32_t c = 0; c < place.children && status == TERN_OK; c++)
@@ -148,8 +150,8 @@ tern_status tern_notify_broadcast(tern_worker *worker, uint32_t root, void *data
     return notified_end(worker, notified_broadcast(worker, root, data, bytes));
 }
 
-/* An all-reduce. The first 2^k ranks work. Each rank beyond them first sends its numbers to one of
- * these and gets the result from it at the end. */
+/* An all-reduce. The first 2^k ranks, as many as there can be, reduce. Each rank beyond them first
+ * sends its numbers to one of these and gets the result from it at the end. */
 typedef struct reduction {
     tern_worker *worker;
     tern_number type;
@@ -164,8 +166,8 @@ typedef struct share {
     size_t first, count;
 } share;
 
-/* The numbers that a rank works on after they were halved for each bit of the rank's number, from
- * the highest bit down to `bit`. */
+/* Returns the share on which a rank works after the vector was halved once for each bit of the
+ * rank's number, from the highest bit down to `bit`. A bit that is set takes the upper half. */
 static share share_of(const reduction *r, uint32_t rank, uint32_t bit) {
     share s = {0, r->count};
     for (uint32_t b = r->most / 2; b >= bit; b /= 2) {
@@ -195,8 +197,8 @@ static tern_status share_exchange(const reduction *r, uint32_t rank, uint32_t ro
                                 out.count * 8, &stream);
 }
 
-/* Recursive doubling: both ranks of a pair reduce all numbers, each round with a partner twice as
- * far away. */
+/* Recursive doubling, for small vectors: in each round both ranks of a pair reduce all numbers, and
+ * the partner of the next round is twice as far away. */
 static tern_status reduce_whole(const reduction *r) {
     const share all = {0, r->count};
     tern_status status = TERN_OK;
@@ -209,9 +211,9 @@ static tern_status reduce_whole(const reduction *r) {
     return status;
 }
 
-/* Recursive halving: each rank of a pair reduces one half of the numbers, so that in the end each
- * rank has 1 / 2^k of the result. Then the ranks collect the whole result by the same rounds in
- * reverse. */
+/* Recursive halving: in each round each rank of a pair reduces one half of the numbers that both
+ * still work on. In the end each rank has 1 / 2^k of the result. Then the ranks collect the whole
+ * result by the same rounds in reverse. */
 static tern_status reduce_halves(const reduction *r) {
     tern_status status = TERN_OK;
     uint32_t round = 0;

@@ -2,15 +2,16 @@
 #define TERN_RMA_NOTIFY_COLLECTIVES_H
 
 /*
- * The inside of collectives over notifications. A collective consists of fragments: records of
+ * The inside of collectives over notifications. Ranks exchange vectors in fragments, records of
  * tern's own, which progress consumes:
  *
  *     header | number | word | data ...     header's id: {round:8, kind:8, type:8}
  *
  * number is the number of the collective, which every rank counts alike. word is the length of the
- * whole vector on the sender; in a hail, word is the number of a meeting.
+ * whole vector on the sender. In a hail (a question to a rank that lets others wait, conflict.c),
+ * word is the number of a meeting.
  *
- *     collectives.c   the algorithms: who sends what to whom
+ *     collectives.c   the algorithms: which rank sends what to which rank
  *     stream.c        sends a vector to another rank in fragments of at most `fragment_max` bytes
  *     fragments.c     takes fragments, keeps those that arrive early, and answers hails
  *     conflict.c      ranks in different collectives, or with vectors of different length: meetings
@@ -36,21 +37,21 @@
 
 enum { TERN_NOTIFIED_AHEAD_MAX = 16, TERN_STREAM_CREDIT = 16 };
 
-/* A vector of up to so many bytes is all-reduced as a whole, and a fragment of up to so many bytes
- * fits into spare memory. */
+/* A vector of at most this many bytes is all-reduced as a whole, and a fragment of at most this
+ * many bytes fits into spare memory. */
 enum { TERN_NOTIFIED_SMALL = 1024 };
 
-/* Types of fragments: data of the collective; a hail, which says that its sender waits for this
- * rank, and which meeting the sender comes to next; a notice that the collective has failed on its
+/* Types of fragments: data of the collective; a hail, by which the sender says that it waits for
+ * this rank, and which meeting it comes to next; a notice that the collective has failed on the
  * sender. */
 enum { TERN_FRAGMENT_DATA, TERN_FRAGMENT_HAIL, TERN_FRAGMENT_FAILED, TERN_FRAGMENT_TYPES };
 
-/* What a message with the number of a meeting says: its sender waits in the meeting; or its sender
- * has called all ranks to it. */
+/* What a message with the number of a meeting says: the sender waits in that meeting, or the sender
+ * calls all ranks to it. */
 enum { TERN_MEETING_MEETS, TERN_MEETING_CALL, TERN_MEETING_TYPES };
 
-/* A fragment or a hail that has arrived before the worker waits for it. They are kept in the order
- * of arrival. */
+/* A fragment or a hail that the worker keeps because it came before the worker waits for it, in a
+ * list in the order of arrival. */
 typedef struct tern_notified_fragment {
     struct tern_notified_fragment *next;
     uint64_t sequence, word;
@@ -72,15 +73,16 @@ typedef struct tern_notified_stream {
     size_t taken; /* number of fragments that have come */
 } tern_notified_stream;
 
-/* fragments.c. Returns the link to the first kept fragment of a round from rank, or a link that
- * holds NULL if no such fragment was kept. */
+/* fragments.c. Returns the link to the first kept fragment of data of a round from rank, or a link
+ * that holds NULL if no such fragment is kept. */
 tern_notified_fragment **tern_notified_fragment_find(tern_worker *worker, uint32_t rank,
                                                      uint32_t round);
 void tern_notified_fragment_free(tern_notify *n, tern_notified_fragment *fragment);
 /* Drops the fragments of collectives before `sequence`, but not hails that are still to be
  * answered. */
 void tern_notified_fragments_discard(tern_worker *worker, uint64_t sequence);
-/* Tries once to send a fragment. Returns the errors of tern_ring_open and tern_ring_reserve. */
+/* Tries once to send a fragment. Its kind is that of the collective that the worker is in. Returns
+ * the errors of tern_ring_open and tern_ring_reserve. */
 tern_status tern_notified_fragment_send(tern_worker *worker, uint32_t rank, uint32_t type,
                                         uint32_t round, uint64_t number, uint64_t word,
                                         const void *data, size_t bytes);
@@ -94,8 +96,8 @@ tern_status tern_notified_tell(tern_worker *worker, uint32_t rank, uint32_t type
 /* One round of waiting for a rank. */
 tern_status tern_notified_step(tern_worker *worker, tern_wait_state *wait);
 /* Checks whether, as far as this rank knows, all ranks are in the same collective with vectors of
- * one length. If not, or if another rank has called a meeting, comes to the meeting and returns its
- * result. */
+ * one length. If not, calls a meeting and fails there. If another rank has called a meeting or
+ * waits in one, comes to it. Returns the result of the meeting. */
 tern_status tern_notified_look(tern_worker *worker);
 /* Calls a meeting and fails there: rank has sent a fragment of another length than bytes. */
 tern_status tern_notified_refuse_bytes(tern_worker *worker, size_t bytes, uint32_t rank,
@@ -103,29 +105,30 @@ tern_status tern_notified_refuse_bytes(tern_worker *worker, size_t bytes, uint32
 /* Handles the failure of an attempt: after TERN_ERR_AGAIN makes one round of waiting, so that the
  * caller can try again; after another error calls a meeting, where all ranks learn of it. */
 tern_status tern_notified_again(tern_worker *worker, tern_wait_state *wait, tern_status status);
-/* Sends a hail to rank, for which this rank has waited: tells it which collective this rank is
- * in. */
+/* Sends a hail to rank, for which this rank has waited long, unless it has just sent one: tells
+ * rank which collective this rank is in. */
 void tern_notified_hail(tern_worker *worker, uint32_t rank);
 
-/* stream.c. How many fragments a stream of so many bytes has, and the bytes of the at-th. */
+/* stream.c. These return how many fragments a stream of `bytes` bytes has, and the length of
+ * fragment `at`. */
 size_t tern_stream_fragments(const tern_notify *n, size_t bytes);
 size_t tern_stream_fragment_bytes(const tern_notify *n, size_t bytes, size_t at);
-/* Takes the data of the stream's next fragment. */
+/* Takes the data of the stream's next fragment: copies it to the vector, or reduces it into it. */
 void tern_stream_take(tern_notify *n, tern_notified_stream *stream, const void *data, size_t bytes);
-/* Begins to wait for a stream. The caller has filled it in, but for `next` and `taken`, and leaves
- * it in place until tern_stream_end. */
+/* Lets progress take the fragments of a stream. The caller has filled in all members except `next`
+ * and `taken`, and keeps the stream in place until tern_stream_end. */
 void tern_stream_begin(tern_worker *worker, tern_notified_stream *stream);
 void tern_stream_end(tern_worker *worker, const tern_notified_stream *stream);
-/* Waits until so many fragments have come, or the collective has failed. */
+/* Waits until `fragments` fragments have come, or the collective has failed. */
 tern_status tern_stream_wait(tern_worker *worker, tern_notified_stream *stream, size_t fragments);
-/* Sends the at-th fragment of a stream to rank. Waits for room in the ring, and for rank if it is a
- * whole credit behind. */
+/* Sends fragment `at` of a stream to rank. Waits for room in the ring, and for an acknowledgement
+ * of rank if a whole credit of fragments is unacknowledged. */
 tern_status tern_stream_send_fragment(tern_worker *worker, uint32_t rank, uint32_t round,
                                       const void *data, size_t bytes, size_t at);
-/* Tells the sender that the at-th fragment has been taken, if the sender will wait for that. */
+/* Tells the sender that fragment `at` has been taken, if the sender will wait for that. */
 tern_status tern_stream_acknowledge(tern_worker *worker, const tern_notified_stream *stream,
                                     size_t at);
-/* Send or receive all fragments of a stream. */
+/* These send or receive all fragments of a stream. */
 tern_status tern_stream_send(tern_worker *worker, uint32_t rank, uint32_t round, const void *data,
                              size_t bytes);
 tern_status tern_stream_receive(tern_worker *worker, tern_notified_stream *stream);

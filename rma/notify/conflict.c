@@ -8,35 +8,37 @@
 /*
  * Ranks may be in different collectives by mistake. Then all ranks come to a meeting
  * (src/collective/collective.h), where each learns which collective the others are in, and all
- * count the collective over notifications as ended. All-reduces of other numbers or by another
- * operation count as other kinds. A rank that receives a fragment of another kind, or of a vector
- * of another length, calls all ranks to the meeting. No rank waits for ever: a rank that has waited
- * for a while sends a hail with its kind of collective to the rank for which it waits. That rank
- * answers if it waits in a meeting to which the other has not come, or waits until it may come to
- * one. A rank on which that collective has failed answers, too: other workers of some ranks were in
- * the meeting where it failed. Meetings are told by messages (rma/message/inbox.h), which need no
- * memory.
+ * count the collective over notifications as ended. All-reduces of different types of numbers or by
+ * different operations are different kinds. A rank that receives a fragment of another kind, or of
+ * a vector of another length, calls all ranks to the meeting.
+ *
+ * No rank waits for ever: a rank that has waited for a while sends a hail with its kind of
+ * collective to the rank for which it waits. The other rank answers if it waits in a meeting to
+ * which the sender has not come, or waits until it may come to one. It also answers if that
+ * collective has failed on it: the sender may not know, since another worker of its rank may have
+ * been in the meeting where the collective failed. Ranks tell of meetings by messages
+ * (rma/message/inbox.h), which need no memory.
  *
  * Why this is enough: suppose that no rank receives a fragment of another kind, and no rank waits
- * in a meeting. Then all ranks that wait for each other in a chain are in the same kind. The last
- * rank of the chain waits for a rank that either has not come yet or has ended the collective; and
- * a rank that has ended it has sent the fragment.
+ * in a meeting. Then all ranks that wait for each other in a chain are in the same kind of
+ * collective. The last rank of the chain waits for a rank that either has not come to the
+ * collective yet or has ended it; and a rank that has ended it has sent the fragment.
  *
  * Ranks with vectors of different length may send fragments to different partners. Still some rank
  * receives a fragment of another length. A broadcast has one tree for all lengths, so the root's
- * fragments reach every rank, or one above it that refuses them. In an all-reduce a rank sends to
- * each partner before it waits for it, and no rank ends before all partners have sent it numbers of
- * its own length.
+ * fragments reach every rank, or a rank above it in the tree refuses them. In an all-reduce a rank
+ * sends to each partner before it waits for that partner, and no rank ends before all its partners
+ * have sent it vectors of its own length.
  *
  * A rank that lacks memory for its rings calls the others to a meeting and fails there. It opens
- * them before it sends any fragment, so no rank has been through a barrier or an all-reduce by
+ * its rings before it sends any fragment, so no other rank has ended that barrier or all-reduce by
  * then.
  */
 
-enum { REASON_MAX = 256 };
+enum { REASON_MAX = 256 }; /* bytes of the text of a failure */
 
-/* A hail without an answer is repeated after this time: the other rank drops a hail if it has no
- * memory for it. */
+/* A rank repeats a hail that was not answered for this many ns, since the other rank drops a hail
+ * for which it has no memory. */
 #define HAIL_AGAIN_NS 1000000000u
 
 const char *const tern_notified_names[TERN_NOTIFY_KINDS] = {
@@ -93,17 +95,19 @@ static bool is_ahead(const tern_worker *worker, const _Atomic uint64_t *told) {
     return atomic_load_explicit(told, memory_order_relaxed) > tern_notified_next_meeting(worker);
 }
 
+/* Whether a rank has called all ranks to a meeting to which this rank has not come yet. */
 static bool is_called(const tern_worker *worker) {
     return is_ahead(worker, &tern_notify_of(worker)->called_to);
 }
 
+/* Whether another rank waits in a meeting to which this rank has not come yet. */
 static bool is_missed(const tern_worker *worker) {
     return is_ahead(worker, &tern_notify_of(worker)->met_by);
 }
 
 /* Comes to a meeting with this rank's status. TERN_OK: this collective goes on. */
 static tern_status notified_meet(tern_worker *worker, tern_status status) {
-    tern_notify_of(worker)->hailed = 0; /* the other rank may wait somewhere else again */
+    tern_notify_of(worker)->hailed = 0; /* the other rank may need another hail after it */
     return tern_collective_agree(worker->context, worker, status,
                                  tern_notified_names[tern_notify_of(worker)->kind]);
 }
@@ -125,8 +129,9 @@ static tern_status call_all(tern_worker *worker) {
     return status;
 }
 
-/* Comes to a meeting that another rank has called or waits in, unless another worker of this rank
- * has been there meanwhile. */
+/* Comes to the meeting to which another rank has called this one, or in which another rank waits,
+ * unless another worker of this rank has been there while this one waited for its turn. If the
+ * other rank only waits there, this rank first calls all ranks. */
 static tern_status come_to_meeting(tern_worker *worker) {
     tern_status status = tern_collective_claim(worker);
     tern_notify_of(worker)->hailed = 0; /* this may use up the answer to the last hail */
@@ -141,7 +146,7 @@ static tern_status come_to_meeting(tern_worker *worker) {
     return status;
 }
 
-/* Calls a meeting and fails there. */
+/* Calls a meeting and fails there with `why`. TERN_OK: the meeting ended an earlier collective. */
 static tern_status notified_refuse(tern_worker *worker, tern_status why, const char *reason) {
     tern_status status = tern_collective_claim(worker);
     if (status == TERN_OK)
@@ -180,8 +185,8 @@ static tern_status refuse_failed(tern_worker *worker, uint32_t rank) {
     return notified_refuse(worker, TERN_ERR_MISMATCH, reason);
 }
 
-/* Fails with an error of this rank, described by the error detail. TERN_OK: the meeting ended a
- * collective before this one, in which the other ranks still were. */
+/* Calls a meeting and fails there with an error of this rank, which the error detail describes.
+ * TERN_OK: the meeting ended an earlier collective, in which the other ranks still were. */
 static tern_status refuse_failure(tern_worker *worker, tern_status why) {
     char reason[REASON_MAX];
     snprintf(reason, sizeof reason, "%s", tern_error_detail());

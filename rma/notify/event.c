@@ -13,12 +13,12 @@
  */
 
 enum {
-    BURST = 64,      /* events in a row from one ring before the others have their turn */
-    STREAK = 64,     /* events in a row that count as a stream */
-    VAIN_PROBES = 4, /* so many in a row end a stream */
-    PAUSES = 64u,    /* after a stream, see follow_stream; doubled each time the stream goes on, */
-    STREAMS_MOST = 3u,
-    ROUNDS = 32u, /* vain probes for one round of progress if nothing is urgent */
+    BURST = 64,        /* events in a row from one ring before the others have their turn */
+    STREAK = 64,       /* events in a row that count as a stream */
+    VAIN_PROBES = 4,   /* this many in a row end a stream */
+    PAUSES = 64u,      /* calls of tern_relax after a stream (follow_stream); doubled each time */
+    STREAMS_MOST = 3u, /* the stream goes on, but at most this many times */
+    ROUNDS = 32u,      /* vain probes for one round of progress if nothing is urgent */
 };
 
 /* The content of a record; each number was read once and checked. */
@@ -29,6 +29,7 @@ typedef struct notice {
     unsigned type;
 } notice;
 
+/* Reads the record at the head of in. False: the record is malformed. */
 static inline bool event_parse(const tern_notify *n, const tern_in *in, uint64_t header,
                                notice *r) {
     uint32_t id = tern_record_id(header);
@@ -56,6 +57,7 @@ static inline bool event_parse(const tern_notify *n, const tern_in *in, uint64_t
     return r->type <= TERN_NOTICE_GET && room == head && padding == 0;
 }
 
+/* Copies data to where the put goes. A word of 8 aligned bytes is stored as a whole. */
 static inline void copy_small(void *to, const void *from, size_t bytes) {
     if (bytes == 8 && ((uintptr_t)to & 7) == 0)
         /* R10 */
@@ -77,9 +79,9 @@ static tern_status fill_region(const tern_worker *worker, const notice *r) {
     return TERN_OK;
 }
 
-/* Copies the record's data to where the put goes, and fills event, except for the cid, to which it
- * returns a pointer. NULL: the record is malformed and the ring closed. The record stays in the
- * ring. */
+/* Copies the packed data of a record to where the put goes, and fills event, except for the cid, to
+ * which it returns a pointer. The record stays in the ring until event_leave. NULL: the record is
+ * malformed, and the ring is closed. */
 static inline const char *event_meet(tern_worker *worker, const tern_notify *n, tern_in *in,
                                      uint64_t header, tern_event *event) {
     notice r;
@@ -115,14 +117,15 @@ static __attribute__((noinline)) void event_note(tern_worker *worker, const tern
                       tern_arrow(TERN_CHANNEL_NOTIFY, in->origin, worker->id, position));
 }
 
+/* Stops polling the i-th active ring. */
 static void drop_ring(tern_notify *n, tern_worker *worker, uint32_t i) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     n->ring[i]->active = false;
     n->ring[i] = n->ring[--mine->active[TERN_CHANNEL_NOTIFY].count];
 }
 
-/* Finds a ring with a notification at its head, beginning with the ring where the last one was
- * found; or NULL. [out] header. */
+/* Finds a ring with a notification at its head; NULL: no ring has one. Begins with the ring where
+ * the last notification was found, unless it has had its turn (BURST). [out] header. */
 static inline tern_in *event_find(tern_worker *worker, tern_notify *n, uint64_t *header) {
     uint32_t count = (uint32_t)*n->rings;
     for (uint32_t looked = 0; looked < count;) {
@@ -145,6 +148,7 @@ static inline tern_in *event_find(tern_worker *worker, tern_notify *n, uint64_t 
     return NULL;
 }
 
+/* Takes the next local event from the queue. False: the queue is empty. */
 static inline bool next_local(tern_worker *worker, tern_notify *n, tern_event *event) {
     if (n->done_head == n->done_tail)
         return false;
@@ -160,6 +164,7 @@ static inline bool next_local(tern_worker *worker, tern_notify *n, tern_event *e
     return true;
 }
 
+/* Takes the next notification from the rings. False: no ring has one, or it was malformed. */
 static inline bool next_remote(tern_worker *worker, tern_notify *n, tern_event *event) {
     uint64_t header = 0;
     tern_in *in = event_find(worker, n, &header);
@@ -182,8 +187,8 @@ static inline bool next_remote(tern_worker *worker, tern_notify *n, tern_event *
     return true;
 }
 
-/* Looks after all rings of notifications: tells credit that is due, and stops polling rings that
- * have long been empty. */
+/* Tells the credit that is due to the origins of all rings of notifications, and stops polling
+ * rings that have long been empty. */
 static void tend_rings(tern_worker *worker, tern_notify *n) {
     for (uint32_t i = 0; i < *n->rings; i++) {
         tern_in *in = n->ring[i];
@@ -199,11 +204,11 @@ static void tend_rings(tern_worker *worker, tern_notify *n) {
     }
 }
 
-/* Called after a vain probe. A consumer close behind the producer makes every cache line travel
- * once for each record. So after a stream of events the consumer leaves the rings alone for a
- * moment, longer each time the stream goes on. A consumer that has caught up finds a record or two
- * between two vain probes; that is a stream, too, the slowest kind. The answer to a question takes
- * longer than VAIN_PROBES vain probes, so questions and answers do not count as a stream. */
+/* Called after a vain probe: pauses after a stream of events. A consumer close behind the producer
+ * makes a cache line travel once for each record in it. So the consumer leaves the rings alone for
+ * a moment, longer each time the stream goes on. A consumer that has caught up finds a record or
+ * two between two vain probes; that is a stream, too, the slowest kind. The answer to a question
+ * takes longer than VAIN_PROBES vain probes, so questions and answers do not count as a stream. */
 static void follow_stream(tern_notify *n) {
     if (n->streak >= (uint32_t)STREAK) {
         n->streak = n->streak_seen = 0;
@@ -220,9 +225,9 @@ static void follow_stream(tern_notify *n) {
     }
 }
 
-/* Called when a probe found nothing: makes progress. A round costs more than a look, so while no
- * doorbell has rung and no request waits, only one vain probe in ROUNDS makes one. But if records
- * come from other nodes, each vain probe polls that transport. */
+/* Called when a probe found nothing: makes progress. A round of progress costs more than a look at
+ * the rings, so while no doorbell has rung and no request waits, only one vain probe in ROUNDS
+ * makes a round. But if records come from other nodes, each vain probe polls that transport. */
 static void event_stir(tern_worker *worker, tern_notify *n) {
     if (n->streak != n->streak_seen)
         worker->vain = 0;
@@ -324,6 +329,7 @@ static size_t hand_out(tern_worker *worker, tern_notify *n, tern_in *in, uint64_
     return count;
 }
 
+/* Hands events to the handler, local ones first, until limit is reached or none are left. */
 static size_t hand_out_all(tern_worker *worker, unsigned which, tern_event_handler handler,
                            void *argument, size_t limit) {
     tern_notify *n = tern_notify_of(worker);

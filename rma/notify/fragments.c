@@ -9,9 +9,9 @@
  * stream's memory. Any other fragment is kept until a stream waits for it.
  *
  * If malloc fails, small fragments of the present collective go to spare memory, and other
- * fragments stay in their rings. Fragments from one rank come in the order in which this rank waits
- * for them, so the fragment at the head of a ring is taken once the worker waits for it. Hails are
- * dropped; their sender repeats them.
+ * fragments stay in their rings. That does not stop the collective: fragments from one rank come in
+ * the order in which this rank waits for them, so the worker takes the fragment at the head of a
+ * ring once it waits for it. Hails are dropped; their sender repeats them.
  */
 
 /* Rank numbers have 20 bits, so with short vectors no more than SPARES fragments of one collective
@@ -29,6 +29,7 @@ void tern_collectives_open(tern_worker *worker) {
         tern_tables_of_worker(&rma->tables, rma->table_base, worker->index) + rma->tables.spare;
 }
 
+/* Takes a piece of the spare memory. NULL: all are in use. */
 static tern_notified_fragment *take_spare(tern_notify *n) {
     const unsigned at = (unsigned)__builtin_ctz(~n->spare_used);
     if (at >= SPARES)
@@ -45,8 +46,8 @@ void tern_notified_fragment_free(tern_notify *n, tern_notified_fragment *fragmen
         free(fragment);
 }
 
-/* Keeps a fragment. fragment was read from the record; data is still in the ring. False: no memory.
- */
+/* Keeps a fragment. fragment was read from the record; data is still in the ring. wanted: it is of
+ * the present collective and may use spare memory. False: no memory. */
 static bool keep_fragment(tern_notify *n, const tern_notified_fragment *fragment, const char *data,
                           bool wanted) {
     tern_notified_fragment *kept = malloc(sizeof *kept + fragment->bytes);

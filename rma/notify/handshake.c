@@ -10,7 +10,7 @@
 #include "src/log.h"
 #include "src/progress/wait.h"
 
-/* Handshakes: sends, keeps and consumes the records of rendezvous. */
+/* Sends, keeps and consumes handshakes, the records of rendezvous, and keeps the table of posts. */
 
 enum { SLOTS = 16 };
 
@@ -45,7 +45,7 @@ tern_slot *tern_slot_find(const tern_rendezvous *v, uint64_t id) {
     return s->generation == id >> 32 && s->next_free == 0 ? s : NULL;
 }
 
-/* Doubles the table of posts, if no slot is free, and chains the new slots into the free list. */
+/* If no slot is free, doubles the table of posts and puts the new slots into the free list. */
 static tern_status make_slots(tern_rendezvous *v) {
     if (v->free != 0)
         return TERN_OK;
@@ -85,8 +85,8 @@ void tern_slot_give(tern_rendezvous *v, tern_slot *s) {
 
 /* Ensures that the puts to a rank arrive before the end of the rendezvous does. In shared memory
  * the release store that publishes the record orders them. If the transport keeps posts in order,
- * they are ordered once it has accepted them. Otherwise this function flushes; a flush waits, so
- * inside a handler it returns TERN_ERR_AGAIN. */
+ * it suffices that it has accepted the puts. Otherwise this function flushes. A flush waits, so
+ * inside a handler this returns TERN_ERR_AGAIN instead. */
 static tern_status handshake_settle_puts(tern_worker *worker, uint32_t rank) {
     const tern_transport_ops *transport = tern_transport_to(worker->context, rank);
     if (transport == &tern_transport_shm)

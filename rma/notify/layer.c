@@ -11,8 +11,9 @@
 /* The state of a worker whose context is destroyed: it makes probes fail (rma/notify/event.c). */
 static tern_notify closed_notify = {.in_handler = true};
 
-/* The largest packed data: as wanted, but at most so much that a record with it, its place and the
- * largest cid takes a quarter of a ring, so that a ring holds several. */
+/* Returns the most bytes of packed data: `wanted`, but at most so many that a record with them,
+ * their offset and the largest cid takes a quarter of a ring. So a ring holds several such records.
+ */
 static uint64_t packed_max(const tern_context *context, size_t wanted) {
     size_t most = context->config.ring_size / 4 - 8 - TERN_CID_MAX;
     return wanted < most ? wanted : most;

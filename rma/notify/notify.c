@@ -11,12 +11,12 @@
 
 /*
  * Begins notified operations. The hot path is a packed put over shm: it checks bounds and room for
- * the local event, finds the pair's ring, writes cid and data straight into the target's memory,
- * and two header words. It makes no system call, takes no lock, allocates nothing, and touches no
+ * the local event, finds the pair's ring, and writes cid, data and two header words straight into
+ * the target's memory. It makes no system call, takes no lock, allocates nothing, and touches no
  * cache line of the target but those of the record. Guarded by `tern-bench notify`.
  */
 
-enum { PAUSES = 1000 };
+enum { PAUSES = 1000 }; /* looks of wait_a_moment at a full ring */
 
 /* Doubles the queue of local events if the limit allows. */
 static tern_status make_done_room(tern_worker *worker) {
@@ -52,8 +52,8 @@ static void notify_conclude(tern_worker *worker, const tern_operation *o) {
                        o->type == TERN_NOTICE_GET, TERN_OK);
 }
 
-/* Completes the operation at once, if it has to wait for nothing. TERN_ERR_AGAIN: it has to wait;
- * nothing was done. */
+/* Completes the operation at once, unless its data has to move over a network or its record finds
+ * no room. TERN_ERR_AGAIN: it has to wait, and nothing was done. */
 static tern_status post_try(tern_worker *worker, tern_out *out, const tern_operation *o) {
     const bool shares = tern_target_is_direct(worker, out);
     if (!shares && tern_operation_moves(o))
@@ -82,9 +82,9 @@ static tern_status post_try(tern_worker *worker, tern_out *out, const tern_opera
 }
 
 /* Waits for room in a full direct ring for some microseconds, the time in which a target consumes
- * half a ring of small records. If the target is only a little slower, this is cheaper than the
- * queue. Only the first operation that finds the ring full waits; later ones find a queue and join
- * it. */
+ * half a ring of small records. If the target is only a little slower than this worker, this is
+ * cheaper than the queue. Only the first operation that finds the ring full waits; later ones find
+ * a queue and join it. */
 static bool wait_a_moment(tern_worker *worker, tern_out *out, const tern_operation *o) {
     if (!out->direct || worker->in_progress || o->target == worker->id || tern_requests_wait(out))
         return false;
@@ -97,6 +97,7 @@ static bool wait_a_moment(tern_worker *worker, tern_out *out, const tern_operati
     return false;
 }
 
+/* Completes the operation at once, or queues it as a request. */
 static tern_status notify_post(tern_worker *worker, const tern_operation *o) {
     tern_context *context = worker->context;
     tern_notify *n = tern_notify_of(worker);
@@ -221,6 +222,7 @@ static tern_status notify_ask(tern_worker *worker, const notify_question *q) {
     return status;
 }
 
+/* Copies bytes. The size 8 is a constant for the compiler, so that copy needs no call. */
 static inline __attribute__((always_inline)) void copy_words(char *to, const void *from,
                                                              size_t bytes) {
     if (bytes == 8)

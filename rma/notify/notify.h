@@ -31,7 +31,8 @@ enum {
     TERN_NOTIFY_KINDS = TERN_NOTIFY_ALLREDUCE + (TERN_DOUBLE + 1) * TERN_REDUCTIONS
 };
 
-/* A local event. The local events of a worker, for all peers, wait in one queue. */
+/* A local event that the program has not probed for. A worker has one queue of them for all
+ * targets. */
 typedef struct tern_done {
     uint64_t cid, bytes;
     uint32_t target; /* worker number */
@@ -46,9 +47,10 @@ typedef struct tern_notify {
     uint32_t size, workers;
     uint32_t short_ranks; /* size; or 0: the short paths are shut (src/profile/profile.h) */
     uint64_t packed_direct, packed_remote; /* the largest packed data */
-    /* The queue of local events holds positions [head, tail), which only grow. done_reserved counts
-     * the events of requests that still wait. An operation is accepted only while used + reserved <
-     * room; room is at most TERN_NOTIFY_EVENTS. */
+    /* The queue of local events holds positions [done_head, done_tail), which only grow.
+     * done_reserved counts the local events that waiting requests will queue. The worker accepts an
+     * operation with a local event only while queued and reserved events are fewer than done_room,
+     * which is at most TERN_NOTIFY_EVENTS. */
     uint64_t done_head, done_tail, done_reserved, done_room, done_mask;
     tern_done *done;
     /* Probing. */
@@ -58,11 +60,11 @@ typedef struct tern_notify {
     uint32_t streak;            /* events since the last stream was left alone or ended */
     uint32_t streak_seen, vain; /* streak at the last vain probe; vain probes in a row */
     uint32_t streams;           /* pauses since a stream last ended */
-    uint32_t misses;
-    bool in_handler; /* true inside a handler of tern_probe_each */
-    bool relaxed;
-    bool profiled; /* the worker has a profile */
-    char *heap;    /* this rank's */
+    uint32_t misses;            /* vain probes */
+    bool in_handler;            /* true inside a handler of tern_probe_each */
+    bool relaxed;               /* TERN_ORDER=relaxed */
+    bool profiled;              /* the worker has a profile */
+    char *heap;                 /* this rank's */
     uint64_t heap_bytes;
     /* Collectives (rma/notify/collectives.h). */
     uint64_t sequence;   /* number of the collective that the worker is in */
@@ -70,12 +72,13 @@ typedef struct tern_notify {
     size_t bytes;        /* of its vector */
     size_t fragment_max; /* the most bytes of a fragment */
     uint64_t hailed;     /* ns: when the worker last sent a hail in this wait; 0: not yet */
-    /* 1 + the number of the latest meeting to which a rank has called all, and of the latest in
-     * which a rank waits. They only grow, and are written with the MPI lock held. */
+    /* called_to: 1 + the number of the latest meeting to which a rank has called all ranks. met_by:
+     * 1 + the number of the latest meeting in which a rank waits. Both only grow; the thread that
+     * serves a message writes them, with the MPI lock held. */
     _Atomic uint64_t called_to, met_by;
-    char *spare;         /* memory for fragments of this collective, for when malloc fails */
+    char *spare;         /* memory for fragments of this collective, used when malloc fails */
     uint32_t spare_used; /* a bit for each piece of spare */
-    uint64_t failures;   /* bit n: of the ended collectives, the last but n has failed */
+    uint64_t failures;   /* bit n: the collective that ended n before the last one has failed */
     struct tern_notified_fragment *fragments; /* fragments that came before they were waited for */
     struct tern_notified_stream *awaited;     /* streams that the worker waits for */
     tern_out *waiting;                  /* rings with requests that wait (rma/notify/request.h) */
@@ -98,8 +101,9 @@ void tern_collectives_discard(tern_worker *worker);
  * malformed. */
 bool tern_collectives_told(tern_context *context, const tern_message *message);
 
-/* Answers the hails of ranks that wait for this worker in a collective, if the worker waits in a
- * meeting instead or the collective has failed on it. Returns how many ranks it told. */
+/* Answers the hails of ranks that wait for this worker in a collective: tells them that the worker
+ * waits in a meeting instead, or that the collective has failed on it. Hails to which neither
+ * applies are kept. Returns how many it answered. */
 size_t tern_collectives_answer(tern_worker *worker);
 
 static inline size_t tern_words(size_t bytes) { return (bytes + 7) & ~(size_t)7; }

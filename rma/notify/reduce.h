@@ -8,9 +8,9 @@
 
 #include "tern/collective.h"
 
-/* Reduces count numbers of first with those of second, one by one, into to. The numbers may lie at
- * any address. first must be the vector of the lower rank, so that both ranks compute the same
- * bits. to may be first or second, or must not overlap them. */
+/* Reduces each of the count numbers of first with that of second, and writes the results to `to`.
+ * The numbers may lie at any address. first must be the vector of the lower rank, so that both
+ * ranks compute the same bits. `to` may be first or second; otherwise it must not overlap them. */
 void tern_numbers_reduce(tern_number type, tern_reduction op, void *to, const void *first,
                          const void *second, size_t count);
 

@@ -8,6 +8,8 @@
 #include "src/progress/request.h"
 #include "src/progress/wait.h"
 
+/* The functions of tern/rendezvous.h: posts, takes descriptors, and finishes them. */
+
 static bool is_worker(const tern_context *context, tern_worker_id id) {
     return id.rank < context->size && id.index < context->workers;
 }
@@ -53,6 +55,7 @@ static tern_status post_request_wait(tern_worker *worker, tern_request *request)
 
 static const tern_request_kind post_request = {post_request_look, post_request_wait, NULL};
 
+/* Posts a buffer: takes a slot for it, holds its region, and sends the offer to peer. */
 static tern_status post_buffer(tern_worker *worker, tern_worker_id peer, uint32_t type,
                                const tern_offer *offered, tern_request *request) {
     const char *function = type == TERN_OFFER_SEND ? "tern_post_send" : "tern_post_receive";

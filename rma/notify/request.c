@@ -11,7 +11,7 @@
 #include "src/profile/trace.h"
 #include "src/progress/wait.h"
 
-#define GET_PIECE ((uint64_t)1 << 30) /* an int holds the count for MPI */
+#define GET_PIECE ((uint64_t)1 << 30) /* the most bytes of one get: MPI takes an int */
 
 size_t tern_operation_record(const tern_operation *operation) {
     size_t cid = tern_words(operation->cid_bytes);
@@ -59,22 +59,23 @@ tern_status tern_operation_move_direct(tern_worker *worker, const tern_operation
     return TERN_OK;
 }
 
+/* Returns where the data goes or comes from as an offset in the segment, or in a region. */
 static uint64_t offset_of(const tern_worker *worker, const tern_operation *operation) {
     if (tern_offset_in_region(operation->offset))
         return operation->offset;
     return tern_rma_of(worker->context)->layout.heap + operation->offset;
 }
 
-/* Whether the transfer of w can be tested by itself; otherwise only a flush tells that it is
- * complete. */
+/* Whether the moving transfer of w can be tested by itself: a get, or a put by messages. Only a
+ * flush tells that any other put is complete. */
 static bool tells_itself(const tern_waiting *w) { return w->transfer.under_way; }
 
 static const tern_transport_ops *transport_of(const tern_worker *worker, const tern_out *out) {
     return tern_transport_to(worker->context, tern_rank_of(worker->context, out->target));
 }
 
-/* Asks when a put by messages has arrived: messages are served in order, so the answer to a get of
- * no bytes comes after the put. */
+/* Starts a get of no bytes behind a put by messages. Messages are served in order, so its answer
+ * tells that the put has arrived. */
 static tern_status ask_after_put(tern_worker *worker, tern_waiting *w) {
     const tern_operation *o = &w->operation;
     tern_status status = tern_transport_p2p.get(worker, tern_rank_of(worker->context, o->target),
@@ -83,6 +84,7 @@ static tern_status ask_after_put(tern_worker *worker, tern_waiting *w) {
     return status;
 }
 
+/* Posts the rest of the data, as far as the transport accepts it. */
 static tern_status start_put(tern_worker *worker, const tern_out *out, tern_waiting *w) {
     const tern_operation *o = &w->operation;
     uint32_t rank = tern_rank_of(worker->context, o->target);
@@ -101,6 +103,7 @@ static tern_status start_put(tern_worker *worker, const tern_out *out, tern_wait
     return by_messages ? ask_after_put(worker, w) : TERN_OK;
 }
 
+/* Starts the get of the next piece of at most GET_PIECE bytes. */
 static tern_status request_start_get(tern_worker *worker, const tern_out *out, tern_waiting *w) {
     const tern_operation *o = &w->operation;
     uint64_t piece = o->bytes - w->moved < GET_PIECE ? o->bytes - w->moved : GET_PIECE;
@@ -222,8 +225,8 @@ static tern_status request_look(tern_worker *worker, const tern_out *out, tern_w
     return TERN_OK;
 }
 
-/* Starts waiting transfers, tests moving ones, and makes one flush for all moving puts that need
- * one. An error fails the whole queue, since no operation may overtake one that failed. */
+/* Starts waiting transfers, tests moving ones, and makes one flush for all moving puts that only a
+ * flush completes. An error fails the whole queue, since no operation may overtake a failed one. */
 static tern_status request_land(tern_worker *worker, tern_out *out) {
     tern_requests *requests = out->requests;
     bool flush = false, blocked = false;
@@ -312,6 +315,7 @@ static size_t fail_all(tern_worker *worker, tern_out *out, tern_status status) {
     return count;
 }
 
+/* Advances the requests to one target. Returns how many were finished. */
 static size_t request_advance(tern_worker *worker, tern_out *out) {
     uint32_t rank = tern_rank_of(worker->context, out->target);
     tern_requests *requests = out->requests;
@@ -380,7 +384,8 @@ uint32_t tern_requests_unsent(const tern_worker *worker, uint32_t rank) {
     return TERN_NOBODY;
 }
 
-/* Whether no get is under way any more. Gets that have not started are not started any more. */
+/* Tests the transfers under way that can be tested; returns whether all are over. Does not start
+ * requests that still wait. */
 static bool gets_are_over(tern_worker *worker) {
     for (tern_out *out = tern_notify_of(worker)->waiting; out != NULL; out = out->requests->next)
         for (tern_waiting *w = out->requests->first; w != NULL; w = w->next)

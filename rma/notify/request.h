@@ -3,15 +3,17 @@
 
 /*
  * Requests are notified operations that could not be finished at once, because their record found
- * no room or because their data is still on its way. They wait in a queue for each target, in order
- * (paper 001, III C and D), and hold the ring, so that no later operation overtakes them unless
- * TERN_ORDER=relaxed. TERN_NOTIFY_QUEUE bounds the queue.
+ * no room or because their data still moves. They wait in a queue for each target, in order
+ * (paper 001, III C and D). Unless TERN_ORDER=relaxed, the ring's short path is shut while the
+ * queue is not empty (tern_ring_hold), so that no later operation overtakes the queue.
+ * TERN_NOTIFY_QUEUE bounds the queue.
  *
  * tern first moves a request's data, then posts its record, then queues its local event:
  *
- *     waiting    the transport had no room to move the data, or not all of it
- *     moving     over rma until a flush (puts) or MPI's own completion (gets)
- *     landed     the data has moved, or there was none: the record may be posted
+ *     waiting    the transport has not accepted all of the data yet
+ *     moving     the data moves, over rma until a flush (puts) or MPI's own completion (gets)
+ *     landed     the data has moved, or no data moves apart from the record, or the transport has
+ *                accepted all puts and keeps posts in order: the record may be posted
  */
 
 #include "rma/region/rkey.h"
@@ -48,6 +50,7 @@ uint64_t tern_operation_compose(const tern_operation *operation, void *payload);
  * profile. */
 void tern_operation_trace_sent(tern_worker *worker, const tern_out *out);
 
+/* A request. */
 typedef struct tern_waiting {
     struct tern_waiting *next;
     tern_operation operation; /* cid is NULL: payload holds it */
@@ -59,11 +62,12 @@ typedef struct tern_waiting {
     uint64_t payload[];
 } tern_waiting;
 
+/* The queue of the requests to one target. */
 typedef struct tern_requests {
     tern_waiting *first, *last;
     size_t count;
-    size_t unlanded;
-    tern_out *next; /* next ring with requests */
+    size_t unlanded; /* how many of them have not landed */
+    tern_out *next;  /* next ring with requests */
 } tern_requests;
 
 /* Whether data goes to the target by load and store, even if its records go by messages. */
@@ -83,15 +87,15 @@ tern_status tern_request_queue(tern_worker *worker, tern_out *out, const tern_op
 /* Advances the waiting requests; returns how many were finished. Part of the layer's progress. */
 size_t tern_requests_advance(tern_worker *worker);
 
-/* A rank of another node to which some queued put has not started, so that a flush would not cover
- * it; or TERN_NOBODY. */
+/* Returns a rank of another node to which a queued put has not started or goes by messages, so that
+ * a flush would not cover it; or TERN_NOBODY. */
 uint32_t tern_requests_unmoved(const tern_worker *worker);
 /* Whether a flush to rank would cover all queued puts to it. */
 bool tern_requests_moving(const tern_worker *worker, uint32_t rank);
 
-/* A rank to which requests wait: rank itself, or any for TERN_ANYBODY. TERN_NOBODY if no request
- * waits. Requests of this worker to itself are left out, since only its own probes make room for
- * them. */
+/* Returns a rank to which requests wait: only rank counts, or every rank if it is TERN_ANYBODY.
+ * TERN_NOBODY if no request waits. Requests of this worker to itself are left out, since only its
+ * own probes make room for them. */
 uint32_t tern_requests_unsent(const tern_worker *worker, uint32_t rank);
 
 /* Waits until the gets under way are complete, so that the application may use their memory

@@ -8,9 +8,9 @@
  * Hot path: a fragment that the receiver waits for is copied twice, into the ring and out of it,
  * without allocation or lock. Guarded by `tern-bench collective`.
  *
- * The sender of a stream has a credit of TERN_STREAM_CREDIT fragments, and the receiver gives half
- * of it back at a time by an acknowledgement. It sends no acknowledgement for which the sender will
- * not wait, so a vector of up to TERN_STREAM_CREDIT fragments takes no more messages than its
+ * The sender of a stream has a credit of TERN_STREAM_CREDIT fragments. The receiver gives back half
+ * of it at a time by an acknowledgement. It sends no acknowledgement for which the sender will not
+ * wait, so a vector of up to TERN_STREAM_CREDIT fragments takes no more messages than its
  * fragments. When two ranks exchange vectors, the fragments of one rank acknowledge those of the
  * other.
  */
@@ -23,7 +23,7 @@ enum { STREAM_HALF = TERN_STREAM_CREDIT / 2 };
 /* This bit of a round's number marks acknowledgements of its stream. */
 enum { ROUND_ACKNOWLEDGES = 128 };
 
-#define HAIL_NS 10000000u
+#define HAIL_NS 10000000u /* a rank that has waited this many ns for a stream sends a hail */
 
 size_t tern_stream_fragments(const tern_notify *n, size_t bytes) {
     return bytes == 0 ? 1 : (bytes - 1) / n->fragment_max + 1;
@@ -100,7 +100,7 @@ tern_status tern_stream_wait(tern_worker *worker, tern_notified_stream *stream, 
     }
 }
 
-/* Sends a fragment; waits for room in the ring. */
+/* Sends a fragment; waits for room in the ring, and comes to meetings meanwhile. */
 static tern_status stream_put_fragment(tern_worker *worker, uint32_t rank, uint32_t round,
                                        const void *data, size_t bytes) {
     tern_wait_state wait = TERN_WAIT_START;
