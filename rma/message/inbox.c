@@ -8,7 +8,7 @@
 #include "rma/memory/state.h"
 #include "src/profile/trace.h"
 
-#define TELL (TERN_MESSAGE_WINDOW / 2)
+#define TELL (TERN_MESSAGE_WINDOW / 2) /* a worker tells a sender once it owes so much credit */
 
 /* Returns how much credit a message takes: at least as much as it takes of memory. */
 static uint64_t inbox_cost(uint64_t bytes) { return 64 + bytes; }
@@ -21,8 +21,9 @@ static _Atomic uint64_t *used_credit(const tern_context *context, uint32_t targe
     return &tern_rma_of(context)->inbox_used[target * TERN_INBOX_LANES + lane];
 }
 
-/* Takes credit. The used credit, the messages of a worker page and the delivered ones are only
- * counters, so their accesses are relaxed. MPI or inbox_push hands over the content of a message.
+/* Takes credit. False: there is not enough. The used credit, the messages counted in a worker page
+ * and the delivered messages are only counters, so their accesses are relaxed: MPI or inbox_push
+ * hands over the content of a message.
  */
 static bool take_credit(_Atomic uint64_t *used, uint64_t by) {
     /* R4 */
@@ -41,13 +42,15 @@ static void give_credit(_Atomic uint64_t *used, uint64_t by) {
     atomic_fetch_sub_explicit(used, by, memory_order_relaxed);
 }
 
-/* Takes the reserve for a message of another rank, when malloc fails. The reserve comes back when
- * the message's worker has run the call. Without it, no message behind this one could be served. */
+/* Takes the reserve for a message of another rank, when malloc fails; NULL: it is in use. The
+ * reserve comes back when the message's worker has run the call. Without the reserve, no message
+ * behind this one could be served. */
 static tern_inbox_message *inbox_take_reserve(tern_rma *rma) {
     /* R6: inbox_give */
     return atomic_exchange_explicit(&rma->inbox_spare, NULL, memory_order_acquire);
 }
 
+/* Frees a message that has been run, or makes the reserve free for another one. */
 static void inbox_give(const tern_context *context, tern_inbox_message *entry) {
     tern_rma *rma = tern_rma_of(context);
     if (entry != rma->inbox_reserve)
@@ -67,9 +70,9 @@ tern_status tern_inbox_open(tern_context *context) {
 
 void tern_inbox_close(tern_context *context) { free(tern_rma_of(context)->inbox_reserve); }
 
-/* Pushes a copy of entry, which has no payload yet, with the payload. The release pairs with the
- * acquire in sort_arrived. The releases of earlier pushes carry on through this exchange, so the
- * taker sees the whole list. */
+/* Pushes a copy of entry, which has no payload yet, with the payload into the inbox of a worker of
+ * this process. False: no memory. The release pairs with the acquire in sort_arrived. This exchange
+ * continues the release sequences of earlier pushes, so the taker sees the whole list. */
 static bool inbox_push(tern_worker *to, const tern_inbox_message *entry, const void *payload) {
     tern_inbox *inbox = &tern_rma_worker_of(to)->inbox;
     tern_inbox_message *copy = malloc(sizeof *copy + entry->bytes);
@@ -88,8 +91,8 @@ static bool inbox_push(tern_worker *to, const tern_inbox_message *entry, const v
     return true;
 }
 
-/* If all ranks share memory, workers do not ask MPI without a reason. This wakes the workers of
- * this process, so that they ask MPI as long as sends are under way. */
+/* Called after a send. If all ranks share memory, workers do not ask MPI without a reason. So this
+ * wakes the workers of this process, and they ask MPI as long as sends are under way. */
 static void attend_sends(const tern_context *context) {
     if (tern_rma_of(context)->remote != NULL || !tern_messages_under_way(context))
         return;
@@ -97,14 +100,16 @@ static void attend_sends(const tern_context *context) {
         tern_doorbell_wake(tern_worker_page(context, context->worker[i]->id));
 }
 
+/* Tries once to send a message to a worker. Counts it in the worker's page if the worker shares
+ * memory. */
 static tern_status send_message(tern_worker *worker, const tern_message *message,
                                 const void *payload, size_t bytes) {
     const tern_context *context = worker->context;
     const uint32_t target = message->target, rank = tern_rank_of(context, target);
     bool direct = tern_rank_is_direct(context, rank);
     /* The message is counted before it is sent. If this rank dies in between, the count is one too
-     * high, which only costs the target polls. If it were one too low, the target would not look
-     * for messages of other ranks. */
+     * high, which only costs the target polls. If the count were one too low, the target might not
+     * look for a message of another rank. */
     if (direct)
         tern_doorbell_message(tern_worker_page(context, target));
     tern_status status = tern_message_send(worker, rank, message, payload, bytes);
@@ -127,8 +132,8 @@ static tern_status inbox_send(tern_worker *worker, uint32_t target, const tern_i
     return send_message(worker, &message, payload, entry->bytes);
 }
 
-/* Numbers the arrow of a message in the timeline: unlike a record, a message has no position in a
- * ring that could serve as the number. */
+/* Returns a new number for the arrow of a message in the timeline, or 0 without a timeline. A
+ * message has no position in a ring, which numbers the arrow of a record. */
 static uint32_t inbox_number(tern_worker *worker) {
     tern_trace *trace = worker->profile != NULL ? worker->profile->trace : NULL;
     return trace != NULL ? ++trace->messages : 0;
@@ -184,7 +189,8 @@ tern_status tern_inbox_send(tern_worker *worker, uint32_t target, uint32_t what,
     tern_status status = inbox_try_send(worker, target, &entry, payload);
     if (status != TERN_ERR_AGAIN)
         return status;
-    /* Credit comes back by message, and maybe no other thread asks MPI, so this one does. */
+    /* Credit comes back by messages. Perhaps no other thread asks MPI for them, so this one does.
+     */
     tern_message_poll(worker);
     status = inbox_try_send(worker, target, &entry, payload);
     if (status == TERN_OK)
@@ -240,8 +246,8 @@ static void inbox_append(tern_inbox *inbox, tern_inbox_message *entry) {
     inbox->lane[lane].last = entry;
 }
 
-/* Moves the arrived messages to their lanes. The list of arrivals has the latest first; the lanes
- * have the earliest first. */
+/* Moves the arrived messages to their lanes. The list of arrivals has the latest message first, so
+ * it is reversed: the lanes have the earliest message first. */
 static void sort_arrived(tern_inbox *inbox) {
     /* R8: push */
     tern_inbox_message *entry =
@@ -268,7 +274,8 @@ const tern_inbox_message *tern_inbox_take(tern_worker *worker, tern_inbox_lane l
     return inbox->lane[lane].first;
 }
 
-/* Tells a rank the cost of its messages that this worker has taken. False: no buffer now. */
+/* Tells a rank the cost of its messages that this worker has run, so that the rank gives the credit
+ * back. False: no send buffer is free now. */
 static bool inbox_tell(tern_worker *worker, uint32_t rank, tern_inbox_lane lane) {
     tern_inbox *inbox = &tern_rma_worker_of(worker)->inbox;
     uint32_t *owed = &inbox->owed[rank * TERN_INBOX_LANES + lane];
@@ -279,7 +286,7 @@ static bool inbox_tell(tern_worker *worker, uint32_t rank, tern_inbox_lane lane)
         inbox->behind = true;
         return false;
     }
-    *owed = 0; /* a dead rank needs no room */
+    *owed = 0; /* also after the error of a dead rank, which needs no credit */
     attend_sends(worker->context);
     return true;
 }
@@ -314,8 +321,8 @@ bool tern_inbox_told(tern_context *context, const tern_message *message) {
     if (lane >= TERN_INBOX_LANES)
         return false;
     _Atomic uint64_t *used = used_credit(context, message->origin, (tern_inbox_lane)lane);
-    /* No race with the check: the cost of messages sent to other ranks is given back only here,
-     * with the MPI lock held. */
+    /* Nothing changes between the check and give_credit: the credit for other ranks is given back
+     * only here, with the MPI lock held. */
     /* R4 */
     if (taken > atomic_load_explicit(used, memory_order_relaxed))
         return false;

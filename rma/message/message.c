@@ -11,11 +11,12 @@
 
 #define TAG_REQUEST 1
 #define TAG_ANSWER_FIRST 2
-#define TAG_ANSWERS 32000u /* MPI guarantees tags up to 32,767 */
-#define RECEIVES 16u
-#define SENDS 64u
-#define SERVED_PER_POLL 32u
+#define TAG_ANSWERS 32000u  /* MPI guarantees tags up to 32,767 */
+#define RECEIVES 16u        /* receive buffers */
+#define SENDS 64u           /* send buffers of each pool */
+#define SERVED_PER_POLL 32u /* the most messages that one call of tern_message_poll serves */
 
+/* A send buffer and its last send. */
 typedef struct send_slot {
     MPI_Request mpi;
     uint32_t rank; /* rank to which the message was sent */
@@ -33,7 +34,7 @@ struct tern_message_engine {
     char *received;                /* RECEIVES buffers */
     uint32_t head;
     uint32_t vacant;     /* 1 + index of a served receive to post again; 0: none */
-    bool kept;           /* the head has arrived and could not be served */
+    bool kept;           /* the head has arrived, but there was no memory to serve it */
     MPI_Status info;     /* of the head */
     atomic_bool sending; /* some request may be under way; written under the lock */
     send_pool requests, answers;
@@ -41,10 +42,10 @@ struct tern_message_engine {
     uint64_t *sent;              /* requests by rank */
     _Atomic uint64_t *served_of; /* messages served, by rank; written under the lock */
     uint64_t served;             /* messages served of all ranks */
-    uint64_t *counts;            /* for the drain: requests to this rank, then those to each rank */
+    uint64_t *counts;            /* for the drain: the requests to this rank in all, then `sent` */
 };
 
-#define ROOM (sizeof(tern_message) + TERN_MESSAGE_MAX)
+#define ROOM (sizeof(tern_message) + TERN_MESSAGE_MAX) /* bytes of a buffer */
 
 static int post_receive(tern_context *context, tern_message_engine *engine, uint32_t i) {
     return PMPI_Irecv(engine->received + i * ROOM, (int)ROOM, MPI_BYTE, MPI_ANY_SOURCE, TAG_REQUEST,
@@ -81,7 +82,7 @@ tern_status tern_messages_open(tern_context *context, tern_message_server serve,
     return TERN_OK;
 }
 
-/* Whether the slot's last send is complete or given up. The lock is held. */
+/* Whether the slot's last send is complete or given up. The MPI lock is held. */
 static bool message_is_free(const tern_context *context, send_slot *slot) {
     int done = 1;
     if (slot->mpi == MPI_REQUEST_NULL)
@@ -96,8 +97,8 @@ static bool message_is_free(const tern_context *context, send_slot *slot) {
     return done;
 }
 
-/* A free slot with a buffer, or NULL. If there is no memory for more buffers, the allocated ones
- * are used in turn. The lock is held. */
+/* Returns a free slot with a buffer, or NULL. If there is no memory for more buffers, the allocated
+ * ones are used in turn. The MPI lock is held. */
 static send_slot *free_slot(const tern_context *context, send_pool *pool) {
     for (uint32_t i = 0; i < SENDS; i++) {
         send_slot *slot = &pool->slot[(pool->next + i) % SENDS];
@@ -111,9 +112,9 @@ static send_slot *free_slot(const tern_context *context, send_pool *pool) {
     return NULL;
 }
 
-/* Says why no slot is free. TERN_ERR_AGAIN: all slots with buffers are under way, which will end.
+/* Says why no slot is free. TERN_ERR_AGAIN: MPI still sends from all buffers; progress frees them.
  * TERN_ERR_MEMORY: no slot has a buffer, since the buffers were left to MPI when their receivers
- * died. */
+ * died, and there is no memory for others. */
 static tern_status no_slot_fail(const send_pool *pool, uint32_t rank) {
     for (uint32_t i = 0; i < SENDS; i++)
         if (pool->slot[i].buffer != NULL)
@@ -122,6 +123,7 @@ static tern_status no_slot_fail(const send_pool *pool, uint32_t rank) {
     return tern_fail(TERN_ERR_MEMORY, "no memory for a message to rank %u", rank);
 }
 
+/* Copies the message to a free slot and sends it. The MPI lock is held. */
 static tern_status send_locked(tern_worker *worker, uint32_t rank, const tern_message *message,
                                const void *payload, size_t bytes) {
     tern_context *context = worker->context;
@@ -154,8 +156,8 @@ tern_status tern_message_send(tern_worker *worker, uint32_t rank, const tern_mes
     return status;
 }
 
-/* Relaxed: the mark only saves asking. Whether sends are under way is asked of MPI, with the lock
- * held. */
+/* The access to `sending` is relaxed, since it only saves questions to MPI. With the lock held, MPI
+ * tells whether sends are under way. */
 bool tern_messages_under_way(const tern_context *context) {
     tern_message_engine *engine = tern_rma_of(context)->messages;
     /* R4 */
@@ -217,8 +219,8 @@ tern_status tern_message_ask(tern_worker *worker, uint32_t rank, const tern_mess
     return tern_message_ask_with(worker, rank, message, NULL, 0, answer, bytes, request);
 }
 
-/* One round of a wait for a remote rank: makes progress; a thread without a worker only serves
- * messages. */
+/* Makes one round of a wait for a remote rank. A worker makes progress; a thread without a worker
+ * only serves messages. */
 static tern_status message_step(tern_worker *worker, tern_wait_state *wait, uint32_t rank) {
     size_t found = tern_is_nobody(worker) ? tern_message_poll(worker)
                                           : tern_progress_round(worker) +
@@ -307,9 +309,9 @@ size_t tern_message_poll(tern_worker *worker) {
     while (served < SERVED_PER_POLL && !records) {
         uint32_t i = engine->head;
         int done = 0;
-        /* The receive is posted here and not as soon as the slot is vacant, which is after its
-         * message was served: a worker that waits for what the message brought goes on without
-         * the delay of the post. */
+        /* The receive of the last served message is posted again here, not right after that message
+         * was served: so a worker that waits for what the message brought goes on without the
+         * delay of the post. */
         if (engine->vacant > 0 && post_receive(context, engine, engine->vacant - 1) != MPI_SUCCESS)
             tern_log(TERN_LOG_ERROR, "MPI refuses to receive; messages are no longer served");
         engine->vacant = 0;
@@ -344,6 +346,7 @@ size_t tern_message_poll(tern_worker *worker) {
     return served;
 }
 
+/* Whether MPI has sent all answers, except those to dead ranks. */
 static bool answers_sent(tern_context *context) {
     tern_message_engine *engine = tern_rma_of(context)->messages;
     int done = 1;
@@ -368,8 +371,8 @@ uint64_t tern_messages_sent(const tern_context *context, uint32_t rank) {
     return tern_rma_of(context)->messages->sent[rank];
 }
 
-/* The acquire pairs with the release in tern_message_poll: the effects of served messages are in
- * memory. */
+/* The acquire pairs with the release in tern_message_poll: when this returns, the effects of the
+ * served messages are visible to this thread. */
 tern_status tern_messages_await(tern_worker *worker, uint32_t rank, uint64_t count) {
     tern_message_engine *engine = tern_rma_of(worker->context)->messages;
     tern_wait_state wait = TERN_WAIT_IN("a flush of what another node sent");
