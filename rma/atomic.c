@@ -47,7 +47,7 @@ static tern_status atomic_remote(tern_worker *worker, tern_ptr p, tern_atomic_op
     worker->stats.atomics++;
     worker->stats.trips += p.rank != context->rank && !direct;
     uint64_t before = 0;
-    if (p.domain == TERN_DOMAIN_GLOBAL)
+    if (p.domain == TERN_DOMAIN_GLOBAL) /* also on ranks that load/store reaches */
         status = tern_rma_of(context)->remote->atomic(worker, p.rank, offset, op, width, operand,
                                                       expected, &before);
     else
@@ -57,7 +57,7 @@ static tern_status atomic_remote(tern_worker *worker, tern_ptr p, tern_atomic_op
     return status;
 }
 
-/* All atomics of a worker with a profile come here, also those that are otherwise inlined. */
+/* All atomics of a worker with a profile come here, also those that are usually inlined. */
 static tern_status atomic_profiled(tern_worker *worker, tern_ptr p, tern_atomic_op op,
                                    unsigned width, uint64_t operand, uint64_t expected,
                                    uint64_t *old) {
@@ -83,7 +83,7 @@ tern_status tern_internal_atomic_remote(tern_worker *worker, tern_ptr p, tern_at
                : atomic_profiled(worker, p, op, width, operand, expected, old);
 }
 
-/* Atomics that start and return. */
+/* Atomics that are started and not waited for. */
 
 tern_status tern_transfer_ask(tern_worker *worker, uint32_t rank, const tern_message *message,
                               const void *payload, size_t payload_bytes, void *answer, size_t bytes,
@@ -111,7 +111,7 @@ static bool atomic_is_remote(const tern_context *context, tern_ptr p) {
            (p.domain == TERN_DOMAIN_OWNER || p.domain == TERN_DOMAIN_GLOBAL);
 }
 
-/* Whether the owner applies such an atomic when it serves a message. */
+/* Whether an atomic on a word of another node goes by a message, which the owner serves. */
 static bool atomic_goes_by_message(const tern_context *context, tern_ptr p) {
     return p.domain == TERN_DOMAIN_OWNER || !tern_has_remote_atomics(context);
 }
@@ -127,6 +127,7 @@ static tern_status transfer_atomic(tern_worker *worker, tern_ptr p, tern_atomic_
         *old = tern_atomic_apply(word, op, 8, operand, expected);
         return TERN_OK;
     }
+    /* atomic_remote completes the atomic before it returns, or says why it is refused. */
     if (p.offset % 8 != 0 || worker->in_handler || !atomic_is_remote(context, p))
         return atomic_remote(worker, p, op, 8, operand, expected, old);
     tern_status status = tern_segment_check(context, p, 8, &offset);

@@ -40,7 +40,7 @@ static inline bool circle_is_free(const tern_circle *circle, const tern_entry *e
                                   tern_posts_done(&circle->posts[entry->rank], entry->number));
 }
 
-/* Takes the oldest pieces that are free out of the circle. */
+/* Takes free pieces out of the circle, from the oldest one on, up to the first that is not free. */
 static inline void circle_collect(tern_circle *circle) {
     for (; circle->first != circle->next; circle->first++) {
         const tern_entry *entry = tern_circle_oldest(circle);
@@ -67,7 +67,7 @@ static tern_status double_entries(tern_circle *circle) {
 tern_status tern_circle_cut(tern_circle *circle, uint64_t bytes, char **memory, uint64_t *id) {
     circle_collect(circle);
     if (circle->unit[circle->current].pieces == 0)
-        circle->used = 0; /* an empty current unit is as good as the next, and in the cache */
+        circle->used = 0; /* all of the unit is free: use it again, since it is in the cache */
     if (circle->unit_bytes - circle->used < bytes) {
         uint32_t next = circle->unit[circle->current].next;
         if (circle->unit[next].pieces > 0)

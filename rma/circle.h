@@ -2,16 +2,16 @@
 #define TERN_RMA_CIRCLE_H
 
 /*
- * A circle keeps the records of a circular buffer (paper 000, 4.2). Units of one size stand in a
- * circle. Pieces are cut from the current unit, one behind the other; when it has no room left,
- * from the next unit, which must be free by then. Pieces become free in the order in which they
- * were cut:
+ * A circle knows which memory of a circular buffer is in use (paper 000, 4.2). The memory consists
+ * of units of one size, which form a circle. Pieces are cut from the current unit, one behind the
+ * other. When that unit has no room left, pieces are cut from the next unit, which must be free by
+ * then. The circle takes pieces back in the order in which they were cut:
  *
  *     units     0 -> 1 -> 4 -> 5 -> 2 -> 3 -> 0     four, and two more, added behind the current 1
  *     pieces    first (the oldest that is not free), ..., next - 1 (the newest)
  *
  * A piece is held by the program, or under way with the completion number of its put, or free. The
- * records lie in private memory, so no put of another rank can damage them.
+ * entries of units and pieces lie in private memory, so no put of another rank can damage them.
  */
 
 #include "rma/transport/posts.h"
@@ -22,7 +22,7 @@
 typedef struct tern_unit {
     char *memory;
     uint32_t next;
-    uint32_t pieces; /* pieces cut from it that are not free */
+    uint32_t pieces; /* pieces cut from the unit that are still in the circle */
 } tern_unit;
 
 typedef struct tern_entry {
@@ -55,7 +55,7 @@ tern_status tern_circle_add(tern_circle *circle, uint32_t units, char *memory);
  * unit is not free. TERN_ERR_MEMORY. */
 tern_status tern_circle_cut(tern_circle *circle, uint64_t bytes, char **memory, uint64_t *id);
 
-/* The record of a held piece. NULL: the piece is not held, or was never cut. */
+/* Returns the entry of a held piece. NULL: the piece is not held, or was never cut. */
 static inline tern_entry *tern_circle_held(const tern_circle *circle, uint64_t id) {
     tern_entry *entry = &circle->entry[id & circle->mask];
     bool lives = id - circle->first < circle->next - circle->first;

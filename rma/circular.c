@@ -10,9 +10,9 @@
 #include "src/progress/wait.h"
 
 /*
- * Circular buffers: their records (rma/circle.h), their memory in the segment, and puts from it.
- * Budget of a put: it allocates only while the buffer grows, and waits only once for flush_every
- * puts, or once per generation (test_circular counts the waits).
+ * Circular buffers: their memory in the segment, divided by a circle (rma/circle.h), and puts from
+ * it. Budget of a put: it allocates only while the buffer grows, and waits only once for
+ * flush_every puts, or once per generation (test_circular counts the waits).
  */
 
 #define UNIT_ALIGNMENT 64u

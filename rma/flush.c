@@ -18,6 +18,7 @@ static tern_status flush_remote(tern_worker *worker, uint32_t rank) {
         return tern_fail(TERN_ERR_ARGUMENT, "rank is %u, but there are only %u ranks", rank,
                          context->size);
     tern_rma_worker *mine = tern_rma_worker_of(worker);
+    /* A flush of the transport covers only puts that have started, so queued ones start first. */
     bool moving = tern_requests_moving(worker, rank);
     if (mine->dirty == NULL || (mine->dirty[rank].what == 0 && moving))
         return TERN_OK;

@@ -203,8 +203,9 @@ static tern_status agree_on_fences(tern_context *context) {
     return status;
 }
 
-/* Whether MPI may still use the ring's memory after a death: it may read staging memory from which
- * it puts, and write an answer to a question. p2p copies records, so its staging memory is free. */
+/* Whether MPI may still use memory of this ring after a death. Over rma, MPI may still read the
+ * staging memory from which it puts; p2p copies records. Abandons an open question; if that
+ * is not possible, MPI may still write the answer into out. */
 static bool is_left_to_mpi(tern_out *out) {
     const bool asked = out->opening || out->growth == TERN_GROWTH_ASKED;
     const bool answerable = asked && !tern_question_abandon(&out->open_question);
@@ -371,8 +372,8 @@ static void rma_name_unsent(tern_worker *worker, tern_text *text) {
                                        : "tern_call_flush_all sends them");
 }
 
-/* Serves other ranks: they wait for messages and, over some networks, for operations that a poll of
- * the port advances. */
+/* Serves other ranks: polls for their messages and, over a network, polls the port, since some
+ * networks advance the operations of other ranks only then. */
 static size_t rma_serve(tern_worker *worker) {
     const tern_transport_ops *remote = tern_rma_of(worker->context)->remote;
     return remote != NULL ? remote->poll(worker) : 0;

@@ -6,9 +6,10 @@
 
 /*
  * Puts that depend on a word. If atomics of other nodes are messages that the owner serves, a put
- * that follows such an atomic can travel in the same message: compare, put and give back take one
- * round trip instead of three. Ranks of the owner's node see the same as if the origin did the
- * three steps: first the word as the origin's lock, then new words, then the word given back.
+ * that follows such an atomic can travel in the same message. Then three steps take one round trip
+ * instead of three: compare and lock the word, put, and release the word. Ranks of the owner's node
+ * see the same as if the origin did the steps: first the word as the origin's lock, then the new
+ * words, then the released word.
  */
 
 bool tern_owners_put(const tern_context *context) {
@@ -47,8 +48,8 @@ tern_status tern_transfer_put_if(tern_worker *worker, tern_ptr word, const tern_
     return status;
 }
 
-/* Stores the words at `to`, the one at index last after all others. The fence keeps these stores
- * behind that of the word. */
+/* Stores the words at `to`, the one at index `last` after all others. The fence keeps these stores
+ * behind the change of the word that locks it. */
 static void put_words(uint64_t *to, const uint64_t *words, size_t count, size_t last) {
     /* R2: tern_state_reload */
     __atomic_thread_fence(__ATOMIC_RELEASE);

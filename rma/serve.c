@@ -69,8 +69,8 @@ static bool serve_put(tern_context *context, uint32_t source, const tern_message
     return true;
 }
 
-/* Answers a get straight from the memory. The answer may leave later; deregistration of a region
- * waits for it (tern_messages_settle_answers). */
+/* Sends the answer to a get from the memory itself, without a copy. MPI may read the memory later,
+ * so deregistration of a region waits for such answers (tern_messages_settle_answers). */
 static bool serve_get(tern_worker *worker, uint32_t source, const tern_message *message) {
     target from;
     if (!serve_find_target(worker->context, source, message->offset, message->bytes, &from))
@@ -86,8 +86,8 @@ static void serve_rkey(tern_worker *worker, uint32_t source, const tern_message 
     tern_message_answer(worker, source, message->tag, &answer, sizeof answer, false);
 }
 
-/* Gives an rkey back, and tells the owner how many messages went to it, among which are this
- * process's puts. */
+/* Gives an rkey back, and tells the owner how many messages this process has sent to it. The owner
+ * waits for them, since they may be puts. */
 static void serve_revoke(tern_worker *worker, uint32_t source, const tern_message *message) {
     uint64_t answer[2] = {!tern_rkey_revoke(worker->context, source, message->offset),
                           tern_messages_sent(worker->context, source)};
@@ -104,7 +104,7 @@ static bool serve_atomic(tern_worker *worker, uint32_t source, const tern_messag
                                      message->operand[1]);
     if (message->tag != 0)
         tern_message_answer(worker, source, message->tag, &old, sizeof old, false);
-    else /* a notice of rpc/synchronizer.h; counted after it was applied, on which quiesce relies */
+    else /* a notice of rpc/synchronizer.h, which expects no answer */
         /* R1: count; after it was applied: quiesce relies on it */
         __atomic_store_n(&worker->stats.notices_taken, worker->stats.notices_taken + 1,
                          __ATOMIC_RELEASE);
@@ -185,7 +185,8 @@ static bool find_ring(tern_context *context, const tern_message *message, uint32
     return atomic_load_explicit(&header->owner, memory_order_relaxed) == (uint64_t)endpoint + 1;
 }
 
-/* Appends a frame to its ring. [out] served: false if there is no memory for it now. */
+/* Appends a frame to its ring. [out] served: false if there is no memory for it now; then the frame
+ * is served again later. */
 static bool serve_frame(tern_context *context, uint32_t source, const tern_message *message,
                         const char *payload, size_t bytes, bool *served) {
     const uint64_t channel = message->operand[0] >> 32;

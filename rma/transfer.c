@@ -174,11 +174,11 @@ void tern_transfer_forget(tern_transfer *transfer) {
     transfer->under_way = false;
 }
 
-/* Requests that progress ends. */
+/* Requests that end during progress. */
 
 bool tern_pending_look(tern_worker *worker, tern_request *request) {
     (void)request;
-    (void)tern_puts_deliver(worker); /* the rank on which the request depends may wait for them */
+    (void)tern_puts_deliver(worker); /* that rank may need these puts to end the request */
     return false;
 }
 

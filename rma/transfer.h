@@ -13,7 +13,7 @@
 
 struct tern_message;
 
-/* Start, as tern_put_start and tern_get_start do. */
+/* Start a put or a get, as tern_put_start and tern_get_start do. */
 tern_status tern_transfer_put(tern_worker *worker, tern_ptr to, const void *from, size_t bytes,
                               tern_transfer *transfer);
 tern_status tern_transfer_get(tern_worker *worker, void *to, tern_ptr from, size_t bytes,
@@ -52,9 +52,10 @@ static inline tern_status tern_puts_flush(tern_worker *worker, uint32_t rank) {
 tern_status tern_puts_flush_all(tern_worker *worker);
 tern_status tern_puts_flush_all_but(tern_worker *worker, uint32_t except);
 
-/* A worker calls this when it begins to wait for another rank, which may be waiting for its puts:
- * MPI may keep them back until a flush. Flushes all that it has put over rma and left unflushed.
- * Does nothing where the worker may not wait. TERN_ERR_MPI. */
+/* A worker calls this when it begins to wait for another rank. That rank may itself be waiting for
+ * puts of this worker, which MPI may keep back until a flush. So this flushes all puts over rma
+ * that no flush has covered. It does nothing in handlers and in progress, which must not wait.
+ * TERN_ERR_MPI. */
 tern_status tern_puts_deliver(tern_worker *worker);
 
 /* Whether MPI or a network makes the atomics on TERN_DOMAIN_GLOBAL; then the processor never
@@ -62,16 +63,16 @@ tern_status tern_puts_deliver(tern_worker *worker);
 bool tern_has_remote_atomics(const tern_context *context);
 
 /*
- * put_if.c: a put that depends on a word; the owner of both makes it. If the word is `expected`,
- * the owner sets it to `during`, stores `words`, the one at index `last` after all others, and then
- * sets the word to `then`, unless another rank has changed it meanwhile. While the word is
- * `during`, no other rank changes the words that are put. So the old words that a put shows are
- * those that it has replaced, and no other put shows them. Once the message has been sent, the
+ * put_if.c: a put that depends on a word; the owner of the memory makes it. If the word is
+ * `expected`, the owner sets it to `during`, stores `words`, the one at index `last` after all
+ * others, and then sets the word to `then`, unless another rank has changed it meanwhile. While the
+ * word is `during`, no other rank changes the words that are put. So the old words that a put shows
+ * are those that it has replaced, and no other put shows them. Once the message has been sent, the
  * origin may die: the owner does all of the put or none of it.
  */
 typedef struct tern_put_if {
     uint64_t expected, during, then;
-    uint16_t at;    /* bytes from the word to the place of the first of words */
+    uint16_t at;    /* bytes from the word to where words[0] is stored */
     uint16_t last;  /* index of the word that is stored last */
     uint32_t shows; /* 1: the answer shows the old words, too */
     uint64_t words[];
@@ -85,9 +86,9 @@ bool tern_owners_put(const tern_context *context);
 /* Whether a get may read a word that atomics of other nodes may change at the same time, and
  * returns its old or new value. MPI forbids to get words that its own atomics change. */
 bool tern_gets_see_words(const tern_context *context);
-/* Starts such a put. words: the number of put->words. May be called in progress. [out] seen, of
- * bytes in all: the word as the owner saw it; if it was not `expected`, or if put->shows, the words
- * behind it follow. */
+/* Starts such a put. words: the number of put->words. May be called in progress. [out] seen,
+ * which has room for `bytes`: the word as the owner saw it. If the word was not `expected`, or if
+ * put->shows is set, the words behind it follow. */
 tern_status tern_transfer_put_if(tern_worker *worker, tern_ptr word, const tern_put_if *put,
                                  size_t words, uint64_t *seen, size_t bytes,
                                  tern_transfer *transfer);
@@ -105,7 +106,7 @@ void tern_transfer_forget(tern_transfer *transfer);
 tern_status tern_transfer_test(tern_worker *worker, tern_transfer *transfer, int *done);
 tern_status tern_transfer_wait(tern_worker *worker, tern_transfer *transfer);
 
-/* The look and the wait (tern_request_kind) of requests that progress always ends. */
+/* The functions look and wait (tern_request_kind) of requests that end only during progress. */
 bool tern_pending_look(tern_worker *worker, tern_request *request);
 tern_status tern_pending_wait(tern_worker *worker, tern_request *request);
 
