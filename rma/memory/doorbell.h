@@ -10,7 +10,7 @@
 #include "rma/memory/segment.h"
 
 /* The first line of a worker page. A rank that rings first changes the bit or the count, and then
- * sets any. */
+ * sets `any`. */
 typedef struct tern_doorbell {
     _Atomic uint64_t any;      /* 1 after a rank has rung */
     _Atomic uint64_t messages; /* messages that ranks of the node have sent to this worker */

@@ -198,8 +198,8 @@ static void heap_release_piece(tern_heap *heap, block *b) {
     heap_insert_spare(heap, b);
 }
 
-/* The same for a block in several parts: makes one spare piece in each. If there is no memory for
- * the pieces, b stays whole and belongs to the part in which it begins. */
+/* Makes b spare, too, but b may lie in several parts: makes one spare piece in each. If there is no
+ * memory for the pieces, b stays whole and belongs to the part in which it begins. */
 static void heap_release(tern_heap *heap, block *b) {
     const heap_part *part = heap_part_of(heap, b);
     block *rest;
@@ -316,8 +316,8 @@ static tern_status heap_books(void) {
     return tern_fail(TERN_ERR_MEMORY, "no memory for the records of the allocator");
 }
 
-/* Takes a piece from the first part that has room, of so many parts from first on. If parts is more
- * than 1, also a piece that spans parts. */
+/* Takes a piece from the first part that has room; tries `parts` parts, beginning with part
+ * `first`. If none has room and `parts` is more than 1, takes a piece that spans several parts. */
 static tern_status heap_take(tern_heap *heap, size_t first, size_t parts, uint64_t bytes,
                              uint64_t alignment, uint64_t *offset) {
     uint64_t wanted = align_up(bytes, TERN_HEAP_GRANULE);

@@ -23,7 +23,7 @@ tern_status tern_memory_take(tern_context *context, const tern_memory_request *r
                              uint64_t *offset) {
     tern_rma *rma = tern_rma_of(context);
     const bool named = request->numa != TERN_NUMA_ANY;
-    /* The page of this rank's own worker. */
+    /* A worker of this rank; its page says on which NUMA node it runs. */
     const uint32_t near =
         context->rank * context->workers + request->near_worker % context->workers;
     size_t part = named ? tern_placement_find(&rma->placement, request->numa)

@@ -11,13 +11,13 @@
 
 typedef struct tern_memory_request {
     uint64_t bytes, alignment;
-    int32_t numa;         /* a NUMA node; or TERN_NUMA_ANY: near near_worker */
-    uint32_t near_worker; /* index */
+    int32_t numa;         /* a NUMA node; or TERN_NUMA_ANY: where near_worker runs */
+    uint32_t near_worker; /* index of a worker of the owner */
 } tern_memory_request;
 
 tern_status tern_memory_take(tern_context *context, const tern_memory_request *request,
                              uint64_t *offset);
-/* The piece with the lowest offset that is at least lowest, on any NUMA node. */
+/* Takes the piece with the lowest offset that is at least `lowest`, on any NUMA node. */
 tern_status tern_memory_take_from(tern_context *context, uint64_t lowest,
                                   const tern_memory_request *request, uint64_t *offset);
 tern_status tern_memory_give(tern_context *context, uint64_t offset);

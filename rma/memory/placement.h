@@ -17,7 +17,7 @@ typedef struct tern_placement {
     hwloc_topology_t topology; /* NULL: the machine has one NUMA node */
     size_t nodes;
     int node[TERN_NUMA_MAX]; /* nodes on which the process may run, by hwloc's logical index */
-    size_t first;            /* index in node[] of the thread that creates the context */
+    size_t first;            /* the thread that creates the context runs on node[first] */
 } tern_placement;
 
 tern_status tern_placement_open(tern_placement *placement);

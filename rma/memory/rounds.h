@@ -15,7 +15,7 @@
 /* The state of a wait for the rounds of all workers, one after the other. All zero: at the
  * start. */
 typedef struct tern_rounds {
-    uint32_t passed; /* workers, by number, that have passed */
+    uint32_t passed; /* the workers with lower numbers have passed */
     uint32_t from;   /* the next worker's count when it was first read */
     bool began;
 } tern_rounds;

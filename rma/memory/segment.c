@@ -47,8 +47,8 @@ void tern_layout_compute(const tern_config *config, uint32_t ranks, tern_layout 
     *layout = l;
 }
 
-/* Makes a sealed memfd of that size, or returns -1. If the system has no huge pages left, not this
- * fails but mmap. */
+/* Makes a sealed memfd of that size, or returns -1. If the system has no huge pages left, this
+ * succeeds and a later mmap fails. */
 static int make_memfd(unsigned huge_flags, size_t bytes) {
     int fd = memfd_create("tern", MFD_CLOEXEC | MFD_ALLOW_SEALING | huge_flags);
     if (fd < 0)

@@ -60,9 +60,9 @@ typedef struct tern_credit {
 /* The header of a ring: one cache line in the target's segment. */
 typedef struct tern_ring_header {
     _Alignas(TERN_LINE) _Atomic uint64_t owner; /* origin's worker number + 1; 0: free */
-    _Atomic uint64_t consumed; /* by the target; read by an origin of its node that has no room */
+    _Atomic uint64_t consumed; /* written by the target; an origin of its node reads it for room */
     _Atomic uint64_t idle;     /* written by the target: 1 if it waits for the doorbell */
-    _Atomic uint64_t published[2]; /* by a remote origin, TERN_RMA_COMMIT=flush: {p, ~p} */
+    _Atomic uint64_t published[2]; /* by a remote origin with TERN_RMA_COMMIT=flush: {p, ~p} */
     _Atomic uint64_t bytes;        /* size of the ring */
 } tern_ring_header;
 
@@ -104,7 +104,7 @@ typedef struct tern_layout {
     size_t rings, ring_count;
     size_t regions;   /* tern_region[TERN_REGIONS_MAX] */
     size_t places;    /* uint32_t[]: the node of each rank, then the machine of each rank */
-    size_t listeners; /* tern_listener_address[], by rank; the lowest rank of the node has both */
+    size_t listeners; /* tern_listener_address[], by rank; like places, on the node's lowest rank */
     size_t arena, ring_bytes;
     size_t heap, heap_bytes;
     size_t bytes;

@@ -39,8 +39,9 @@ enum {
     TERN_RECORD_KINDS
 };
 
-/* A handler consumes records of its kind from the head of in, at least one unless the head has to
- * wait, and returns how many. It checks lengths against tern_ring_check. */
+/* A handler consumes records of its kind from the head of the ring `in` and returns how many. It
+ * consumes at least one, unless the record at the head has to wait. It checks each record with
+ * tern_ring_check. */
 typedef size_t (*tern_record_handler)(tern_worker *worker, tern_in *in);
 
 /* The owner's records of registered memory, and the rkeys of other ranks' regions
@@ -71,8 +72,8 @@ typedef struct tern_inbox {
     struct {
         tern_inbox_message *first, *last;
     } lane[TERN_INBOX_LANES];
-    uint32_t *owed;             /* by rank and lane: cost that was taken and not yet told */
-    bool behind;                /* some of that is due, but no buffer was free */
+    uint32_t *owed;             /* by rank and lane: cost that was taken and not yet reported */
+    bool behind;                /* a report is due, but no send buffer was free */
     _Atomic uint64_t delivered; /* messages of ranks of this node; written with the MPI lock */
 } tern_inbox;
 
@@ -80,10 +81,10 @@ typedef struct tern_inbox {
 typedef struct tern_cell_use {
     tern_cell *memory;
     uint64_t before;   /* the sequence in the cell when it was reserved */
-    uint32_t asked;    /* low half of the ring position behind the record that asks, */
-    uint32_t ring;     /* and 1 + the ring; 0: not known (tern_reply_note_record) */
+    uint32_t asked;    /* low half of the ring position behind the record that asks */
+    uint32_t ring;     /* 1 + the ring of that record; 0: not known (tern_reply_note_record) */
     uint64_t given_up; /* answers up to this sequence are dropped; written under the MPI lock */
-    uint32_t moved;    /* as in a return address */
+    uint32_t moved;    /* as in tern_return_address */
     uint32_t rank;     /* the rank whose answer was given up */
 } tern_cell_use;
 
@@ -112,18 +113,18 @@ typedef struct tern_rma {
     struct tern_message_channel *message_channels; /* of this process; under the MPI lock */
     _Atomic uint64_t message_frames; /* frames that came by messages, without ring memory */
     _Atomic uint64_t message_frames_answered; /* of these, how many led to requests for rings */
-    struct tern_window *window;               /* rma */
-    struct tern_native *native;               /* ofi and verbs */
+    struct tern_window *window;               /* over rma; else NULL */
+    struct tern_native *native;               /* over ofi and verbs; else NULL */
     _Atomic uint32_t dials;                   /* questions to listeners that are under way */
-    _Atomic uint32_t listener_place;          /* place of the listener that answered last */
-    _Atomic uint32_t listeners_silent;        /* listeners that did not answer since one did */
+    _Atomic uint32_t listener_place;          /* index of the address that answered last */
+    _Atomic uint32_t listeners_silent;        /* listeners in a row that did not answer */
     tern_record_handler handler[TERN_RECORD_KINDS];
     struct tern_thread_replies *replies; /* answers for threads without a worker */
     tern_regions regions;
     atomic_bool cma_refused; /* the system does not let processes reach into each other */
 } tern_rma;
 
-/* Why a flush is due: records, or puts. */
+/* What a flush has to cover. PUTS: puts that MPI may keep back until a flush. RECORDS: all else. */
 enum { TERN_DIRTY_RECORDS = 1, TERN_DIRTY_PUTS = 2 };
 
 typedef struct tern_rma_worker {
@@ -142,9 +143,9 @@ typedef struct tern_rma_worker {
     tern_out *pending; /* rings with records that progress is to publish */
     bool corked;       /* tern_ring_cork */
     uint32_t rounds;
-    uint32_t warm;                         /* for so many rounds MPI is asked in each */
+    uint32_t warm;                         /* number of coming rounds that each ask MPI */
     int numa;                              /* the NUMA node that its memory lies on */
-    _Alignas(TERN_LINE) char *worker_page; /* begins the line that idle rounds read */
+    _Alignas(TERN_LINE) char *worker_page; /* begins the cache line that idle rounds read */
     _Atomic(tern_out *) wanted; /* list of rings that targets want back (rma/ring/reclaim.h) */
     tern_inbox inbox;
     tern_dirty *dirty;     /* by rank: what was sent since the last flush; NULL if all are direct */
@@ -156,14 +157,14 @@ typedef struct tern_rma_worker {
     tern_posts *posts;           /* by rank; NULL unless the transport settles posts */
     uint64_t settle_wanted;      /* 1 + the rank whose posts progress is to settle; 0: none */
     struct tern_port *port;      /* to the network; NULL: not used yet */
-    uint32_t port_polls;
-    void **remotes; /* by rank; used by the port */
-    void *words;    /* spare memory for rma's next atomic or flush; or NULL */
-    uint64_t sequence;
-    uint64_t cells_used;     /* bit per cell */
-    uint64_t cells_given_up; /* cells in use whose answer was given up */
+    uint32_t port_polls;         /* since one made the progress of the network */
+    void **remotes;              /* by rank; used by the port */
+    void *words;                 /* spare memory for rma's next atomic or flush; or NULL */
+    uint64_t sequence;           /* of the answer that was asked for last */
+    uint64_t cells_used;         /* bit per cell */
+    uint64_t cells_given_up;     /* cells in use whose answer was given up */
     tern_cell_use cell[TERN_CALL_REQUESTS];
-    /* By cell: the low bits of worker->looked when a test last looked for damage. */
+    /* By cell: the low bits of worker->looked when a test last checked the cell. */
     uint16_t cell_looked[TERN_CALL_REQUESTS];
 } tern_rma_worker;
 

@@ -4,8 +4,8 @@
 /*
  * Tables: the state that the rma layer of a process keeps for every rank and every worker of the
  * job. They lie in one mapping of their own, which takes memory only where it is touched. Before
- * first contact, these are only the entries for ranks of the own node in the tables of segments and
- * reach.
+ * first contact, a process touches only the entries for the ranks of its node in two tables:
+ * segment and reach.
  */
 
 #include <stdbool.h>
@@ -41,7 +41,7 @@ typedef struct tern_tables {
     size_t dirty_ranks;      /* uint32_t[]: list of the ranks with such puts or atomics */
     size_t posts;            /* tern_posts[], by rank */
     size_t remotes;          /* void *[], by rank: a port's state of the rank */
-    size_t owed;             /* uint32_t[], by rank and lane: cost of messages taken and not told */
+    size_t owed;             /* uint32_t[], by rank and lane: cost taken and not yet reported */
     size_t out;              /* tern_out *[], by endpoint */
     size_t in;               /* tern_in *[], by endpoint */
     size_t message_channels; /* tern_message_channel *[], by endpoint */
