@@ -40,7 +40,7 @@ static tern_status put_word(tern_network *network, tern_network_end *end, tern_n
 }
 
 /* The origin's part: measures puts to an attentive target and messages, then puts to the sleeping
- * target. */
+ * target. Returns the status of the messages; only f shows whether the network failed. */
 static tern_status capability_origin(tern_context *context, tern_network *network, test_page *page,
                                      tern_network_findings *f) {
     tern_invitation target = {0};
@@ -82,7 +82,8 @@ static tern_status capability_origin(tern_context *context, tern_network *networ
     return sent;
 }
 
-/* The target's part. [out] landed: the last put arrived while this rank slept. */
+/* The target's part. [out] landed: the last put arrived while this rank slept. Returns the status
+ * of the messages. */
 static tern_status capability_target(tern_context *context, tern_network *network, uint32_t origin,
                                      test_page *page, bool *landed) {
     tern_invitation target = {.good = false};

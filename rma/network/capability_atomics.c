@@ -108,7 +108,8 @@ static tern_status welcome(side *s, uint64_t from, const tern_network_name *offe
     return status;
 }
 
-/* The target's part: it owns the word, and increases it over the network, too. */
+/* The target's part: it owns the word, and increases it over the network, too. [out] sound: no
+ * update was lost. */
 static tern_status atomics_target(tern_context *context, uint32_t origin, side *s,
                                   tern_status *status, bool *sound) {
     const tern_network_ops *ops = s->network->ops;

@@ -26,7 +26,7 @@ typedef struct tern_network_name {
 /* Names registered memory of a rank in the operations of other ranks. */
 typedef struct tern_network_rkey {
     uint64_t rkey;
-    uint64_t base; /* the number of its first byte */
+    uint64_t base; /* what operations call its first byte: its address there, or 0 */
 } tern_network_rkey;
 
 typedef struct tern_network_memory tern_network_memory; /* registered */

@@ -85,7 +85,7 @@ static tern_status ofi_load(ofi_library *fi) {
     return tern_library_load("ofi", LIBRARY, symbols, sizeof symbols / sizeof *symbols);
 }
 
-/* Whether the card is near this thread's processors. True if its place is not known. */
+/* Whether the card is near this thread's processors. True if it is not known where the card is. */
 static bool is_near(const struct fi_info *info) {
     const struct fi_bus_attr *bus = info->nic != NULL ? info->nic->bus_attr : NULL;
     char path[64];
@@ -97,8 +97,7 @@ static bool is_near(const struct fi_info *info) {
     return tern_locality_is_near(path);
 }
 
-/* Chooses, of the cards of the first provider, one near this thread's processors; otherwise the
- * first. */
+/* Chooses a card of the first provider: one near this thread's processors, otherwise the first. */
 static int choose_card(const ofi_library *fi, struct fi_info **info) {
     const char *provider = (*info)->fabric_attr->prov_name;
     struct fi_info *all = *info, *near = all;
@@ -314,7 +313,7 @@ static void ofi_progress(tern_network *network) {
     struct fi_cq_entry none;
     struct fi_cq_err_entry failed = {0};
     if (fi_cq_read(completions, &none, 1) == -FI_EAVAIL)
-        (void)fi_cq_readerr(completions, &failed, 0); /* an unread error stops it */
+        (void)fi_cq_readerr(completions, &failed, 0); /* an unread error blocks the queue */
 }
 
 static tern_status ofi_open_end(tern_network *network, tern_network_end **end) {

@@ -17,7 +17,7 @@
 #define COMPLETIONS 4096u /* entries of an end's completion queue */
 #define INLINE_MAX 128u   /* bytes that a post carries itself, if the card supports it */
 #define TIMEOUT 16u       /* 4.096 us << 16: 0.27 s until a packet is sent again */
-#define RETRIES 6u        /* then it has failed. Software cards take 7 to mean "for ever" */
+#define RETRIES 6u        /* repeats before it fails. To software cards 7 means "for ever" */
 #define POST_MAX ((size_t)1 << 30)
 
 /* What one side of a connection tells the other side. */

@@ -20,7 +20,7 @@ typedef struct tern_window_stage {
 typedef struct tern_window {
     MPI_Win win;
     MPI_Win regions;                  /* dynamic, for registered memory */
-    const struct tern_put_hook *hook; /* hooks of tests */
+    const struct tern_put_hook *hook; /* set by tests; or NULL */
     bool mpi_atomics;
     bool emulated; /* operations need their target's help; its death can block them for ever */
     tern_window_stage stage[TERN_WINDOW_STAGES]; /* under the MPI lock */
@@ -33,7 +33,7 @@ tern_status tern_window_open(tern_context *context, void *base, size_t bytes, bo
 /* Frees the window; collective. If a peer is dead, the window is leaked. */
 void tern_window_close(tern_context *context, tern_window *window);
 
-/* Let MPI reach registered memory, and end it. The MPI lock is held. */
+/* Attach lets MPI reach registered memory, and detach ends that. The MPI lock is held. */
 tern_status tern_window_attach(tern_window *window, void *base, size_t bytes);
 void tern_window_detach(tern_window *window, void *base);
 /* Whether the window serves registered memory; otherwise messages do. */
