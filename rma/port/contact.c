@@ -113,7 +113,7 @@ tern_status tern_route_meet(tern_worker *worker, tern_route *to, uint64_t piece)
         return status;
     status = meet(worker, to, piece);
     if (status != TERN_ERR_AGAIN)
-        to->fresh = false; /* a connection that cannot be used must not be kept for its first use */
+        to->fresh = false; /* it is used now; or it failed and must not be kept for a first use */
     return status;
 }
 

@@ -72,8 +72,8 @@ static tern_status no_room(const tern_port *port) {
                : tern_fail(TERN_ERR_MEMORY, "no memory for an operation over the network");
 }
 
-/* Takes a posting. The limit does not count kept postings that have landed: the caller ends those,
- * so there may be any number. */
+/* Takes a posting. The limit does not count kept postings that have landed: only their callers
+ * end them, so there may be any number of them. */
 static tern_status take_posting(tern_worker *worker, tern_port *port, bool copied,
                                 tern_posting **posting) {
     if (port->under_way >= UNDER_WAY)
@@ -128,7 +128,8 @@ static bool may_go_again(const tern_worker *worker, tern_posting *posting) {
     return now - posting->lost_at < PATIENCE_NS;
 }
 
-/* Ends a posting that is complete, or that the network has lost and that is not tried again. */
+/* Handles a posting that is complete or that the network has lost. A lost one may be tried again;
+ * otherwise this ends the posting. The result of an abandoned read is dropped. */
 static void piece_lands(tern_worker *worker, tern_port *port, tern_posting *posting,
                         tern_status status) {
     tern_posting *whole = posting->whole;

@@ -56,9 +56,9 @@ typedef struct tern_answer_to {
 #define TERN_POSTING_COPY 1088u /* holds a reply cell */
 
 /* Starts the next part of a move, from *moved on, and adds the part's bytes to *moved. whole: NULL
- * before the first part. Never waits. TERN_ERR_AGAIN: nothing was started, since the rank was asked
- * first, or room comes only with completions. After another error the caller abandons the whole if
- * it has begun; otherwise the caller still owns the rkey. */
+ * before the first part. Never waits. TERN_ERR_AGAIN: nothing was started: the rank has to answer a
+ * question first, or other operations have to complete first. After another error the caller
+ * abandons the whole if it has begun; otherwise the caller still owns the rkey. */
 tern_status tern_port_start(tern_worker *worker, const tern_move *move, uint64_t *moved,
                             tern_posting **whole);
 

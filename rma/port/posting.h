@@ -26,8 +26,8 @@ typedef struct tern_route {
     uint64_t used;          /* port.uses at the last use, or when the connection was offered */
     uint64_t peer;          /* the network's name for the connection, if held */
     uint32_t under_way;     /* number of postings */
-    tern_status failed;
-    uint64_t known; /* a bit for each piece whose rkey is known */
+    tern_status failed;     /* of an operation that was not kept; for tern_port_failed */
+    uint64_t known;         /* a bit for each piece whose rkey is known */
     tern_network_rkey rkey[TERN_PIECES_MAX];
     tern_question question; /* the open question to the rank, for piece asked */
     uint64_t asked;
@@ -38,7 +38,7 @@ typedef struct tern_route {
 struct tern_posting {
     _Alignas(TERN_LINE) char context[TERN_NETWORK_CONTEXT]; /* first; for the network */
     tern_posting *next;                                     /* in the list of free ones */
-    tern_posting *whole;
+    tern_posting *whole;                                    /* the first posting of the operation */
     tern_route *to;
     /* Valid in the first posting, which stands for the whole. */
     uint32_t pieces; /* postings under way, plus 1 while more may be started */
@@ -49,10 +49,10 @@ struct tern_posting {
     struct tern_copy_buffer *copy; /* holds the data for the network; NULL: post.here does */
     void *back;                    /* where the result of a read is copied; or NULL */
     tern_network_post post;
-    bool again;
-    bool answers;
+    bool again;   /* as in tern_move */
+    bool answers; /* it writes a reply, into the cell `answer` */
     tern_answer_to answer;
-    uint64_t lost_at; /* time at which the network lost it first; 0: not lost */
+    uint64_t lost_at; /* time when the network first lost it; 0: not lost */
 };
 
 typedef struct tern_copy_buffer {
@@ -98,8 +98,8 @@ struct tern_port {
     uint64_t next_try;          /* time of the next try */
     uint64_t uses;              /* counts the uses of all connections */
     size_t connections;         /* number of connections that its routes hold */
-    tern_route *leaves;         /* takes no new postings; closed once it has none; or NULL */
-    const tern_route *room_for; /* the route that gets the room; or NULL */
+    tern_route *leaves;         /* takes no new postings; its connection is closed next; or NULL */
+    const tern_route *room_for; /* the route for which room is made or reserved; or NULL */
     tern_farewell *farewells;   /* not answered yet */
 };
 

@@ -42,7 +42,8 @@ static void dial_hang_up(tern_dial *dial) {
     dial->fd = -1;
 }
 
-/* Connects to the rank's next address. Begins with the place that answered this process last. */
+/* Connects to the rank's next address. The first one tried has the place, in the rank's list, that
+ * the address had that last answered this process. */
 static void dial_next(tern_rma *rma, const tern_context *context, tern_dial *dial) {
     tern_listener_address address;
     const uint32_t rank = dial->question.head.head.to;
