@@ -389,6 +389,7 @@ tern_status tern_deregister(tern_worker *worker, tern_ptr p) {
     uint8_t *holders = NULL;
     pthread_mutex_lock(&regions->lock);
     tern_registration *r = region_find(regions, offset, 0);
+    /* A region that another call is ending is not known, unless it was registered again. */
     bool known = r != NULL && (!r->closing || r->count > 1), last = known && r->count == 1;
     if (known && !last)
         r->count--;

@@ -64,7 +64,7 @@ tern_status tern_segment_check(const tern_context *context, tern_ptr p, size_t b
 
 /* A use of a region by this process. As long as it lasts, the region stays registered. */
 typedef struct tern_hold {
-    _Atomic uint64_t *state; /* NULL: none */
+    _Atomic uint64_t *state; /* NULL: no region is held */
     char *address;           /* the address in the owner's process */
 } tern_hold;
 
@@ -73,8 +73,8 @@ typedef struct tern_hold {
 tern_status tern_region_hold(const tern_context *context, uint32_t rank, uint64_t offset,
                              uint64_t bytes, tern_hold *hold);
 void tern_region_release(tern_hold *hold);
-/* The same without a hold. Returns the present address of that memory in the owner's process, or
- * NULL. */
+/* Looks at the region without a hold. Returns the present address of that memory in the owner's
+ * process. NULL: it is not registered. */
 char *tern_region_look(const tern_context *context, uint32_t rank, uint64_t offset, uint64_t bytes);
 
 /* What the owner of a region tells a rank of another node: whether and where the region lies. */

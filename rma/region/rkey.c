@@ -281,7 +281,7 @@ static bool any_asked(tern_regions *regions) {
     for (uint32_t i = 0; i < TERN_RKEY_LISTS; i++)
         for (tern_rkey *k = first_of(&regions->rkeys[i]); k != NULL; k = k->next)
             if (k->asked && rkey_look(k) == TERN_ERR_AGAIN)
-                any = true; /* or a stale answer has come; then the next call finds none */
+                any = true; /* or a stale answer has come, which the next call does not count */
     pthread_mutex_unlock(&regions->lock);
     tern_mpi_unlock();
     return any;

@@ -33,7 +33,7 @@ typedef struct tern_rkey {
  * TERN_ERR_RANGE: not registered, or beyond the end of the region. TERN_ERR_PEER. Any thread. */
 tern_status tern_rkey_hold(tern_worker *worker, uint32_t rank, uint64_t offset, uint64_t bytes,
                            tern_rkey **rkey);
-/* The same check without a hold after the call. */
+/* Makes the same check, but holds nothing after the call. */
 tern_status tern_rkey_check(tern_worker *worker, uint32_t rank, uint64_t offset, uint64_t bytes);
 /* Returns the address of the offset in its owner's process. The caller holds the region's rkey. */
 uint64_t tern_rkey_address(const tern_worker *worker, uint32_t rank, uint64_t offset);
