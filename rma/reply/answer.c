@@ -60,7 +60,7 @@ static tern_status answer_ring_to_check(tern_worker *worker, uint32_t target) {
 }
 
 /* Whether the target has consumed the record that asks, but the answer is not there. Then damage
- * has led the answer to another place, or the record no longer asks for one. */
+ * has led the answer to another address, or the record no longer asks for one. */
 static bool answer_is_lost(tern_worker *worker, uint32_t target, const tern_return_address *back) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     const tern_cell_use *use = &mine->cell[back->cell];

@@ -11,13 +11,13 @@
  *            part, one record follows the other, and no correct rank writes there. The origin knows
  *            the end and walks along the headers. A target that refuses a record stores a consumed
  *            position that cannot exist.
- *            A target that hears its doorbell says how far it has consumed. If it has consumed the
- *            record of a call, whose answer it stores before that, and the answer is not there, the
- *            answer never comes.
+ *            A target that hears its doorbell says how far it has consumed. It stores the answer to
+ *            a call before it says that the call's record is consumed. So if it has said that, and
+ *            the answer is not there, the answer never comes.
  *     cell   Until the answer comes, the sequence is what it was when the cell was reserved.
  *
- * The origin checks this whenever it checks its peers, which is every few milliseconds of a wait,
- * even if the polls of the wait always find something else; and only if the rank shares memory. It
+ * If the rank shares memory, the origin checks this whenever it checks its peers, which is every
+ * few milliseconds of a wait, even if the polls of the wait always find something else. The origin
  * also rings the doorbell of a ring that holds records, since the mark by which the target asks for
  * the doorbell may be damaged, too.
  */

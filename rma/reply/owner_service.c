@@ -6,7 +6,7 @@
 #include "rma/memory/heap.h"
 #include "rma/memory/state.h"
 
-#define PIECE ((uint64_t)1 << 20) /* bytes that go through a segment at a time */
+#define PIECE ((uint64_t)1 << 20) /* bytes that copy_by_owner copies at a time */
 
 enum { SERVICE_ALLOCATE, SERVICE_FREE, SERVICE_PUT, SERVICE_GET };
 
@@ -14,7 +14,7 @@ enum { SERVICE_ALLOCATE, SERVICE_FREE, SERVICE_PUT, SERVICE_GET };
 typedef struct service {
     tern_return_address back;
     tern_memory_request memory;    /* SERVICE_ALLOCATE */
-    uint64_t offset;               /* SERVICE_FREE; of _PUT and _GET: in the asker's heap */
+    uint64_t offset;               /* SERVICE_FREE: what is freed; else: in the asker's heap */
     uint64_t region_offset, bytes; /* SERVICE_PUT, SERVICE_GET: in a region */
 } service;
 

@@ -219,9 +219,9 @@ void tern_reply_receive(tern_worker *worker, uint32_t cell, const tern_cell *ima
     /* R5: tern_reply_send */
     const uint64_t sent = atomic_load_explicit(&image->sequence, memory_order_relaxed);
     const uint64_t sequence = sent & ~TERN_REPLY_CHECKED;
-    /* Drops an answer that was given up or is there already. A given-up cell waits for its answer,
-     * so an answer that was put before and lost is still stored for the sequence that was given up
-     * last. */
+    /* Drops an answer that was given up or is there already. But if a network has lost the answer
+     * (sent is not sequence), the cell may still wait for it: the answer that was given up last is
+     * stored, too. */
     if (sent == sequence ? sequence <= use->given_up
                          : sequence < use->given_up || is_there_already(worker, cell, sequence))
         return;

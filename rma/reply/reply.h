@@ -12,10 +12,11 @@
  *
  *     shm  the cell stays in use until the answer is there or the rank is dead: a process that has
  *          ended stores nothing any more.
- *     p2p  the cell is free at once. The thread that serves the message
- *          compares its sequence.
+ *     p2p  the cell is free at once. The thread that serves the late answer drops it, because of
+ *          its sequence.
  *     rma  the cell stays in use until the answer is there. MPI may write what a dead rank has put
- *          at any later time, so its cell moves to fresh memory, and the old is left to MPI.
+ *          at any later time. So if the rank is dead, the cell moves to fresh memory, and the old
+ *          memory is left to MPI.
  *
  * A call that was never sent is answered in the asker's own process, maybe by another thread and
  * after the asker has given up. The sequence of such an answer is compared like that of one that
@@ -31,7 +32,7 @@
 /* Where the answer of a request goes; travels with the request. */
 typedef struct tern_return_address {
     uint32_t cell;
-    uint32_t moved; /* the cell's line in the asker's heap, from 1; 0: it lies in the worker page */
+    uint32_t moved; /* the cell's cache line in the asker's heap, from 1; 0: not moved */
     uint64_t sequence;
 } tern_return_address;
 
@@ -41,8 +42,9 @@ void tern_reply_open(tern_worker *worker);
 bool tern_reply_room(tern_worker *worker);
 /* Reserves a cell. TERN_ERR_AGAIN: all are in use. */
 tern_status tern_reply_expect(tern_worker *worker, tern_return_address *address);
-/* Notes where the record that asks lies: it is the last one of the worker's ring to target, if that
- * rank shares memory. Its answer must be there before the record counts as consumed. */
+/* Notes the position of the record that asks, which is the last one of the worker's ring to target.
+ * The target stores the answer before it counts the record as consumed. Does nothing unless the
+ * rank of target shares memory. */
 void tern_reply_note_record(tern_worker *worker, const tern_return_address *address,
                             uint32_t target);
 /* Whether the answer is there. The acquire pairs with the writer's release of the sequence. */

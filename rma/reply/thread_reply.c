@@ -65,7 +65,7 @@ static thread_entry **entry_find(tern_thread_replies *replies, uint64_t number) 
     return link;
 }
 
-/* Uses the entry without the lock: it is the caller's own, and only the caller frees it. */
+/* The caller uses the entry without the lock, since only the caller frees it. */
 tern_cell *tern_thread_reply_cell(tern_context *context, uint64_t number) {
     tern_thread_replies *replies = tern_rma_of(context)->replies;
     pthread_mutex_lock(&replies->lock);

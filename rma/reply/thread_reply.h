@@ -7,7 +7,7 @@
  *
  *     thread                       any thread that serves messages
  *     entry in the list: number    finds the entry, stores the answer there
- *     serves messages, looks       (none: the thread has given up; the reply is dropped)
+ *     serves messages, looks       (no entry: the thread has given up; the reply is dropped)
  *
  * A number is used once. An entry lies in private memory of the process. Only the waiting thread
  * takes its entry out of the list and frees it.
