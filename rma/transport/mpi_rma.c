@@ -156,7 +156,8 @@ static tern_status window_transfer(tern_worker *worker, bool put, uint32_t rank,
     return TERN_OK;
 }
 
-/* Whether the hook of a test takes the put, to keep it back until a flush. */
+/* Whether the hook of a test takes the put, to keep it back until a flush. It takes only puts to
+ * segments, which need no rkey. */
 static bool is_held(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                     size_t bytes, tern_transfer *transfer) {
     const tern_put_hook *hook = tern_rma_of(worker->context)->window->hook;
@@ -281,8 +282,8 @@ static int flush_win(tern_worker *worker, uint32_t rank) {
 /* Waits for a get behind the operations that a flush will cover; once it is back, hardly anything
  * is left to flush. Without it, MPI's flush to a rank that dies may never end, and MPICH's flush
  * does not give up the processor, which the target may need. Like a flush, this serves no messages.
- * It is not used behind puts alone: to one put it would add half its time (MPICH) or all of it
- * (Open MPI). */
+ * A flush behind puts alone does without it: to the time of one put it would add half (MPICH) or as
+ * much again (Open MPI). */
 static tern_status window_echo(tern_worker *worker, uint32_t rank) {
     words *w = take_words(worker);
     if (w == NULL)
@@ -408,7 +409,7 @@ static tern_status rma_publish(tern_worker *worker, tern_out *out) {
     return TERN_OK;
 }
 
-/* A staging buffer whose last put has left it, or NULL. The lock is held. */
+/* A buffer that MPI no longer needs for its last reply, or NULL. The lock is held. */
 static tern_window_stage *free_stage(tern_window *window) {
     for (uint32_t i = 0; i < TERN_WINDOW_STAGES; i++) {
         int done = 1;

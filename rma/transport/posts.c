@@ -21,7 +21,7 @@ tern_status tern_posts_settle(tern_worker *worker, uint32_t rank) {
     return TERN_OK;
 }
 
-/* Two wanted ranks at a time are rare; then progress settles all ranks. */
+/* Only one wanted rank is remembered. If there are more, which is rare, progress settles all. */
 void tern_posts_want(tern_worker *worker, uint32_t rank) {
     uint64_t *wanted = &tern_rma_worker_of(worker)->settle_wanted;
     *wanted = *wanted == 0 || *wanted == rank + 1ull ? rank + 1ull : ALL;
