@@ -7,14 +7,15 @@
 #include "src/progress/wait.h"
 
 /*
- * Passing a broadcast on (paper 000, table 1). A buffer that is put has arrived at its place on
- * this rank when the call arrives. From there this rank puts it to the same place of each child,
- * before the child's call, and before a function on this rank may change it. Nothing here waits for
- * room: if a ring is full, progress tries again.
+ * Passing a broadcast on (paper 000, table 1). If a broadcast puts a buffer, the buffer is at its
+ * place on this rank when the call arrives. From there this rank puts it to the same place of each
+ * child, before it sends the call to the child and before a function on this rank may change the
+ * buffer. Nothing here waits for room: if a ring is full, progress tries again.
  */
 
-/* With ranks counted from the origin's, rank r sends to ranks r * arity + 1 to r * arity + arity,
- * to the worker that has the origin's index. That worker sends to the other workers of its rank. */
+/* Returns the worker number of child i. Ranks are counted from the origin's rank, which is 0. Rank
+ * r sends to ranks r * arity + 1 to r * arity + arity, on each to the worker that has the origin's
+ * index. This worker sends to the other workers of its rank. */
 static uint32_t broadcast_child_of(const tern_worker *worker, const tern_extension *e, uint32_t i,
                                    uint32_t ranks) {
     const tern_context *context = worker->context;
@@ -28,6 +29,7 @@ static uint32_t broadcast_child_of(const tern_worker *worker, const tern_extensi
     return rank * context->workers + e->origin % context->workers;
 }
 
+/* Returns how many ranks this rank passes the broadcast on to. */
 static uint32_t ranks_below(const tern_worker *worker, const tern_extension *e) {
     const tern_context *context = worker->context;
     uint64_t mine = (context->rank + context->size - e->origin / context->workers) % context->size;
@@ -36,8 +38,8 @@ static uint32_t ranks_below(const tern_worker *worker, const tern_extension *e) 
     return ranks < e->arity ? (uint32_t)ranks : e->arity;
 }
 
-/* Puts the rest of the buffer, as far as it can now. Over rma, where puts and frames arrive in any
- * order, a flush separates them from the call. TERN_ERR_AGAIN: try again later. */
+/* Puts the rest of the buffer, as far as it can now. Over rma puts and frames arrive in any order,
+ * so a flush completes the puts before the call is sent. TERN_ERR_AGAIN: try again later. */
 static tern_status broadcast_put_remote(tern_worker *worker, tern_ptr gaddr, const char *from,
                                         uint64_t bytes, uint64_t *put) {
     const tern_transport_ops *transport = tern_transport_to(worker->context, gaddr.rank);
@@ -58,7 +60,8 @@ static tern_status broadcast_put_remote(tern_worker *worker, tern_ptr gaddr, con
     return status;
 }
 
-/* If this rank has no such place the child has none either, and reports the error. */
+/* Puts the buffer to one child. If this rank has no such place, it puts nothing: the child has no
+ * such place either and reports the error. */
 static tern_status put_to(tern_worker *worker, const tern_extension *e, uint32_t rank,
                           uint64_t *put) {
     tern_ptr here = e->gaddr, there = e->gaddr;

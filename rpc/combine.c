@@ -8,18 +8,19 @@
 #include "src/progress/wait.h"
 
 /*
- * A direct-mapped table. A wait for room makes progress, and handlers may then change any entry, so
- * it looks at its own once more; sending itself runs no handler. Hot path: an update that meets its
- * object's entry touches that entry and nothing else. Guarded by `tern-bench update`.
+ * A combiner is a direct-mapped table of updates that have not been sent. A wait for room makes
+ * progress, and handlers may then change any entry. So after each wait tern_combine looks at its
+ * entry again; sending itself runs no handler. Hot path: an update that meets its object's entry
+ * touches that entry and nothing else. Guarded by `tern-bench update`.
  */
 
 #define ENTRIES ((size_t)1024)
 #define ENTRIES_MAX ((size_t)1 << 24)
 #define EMPTY UINT32_MAX
 
-/* From key on it is what is sent. */
+/* A call sends the bytes of an entry from key on. */
 typedef struct entry {
-    tern_worker_id target; /* rank EMPTY: nothing is kept back here */
+    tern_worker_id target; /* rank EMPTY: the entry holds no update */
     uint64_t key;
     char update[];
 } entry;
@@ -29,9 +30,9 @@ struct tern_combiner {
     const tern_function *function;
     void (*combine)(void *into, const void *update, size_t bytes);
     size_t bytes;
-    size_t stride; /* of an entry */
+    size_t stride; /* bytes of an entry */
     size_t entries;
-    unsigned shift; /* leaves as many bits of a hash as number entries */
+    unsigned shift; /* a hash, halved and shifted right by this, is an entry's number */
     char *table;
     tern_holder holder;
 };
@@ -50,7 +51,8 @@ static entry *entry_number(const tern_combiner *c, size_t i) {
     return (entry *)(void *)(c->table + i * c->stride);
 }
 
-/* By the upper bits of a product, which depend on all of the key. */
+/* Returns the entry of an object. Its number is the upper bits of a product, which depend on all
+ * bits of the key. */
 static entry *entry_of(const tern_combiner *c, tern_worker_id target, uint64_t key) {
     uint64_t mixed = key ^ ((uint64_t)target.rank << 32 | target.index) * 0xc2b2ae3d27d4eb4fu;
     return entry_number(c, (size_t)(mixed * 0x9e3779b97f4a7c15u >> 1 >> c->shift));
@@ -60,7 +62,7 @@ static bool is_of(const entry *e, tern_worker_id target, uint64_t key) {
     return e->key == key && e->target.rank == target.rank && e->target.index == target.index;
 }
 
-/* TERN_ERR_AGAIN: no room. */
+/* Sends the update of an entry and empties the entry. TERN_ERR_AGAIN: there is no room. */
 static tern_status combine_send(tern_worker *worker, const tern_combiner *c, entry *e) {
     size_t bytes = sizeof e->key + c->bytes;
     tern_status status = TERN_OK;
@@ -76,7 +78,8 @@ static tern_status combine_send(tern_worker *worker, const tern_combiner *c, ent
     return status;
 }
 
-/* After TERN_ERR_AGAIN: TERN_OK if it is worth another try. */
+/* Waits for one round after TERN_ERR_AGAIN. TERN_OK: try again. TERN_ERR_AGAIN: a handler must not
+ * wait. */
 static tern_status wait_for_room(tern_worker *worker, tern_wait_state *wait, uint32_t rank) {
     if (worker->in_progress)
         return TERN_ERR_AGAIN;
@@ -95,7 +98,8 @@ static tern_status combine_check(const tern_worker *worker, const tern_combiner 
     return TERN_OK;
 }
 
-/* The update's object is not in its place. */
+/* Handles an update whose object is not in the entry: sends what the entry holds, and stores the
+ * update there. */
 static tern_status take_place(tern_worker *worker, const tern_combiner *c, entry *e,
                               tern_worker_id target, uint64_t key, const void *update) {
     tern_wait_state wait = TERN_WAIT_IN("tern_combine");
@@ -105,7 +109,7 @@ static tern_status take_place(tern_worker *worker, const tern_combiner *c, entry
             status = wait_for_room(worker, &wait, e->target.rank);
         if (status != TERN_OK)
             return status;
-        if (is_of(e, target, key)) { /* a handler was faster */
+        if (is_of(e, target, key)) { /* a handler has stored an update of this object meanwhile */
             c->combine(e->update, update, c->bytes);
             return TERN_OK;
         }
@@ -139,7 +143,7 @@ tern_status tern_combine(tern_worker *worker, tern_combiner *combiner, tern_work
     return TERN_OK;
 }
 
-/* Until the entry is empty. */
+/* Sends the update of an entry, and waits for room if there is too little. */
 static tern_status send_entry(tern_worker *worker, const tern_combiner *c, entry *e) {
     tern_wait_state wait = TERN_WAIT_IN("tern_combine");
     tern_status status = TERN_OK;
@@ -162,7 +166,7 @@ tern_status tern_combiner_flush(tern_worker *worker, tern_combiner *combiner) {
         if (first == TERN_OK)
             first = status;
     }
-    /* What has to wait for that is the affair of progress. */
+    /* Progress publishes the calls that this cannot publish yet, so that is no error. */
     if (tern_call_flush_all(worker) != TERN_OK && first == TERN_OK)
         tern_error_clear();
     return first;
@@ -212,7 +216,7 @@ static size_t combine_count(const tern_holder *holder) {
     return updates;
 }
 
-/* Every entry empty. */
+/* Allocates the table, with every entry empty. False: there is no memory. */
 static bool make_table(tern_combiner *c, size_t entries) {
     c->entries = 1;
     c->shift = 63;

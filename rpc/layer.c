@@ -82,8 +82,8 @@ static tern_status rpc_open_layer(tern_context *context) {
     return TERN_OK;
 }
 
-/* Waits for quiescence. If calls are lost, which every rank finds alike, the context is destroyed
- * all the same. */
+/* Waits for quiescence. If calls are lost, every rank gets the same error. It is logged, and the
+ * context is destroyed all the same. */
 static tern_status rpc_drain(tern_context *context, tern_worker *worker) {
     (void)context;
     tern_status status = tern_quiesce(worker);
@@ -113,8 +113,8 @@ static void rpc_name_unsent(tern_worker *worker, tern_text *text) {
                       tern_rank_of(worker->context, o->out->target));
 }
 
-/* A rank for which something waits here. A broadcast goes to many ranks, so it counts for any rank.
- */
+/* Returns a rank for which something waits here, or TERN_NOBODY. Considers only rank, or all ranks
+ * if rank is TERN_ANYBODY. A broadcast goes to many ranks, so it counts for any rank. */
 static uint32_t rpc_unsent(const tern_worker *worker, uint32_t rank) {
     uint32_t found = tern_overflow_unsent(worker, rank);
     if (found == TERN_NOBODY)

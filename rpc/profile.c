@@ -7,11 +7,13 @@
 #include "src/profile/trace.h"
 
 /*
- * In a profiled context (src/profile/profile.h) a function of this file replaces each handler and
- * calls it. So handlers are counted wherever they run, and handlers of other contexts cost no more.
+ * In a profiled context (src/profile/profile.h) profile_run takes the place of each handler and
+ * calls it. So runs of handlers are counted wherever they happen, and handlers of other contexts
+ * cost no more.
  *
- * The arrow from a call to its run is numbered by the position of the call's arguments in the ring:
- * when the function is about to run, the address of the arguments gives that position.
+ * The timeline has an arrow from a call to its run. Both sides number it by the position of the
+ * call's arguments in the ring. When the function is about to run, the address of its arguments
+ * gives that position.
  */
 
 struct tern_rpc_slot {
@@ -19,7 +21,7 @@ struct tern_rpc_slot {
     uint32_t id;
 };
 
-/* The distance from the beginning of a record to its arguments. */
+/* Returns the distance from the beginning of a record to its arguments. */
 static uint64_t arguments_behind(unsigned kind) {
     switch (kind) {
     case TERN_RECORD_CALL_BUFFER:
@@ -49,8 +51,9 @@ uint64_t tern_call_arrow_extended(const tern_worker *worker, const tern_in *in) 
     return arrow_at(in->origin, worker->id, TERN_RECORD_CALL_EXTENDED, in->position);
 }
 
-/* The number of the arrow to a call, if its arguments lie in the ring from its origin; else 0. The
- * ring's head is at most one generation behind them. */
+/* Returns the number of the arrow to a call if the call's arguments lie in the ring from its
+ * origin, else 0. The ring's head is at most one generation behind the arguments, so their address
+ * gives their position. */
 static uint64_t arrow_to(const tern_worker *worker, tern_worker_id origin, const void *arguments) {
     const tern_context *context = worker->context;
     if (origin.index >= context->workers)
@@ -74,7 +77,7 @@ static tern_status profile_run(tern_call_info *call, const void *arguments, size
     call->user = slot->function.user;
     const tern_span span = tern_span_begin(worker, TERN_SPAN_RUN, slot->id);
     const tern_status status = slot->function.handler(call, arguments, bytes);
-    /* A handler that returned any other error has run. */
+    /* TERN_ERR_AGAIN means that the handler has not run; with any other error it has. */
     tern_span_end(worker, &span, call->origin.rank, bytes,
                   status == TERN_ERR_AGAIN ? status : TERN_OK);
     if (status != TERN_ERR_AGAIN)

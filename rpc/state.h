@@ -15,15 +15,15 @@ typedef struct tern_rpc_function {
     void *user;
 } tern_rpc_function;
 
-/* The functions that were registered when the context was created, sorted by name. So a function
- * has the same number on every rank, its wire number, which calls carry. */
 typedef struct tern_rpc_slot tern_rpc_slot; /* rpc/profile.c */
 
+/* A context knows the functions that were registered when it was created, sorted by name. So a
+ * function has the same number on every rank. Calls carry this number, the wire number. */
 typedef struct tern_rpc {
     tern_rpc_function *function; /* by wire number */
     const char **name;           /* by wire number */
     tern_rpc_slot *slot;         /* by wire number, while the context is profiled; or NULL */
-    atomic_bool *refused;        /* by wire number: a call that nobody waits for has failed */
+    atomic_bool *refused;        /* by wire number: a call without an answer has failed */
     uint32_t count;
     uint64_t *header; /* by the function's id in this process: the header of its calls, without the
                          length */
@@ -32,15 +32,16 @@ typedef struct tern_rpc {
     atomic_bool threads_lend;     /* threads without a worker have loans that have not ended */
 } tern_rpc;
 
-/* A notice: so many operations of a synchronizer on another node are done. */
+/* A notice tells the owner of a synchronizer on another node that so many of its operations are
+ * done. */
 typedef struct tern_counter_notice {
     tern_ptr counter;
     uint64_t by;
 } tern_counter_notice;
 
-/* TERN_NOTICES may wait for progress. A call begins only while there is room for one;
- * TERN_NOTICES_OF_A_CALL more are kept for it, because its function may add notices before it ends.
- */
+/* TERN_NOTICES notices may wait for progress. A call begins only while there is room for one of
+ * them. Its function may use that room up, so TERN_NOTICES_OF_A_CALL more places are kept for the
+ * notices that the call itself adds when it ends. */
 enum { TERN_NOTICES = 64, TERN_NOTICES_OF_A_CALL = 2 };
 
 typedef struct tern_rpc_worker {
@@ -51,7 +52,7 @@ typedef struct tern_rpc_worker {
                                           (rpc/call/extended.c) */
     size_t fetched_bytes;              /* memory of tasks */
     struct tern_buffer *spare;         /* rpc/archive/fetch.c */
-    bool spare_used;                   /* in this round of progress */
+    bool spare_used;                   /* a call with chunks has ended in this round of progress */
     struct tern_departure *departures; /* rpc/synchronizer.c */
     struct tern_shipment *shipments,
         **shipments_end; /* the oldest first (rpc/archive/shipment.c) */
@@ -79,7 +80,7 @@ static inline tern_rpc_worker *tern_rpc_worker_of(const tern_worker *worker) {
     return worker->layer[TERN_LAYER_RPC];
 }
 
-/* Counters that quiesce reads from other threads. */
+/* Adds to a counter that quiesce reads from other threads. */
 static inline void tern_count(uint64_t *counter, uint64_t by) {
     /* R1: count; one thread writes, so no read-modify-write is needed; quiescence sees what ran */
     __atomic_store_n(counter, *counter + by, __ATOMIC_RELEASE);
@@ -91,10 +92,12 @@ tern_status tern_functions_number(tern_context *context, tern_rpc *rpc);
 /* Makes handlers count their calls if the context is profiled (rpc/profile.c). */
 tern_status tern_rpc_profile(tern_context *context, tern_rpc *rpc);
 
-/* For a worker that has a profile: a call with this header is about to be committed to the ring. */
+/* Notes in the trace of a worker that has a profile: a call with this header is about to be
+ * committed to the ring. */
 void tern_call_trace_sent(tern_worker *worker, const tern_out *out, uint64_t header);
 
-/* The number of the timeline's arrow to an extended call whose record is at the head of in. */
+/* Returns the number of the timeline's arrow to an extended call whose record is at the head of
+ * in. */
 uint64_t tern_call_arrow_extended(const tern_worker *worker, const tern_in *in);
 
 /* Run calls from the head of a ring: several plain calls in a row, or one call with an answer
@@ -102,7 +105,8 @@ uint64_t tern_call_arrow_extended(const tern_worker *worker, const tern_in *in);
 size_t tern_calls_execute(tern_worker *worker, tern_in *in);
 size_t tern_call_answer(tern_worker *worker, tern_in *in);
 
-/* Runs a call whose payload begins with the address of its answer. TERN_ERR_AGAIN: later. */
+/* Runs a call whose payload begins with the address of its answer. TERN_ERR_AGAIN: the caller must
+ * run it again later. */
 tern_status tern_call_answer_one(tern_worker *worker, tern_worker_id origin, uint32_t id,
                                  const char *payload, size_t bytes);
 

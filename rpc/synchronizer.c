@@ -9,7 +9,7 @@
 #include "src/log.h"
 #include "src/progress/wait.h"
 
-/* A call whose synchronizer is lowered when it has left. */
+/* A call that has not been published yet; its synchronizer is lowered when it has been. */
 typedef struct tern_departure {
     struct tern_departure *next;
     tern_ptr counter;
@@ -83,7 +83,7 @@ void tern_counter_lower_by_nobody(tern_worker *nobody, tern_ptr counter, uint64_
     __atomic_fetch_sub(&nobody->stats.notices_sent, 1, __ATOMIC_RELAXED);
 }
 
-/* Sends a notice. Returns whether it was sent, or can never be sent. */
+/* Sends a notice. Returns true if it was sent or can never be sent. */
 static bool send_notice(tern_worker *worker, const tern_counter_notice *notice) {
     uint64_t offset = 0;
     if (tern_segment_check(worker->context, notice->counter, 8, &offset) != TERN_OK)
@@ -107,7 +107,9 @@ static size_t send_notices(tern_worker *worker) {
     return sent;
 }
 
-/* Whether the call has left its ring. Positions are compared by difference. */
+/* Returns whether the call has been published. The position of a queued call is not known; once its
+ * queue is empty, the position behind the queue's last call is taken. Positions are compared by
+ * difference. */
 static bool has_left(tern_worker *worker, tern_departure *d) {
     if (d->queued && !tern_overflow_clear(worker, d->target))
         return false;

@@ -12,27 +12,31 @@
 #include "rpc/state.h"
 #include "tern/synchronizer.h"
 
-/* Whether there is room for a notice. Ask this before the operation whose end the notice tells. */
+/* Returns whether there is room for a notice. Ask this before the operation whose end the notice
+ * tells. */
 bool tern_notices_have_room(const tern_worker *worker);
 
-/* Lowers a counter that has been checked; by a notice if it is on another node. */
+/* Lowers a counter that has been checked. If it is on another node, its owner lowers it after a
+ * notice. */
 void tern_counter_lower(tern_worker *worker, tern_ptr counter, uint64_t by);
 
-/* The same for a thread without a worker, which sends its notice at once. Waits for a message
+/* Does the same for a thread without a worker, whose notice is sent at once. Waits for a message
  * buffer. */
 void tern_counter_lower_by_nobody(tern_worker *nobody, tern_ptr counter, uint64_t by);
 
-/* TERN_ERR_RANGE, TERN_ERR_ARGUMENT. */
+/* Checks that a counter is aligned and lies in a segment. Otherwise returns TERN_ERR_ARGUMENT or
+ * TERN_ERR_RANGE. */
 tern_status tern_counter_check(const tern_worker *worker, tern_ptr counter);
 
 /* Lowers the counter, which load/store reaches, when the call that was just sent to target is
  * published. */
 void tern_counter_lower_when_sent(tern_worker *worker, tern_ptr counter, uint32_t target);
 
-/* Sends notices, and lowers the counters of calls that have been published since; returns how many.
- * Part of the layer's progress. */
+/* Sends notices, and lowers the counters of calls that have been published. Returns how many
+ * notices and calls these were. Part of the layer's progress. */
 size_t tern_synchronizers_advance(tern_worker *worker);
-/* Whether notices to rank (TERN_ANYBODY: to any rank) wait. Returns such a rank, or TERN_NOBODY. */
+/* Returns a rank to which notices wait to be sent, or TERN_NOBODY. Considers only rank, or all
+ * ranks if rank is TERN_ANYBODY. */
 uint32_t tern_synchronizers_unsent(const tern_worker *worker, uint32_t rank);
 
 void tern_synchronizers_discard(tern_worker *worker);

@@ -23,18 +23,18 @@ struct tern_buffer {
     void *user;
 };
 
-/* Whether the caller's reference is the only one. */
+/* Returns whether the caller's reference is the only one. */
 static inline bool tern_buffer_is_mine(const tern_buffer *buffer) {
     /* R8: tern_buffer_drop */
     return atomic_load_explicit(&buffer->references, memory_order_acquire) == 1;
 }
 
-/* A buffer of bytes in the segment of the worker's rank. */
+/* Creates a buffer of so many bytes in the segment of the worker's rank. */
 tern_status tern_buffer_create_in_segment(struct tern_worker *worker, size_t bytes,
                                           tern_buffer **buffer);
 
-/* Writes the content of a buffer as an item of count elements; holds a reference to the buffer or
- * copies the content. */
+/* Writes the content of a buffer as an item of count elements. The writer holds a reference to the
+ * buffer, or copies content that is shorter than its share_min. */
 tern_status tern_buffer_write(tern_writer *writer, tern_item_type type, size_t element,
                               size_t count, tern_buffer *buffer);
 /* Reads the next item into a buffer: the one of the item's chunk, or a new one. [out] buffer,

@@ -4,7 +4,8 @@
 #include "rpc/archive/buffer.h"
 #include "tern/memory.h"
 
-/* Buffers in segments. Any thread may give their memory back, since that takes the heap's lock. */
+/* Buffers in segments. Any thread may free such a buffer, since giving its memory back takes the
+ * heap's lock. */
 
 static void release_segment(void *data, size_t bytes, void *user) {
     tern_context *context = user;

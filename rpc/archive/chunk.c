@@ -4,8 +4,8 @@
 
 #include "rpc/archive/archive.h"
 
-/* Chunks: content that a writer does not copy; and gathering chunks and archive into one archive.
- */
+/* Chunks are content that a writer does not copy. This file collects them, and copies an archive
+ * and its chunks into one archive. */
 
 tern_status tern_writer_share(tern_writer *writer, struct tern_worker *worker, size_t min) {
     if (writer->status != TERN_OK)
@@ -72,14 +72,15 @@ const tern_chunk *tern_writer_chunks(const tern_writer *writer, size_t *count) {
     return *count > 0 ? writer->chunks->list : NULL;
 }
 
-/* The state of a copy that puts the content of chunks between the items. */
+/* The state of tern_writer_gather, which copies an archive and puts the content of each chunk
+ * behind its word. */
 typedef struct gathering {
     const char *from;
-    size_t copied; /* of from */
+    size_t copied; /* bytes of from that have been copied */
     char *to;
     size_t written;
     size_t groups;
-    size_t group[TERN_GROUPS_MAX]; /* where the lengths of the open groups were written */
+    size_t group[TERN_GROUPS_MAX]; /* offsets in `to` of the lengths of the open groups */
 } gathering;
 
 static void copy_up_to(gathering *g, size_t end) {
@@ -99,7 +100,7 @@ static void put_chunk(gathering *g, size_t at, uint64_t word, const tern_chunk *
     g->written += padded;
 }
 
-/* Writes the length of the group, which its chunks have changed. */
+/* Ends a group: writes its length in the copy, which the chunks inside have made longer. */
 static void end_group(gathering *g, size_t at) {
     copy_up_to(g, at + 8);
     size_t length = g->group[--g->groups];

@@ -41,7 +41,8 @@ size_t tern_fetch_size(size_t bytes) {
            bytes / sizeof(tern_chunk_source) * (sizeof(part) + sizeof(tern_chunk));
 }
 
-/* Copies the list, which its origin can still write where it lies: it is read only once, here. */
+/* Copies the list. Its origin can still write to the original, so each field is read only once,
+ * here. */
 static tern_status copy_list(tern_worker *worker, uint32_t origin, const char *list, size_t bytes,
                              tern_fetch *f) {
     tern_chunk_list head = {.back.cell = TERN_CALL_REQUESTS};
@@ -62,8 +63,7 @@ static tern_status copy_list(tern_worker *worker, uint32_t origin, const char *l
         f->chunk[i] = (tern_chunk){.buffer = NULL};
         memcpy(&f->part[i].source, list + sizeof head + i * sizeof head.chunk[0],
                sizeof head.chunk[0]);
-        f->bytes += f->part[i].source.bytes; /* no overflow: each size is checked before it is added
-                                              */
+        f->bytes += f->part[i].source.bytes; /* a size that makes this overflow is refused below */
         if (f->part[i].source.bytes == 0 || f->part[i].source.bytes > TERN_CHUNK_MAX)
             return bad_list(worker, origin, &head);
     }
@@ -84,8 +84,9 @@ tern_status tern_fetch_begin(tern_worker *worker, uint32_t origin, const char *l
     return TERN_OK;
 }
 
-/* Keeps the last buffer that no function kept: it serves the next call if that needs the same size.
- */
+/* Drops the buffer of a chunk after its call, or keeps it as the spare, which serves the next chunk
+ * of the same size. Only a buffer in the segment that is not too large, and that the function has
+ * not kept, becomes the spare; the spare before it is dropped. */
 static void keep_spare(tern_rpc_worker *mine, tern_buffer *buffer) {
     mine->spare_used = true;
     if (buffer != NULL && tern_buffer_is_mine(buffer) && buffer->bytes <= SPARE_BYTES &&
@@ -111,8 +112,8 @@ void tern_fetch_spare_drop(tern_worker *worker) {
     mine->spare = NULL;
 }
 
-/* Allocates a buffer for a chunk: in the segment, so that it can be sent on without a copy; in heap
- * memory if the segment is full. */
+/* Allocates a buffer for a chunk. It lies in the segment, so that it can be sent on without a copy,
+ * or in heap memory if the segment is full. */
 static tern_status fetch_make_room(tern_worker *worker, tern_chunk *c, uint64_t bytes) {
     if (c->buffer == NULL)
         c->buffer = take_spare(tern_rpc_worker_of(worker), bytes);
@@ -127,7 +128,7 @@ static tern_status fetch_make_room(tern_worker *worker, tern_chunk *c, uint64_t 
     return TERN_OK;
 }
 
-/* Copies the chunk if this process reaches it; otherwise starts a get. */
+/* Copies the chunk if this process can read its memory; otherwise starts a get. */
 static tern_status fetch_start(tern_worker *worker, const tern_fetch *f, part *p, char *to) {
     tern_ptr gaddr = p->source.gaddr;
     uint64_t bytes = p->source.bytes, offset = 0;
@@ -165,8 +166,8 @@ static tern_status begin_part(tern_worker *worker, tern_fetch *f, part *p, tern_
     return status;
 }
 
-/* Checks whether a chunk has arrived. TERN_ERR_PEER: MPI may still write to the buffer, which is
- * then leaked and not given to anybody. */
+/* Checks once whether a chunk has arrived. After an error, such as TERN_ERR_PEER, MPI may still
+ * write to the buffer, so the buffer is leaked. */
 static tern_status fetch_look(tern_worker *worker, part *p, tern_chunk *c) {
     int done = 0;
     uint32_t rank = p->source.gaddr.rank;

@@ -30,12 +30,12 @@ typedef struct tern_chunk_list {
 
 typedef struct tern_fetch tern_fetch;
 
-/* The size of a tern_fetch for a list of so many bytes. */
+/* Returns the size of a tern_fetch for a list of so many bytes. */
 size_t tern_fetch_size(size_t bytes);
 
 /* Begins to fetch the chunks of a list, of which it keeps a copy. origin: number of the calling
- * worker. [out] fetch: in memory of the size. TERN_ERR_AGAIN: not begun, because this worker is
- * fetching too much already. TERN_ERR_RANGE: the list is wrong. */
+ * worker. [out] fetch: memory of tern_fetch_size bytes. TERN_ERR_AGAIN: not begun, because this
+ * worker is fetching too much already. TERN_ERR_RANGE: the list is wrong. */
 tern_status tern_fetch_begin(tern_worker *worker, uint32_t origin, const char *list, size_t bytes,
                              tern_fetch *fetch);
 
@@ -43,7 +43,7 @@ tern_status tern_fetch_begin(tern_worker *worker, uint32_t origin, const char *l
  * have arrived. Any other status: some will never arrive, and no get is under way any more. */
 tern_status tern_fetch_advance(tern_worker *worker, tern_fetch *fetch);
 
-/* Tells the origin that it may reuse the memory of the chunks, and the status of the fetch. */
+/* Tells the origin the status of the fetch, and that it may reuse the memory of the chunks. */
 void tern_fetch_tell(tern_worker *worker, const tern_fetch *fetch, tern_status status);
 
 /* Fills in what the function of the call gets: the chunks, and the archive if it came as a chunk.
@@ -51,11 +51,13 @@ void tern_fetch_tell(tern_worker *worker, const tern_fetch *fetch, tern_status s
 void tern_fetch_give(const tern_fetch *fetch, tern_call_info *call, const void **arguments,
                      size_t *bytes);
 
-/* Drops the chunks that the function did not keep. Leaks memory that MPI may still write. */
+/* Drops this worker's references to the buffers of the chunks, so that those that the function did
+ * not keep are freed. Memory that MPI may still write is leaked. */
 void tern_fetch_end(tern_worker *worker, tern_fetch *fetch);
 
-/* Gives back the buffer that the target has kept for the next call. Called when a round of progress
- * had no such call: a target that catches up with its callers does not need it. */
+/* Frees the buffer that the target has kept for its next call with chunks. Progress calls this
+ * after a round without such a call: a target that has caught up with its callers does not need the
+ * buffer. */
 void tern_fetch_spare_drop(tern_worker *worker);
 
 /*
@@ -64,11 +66,12 @@ void tern_fetch_spare_drop(tern_worker *worker);
  * chunks.
  */
 
-/* Drops the shipments that have been fetched; returns how many. Part of the layer's progress. */
+/* Drops the shipments that have been fetched, and returns their number. Part of the layer's
+ * progress. */
 size_t tern_shipments_advance(tern_worker *worker);
 
-/* Whether rank (TERN_ANYBODY: any rank) still has to get chunks and needs this rank's help for
- * that. Returns such a rank, or TERN_NOBODY. */
+/* Returns a rank that still has to get chunks and needs this rank's help for that, or TERN_NOBODY.
+ * Considers only rank, or all ranks if rank is TERN_ANYBODY. */
 uint32_t tern_shipments_unsent(const tern_worker *worker, uint32_t rank);
 
 void tern_shipments_discard(tern_worker *worker);

@@ -5,10 +5,10 @@
 #include "rpc/archive/archive.h"
 
 /*
- * Reader of archives: what the inlined functions of the header do not do, which is content in
- * chunks, groups and errors. Reading an item is a load, a few comparisons and no copy. The reader
- * never allocates. Whatever the bytes are, it never reads outside them and the chunks. Guarded by
- * tests/rpc/test_archive.c, tests/rpc/test_archive_values.c and tests/fuzz.
+ * The reader of archives, except for what the header inlines: content in chunks, groups and errors.
+ * Reading an item is a load, a few comparisons and no copy. The reader never allocates. Whatever
+ * the bytes are, it never reads outside them and the chunks. Guarded by tests/rpc/test_archive.c,
+ * tests/rpc/test_archive_values.c and tests/fuzz.
  */
 
 tern_status tern_reader_fail(tern_reader *reader, tern_status status) {
@@ -74,7 +74,8 @@ static const char *reader_name_of(uint64_t type) {
     return type < sizeof names / sizeof names[0] ? names[type] : "an unknown type";
 }
 
-/* Where the reader is, for messages. To find it the items before are counted again. */
+/* The reader's position, for messages: the number of the item, from 1, and its byte. The reader
+ * does not count items; for a message the items before this one are counted again. */
 typedef struct place {
     size_t item, byte;
 } place;
@@ -127,7 +128,8 @@ static tern_status refuse_length(tern_reader *reader, uint64_t word, const char 
                   reader_name_of(tern_item_type_of_word(word)), there));
 }
 
-/* Takes the next chunk, if it has the size that the item says. [out] chunk. */
+/* Takes the next chunk if it has the size that the item's word gives; otherwise the reader fails.
+ * [out] chunk. */
 static const void *take_chunk(tern_reader *reader, uint64_t word, size_t *count,
                               const tern_chunk **chunk) {
     char there[80] = "its chunk is missing";
@@ -146,7 +148,9 @@ static const void *take_chunk(tern_reader *reader, uint64_t word, size_t *count,
     return (*chunk)->bytes > 0 ? (*chunk)->memory : tern_archive_header;
 }
 
-/* Reads the word once more, and decides everything by this value. */
+/* Finds the next item if its content lies in a chunk; otherwise makes the reader fail with the
+ * reason. It reads the item's word again, since the archive may have changed since the inlined code
+ * read it, and decides everything by this value. */
 static const void *reader_seek(tern_reader *reader, tern_item_type type, size_t element,
                                uint64_t wanted, size_t *count, const tern_chunk **chunk) {
     char number[24] = "any number", text[120];

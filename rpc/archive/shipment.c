@@ -23,7 +23,7 @@ typedef struct tern_shipment {
     tern_return_address back;   /* for the message that all chunks have been fetched */
     tern_return_address answer; /* for the result, if the caller waits for it */
     uint32_t rank;              /* of the target */
-    tern_ptr reusable;          /* counter of the synchronizer; null: there is none */
+    tern_ptr reusable;          /* counter of the caller's synchronizer, or null */
     size_t count;
     tern_chunk_list *list;
     tern_buffer *buffer[]; /* by chunk; NULL: memory of the caller */
@@ -57,8 +57,8 @@ static tern_status shipment_check_size(size_t bytes) {
                      TERN_CHUNK_MAX);
 }
 
-/* Copies a chunk to the segment, where any rank can get it; if the segment is full, to private
- * memory, which a target of the node may read. */
+/* Copies a chunk to the segment, where any rank can get it. If the segment is full, the copy goes
+ * to private memory, which a target of the same node may read. */
 static tern_status shipment_stage(tern_worker *worker, tern_shipment *s, const void *memory,
                                   size_t bytes) {
     tern_buffer **copy = &s->buffer[s->count];
@@ -77,11 +77,14 @@ static tern_status shipment_stage(tern_worker *worker, tern_shipment *s, const v
     return TERN_OK;
 }
 
-/* Decides by the address of the memory, since a buffer may be of another context. */
+/* Adds a chunk to the shipment: its memory as it lies if the target can read it there, otherwise a
+ * copy. The address of the memory decides, not the buffer's global address, since the buffer may be
+ * of another context. */
 static tern_status shipment_load(tern_worker *worker, tern_shipment *s, const tern_chunk *c) {
     tern_ptr gaddr = tern_gaddr_of(worker, c->memory, c->bytes);
     bool placed = !tern_ptr_is_null(gaddr), remote = !tern_rank_is_direct(worker->context, s->rank);
-    /* Ranks of the node read registered memory as private memory. */
+    /* Ranks of the node read registered memory that load/store does not reach as they read private
+     * memory. */
     bool is_private =
         !placed || (!remote && tern_internal_reach_address(worker, gaddr, c->bytes) == NULL);
     if (is_private && !tern_cma_allowed(worker, s->rank))
@@ -104,20 +107,21 @@ static tern_status load_all(tern_worker *worker, tern_shipment *s, const tern_ch
     return status;
 }
 
-/* How many bytes of an archive fit a record together with the list of so many chunks. */
+/* Returns how many bytes of an archive fit a record together with the list of count chunks. */
 static size_t archive_max(const tern_context *context, size_t count, bool by_message) {
     size_t most = tern_outgoing_max(context, by_message);
     size_t rest = sizeof(tern_extension) + list_bytes(count);
     return most > rest + 8 ? most - rest - 8 : 0;
 }
 
-/* Whether reply cells or memory are lacking that will be free when earlier shipments have been
- * fetched. */
+/* Returns whether the call lacks reply cells or memory that will be free when earlier shipments
+ * have been fetched. */
 static bool is_short(const tern_worker *worker, tern_status status) {
     return (status == TERN_ERR_AGAIN || status == TERN_ERR_MEMORY) &&
            tern_rpc_worker_of(worker)->shipments != NULL;
 }
 
+/* What a call with an archive sends, and where. */
 typedef struct parcel {
     tern_call_target to;
     uint64_t header;
@@ -126,9 +130,10 @@ typedef struct parcel {
     const tern_chunk *chunks;
     size_t count;
     const tern_archive_options *options;
-    tern_answer *answer; /* the answer for a result; NULL: the caller wants no result */
+    tern_answer *answer; /* the answer that brings the result; NULL: the caller wants no result */
 } parcel;
 
+/* Returns whether the archive does not fit the record, so that it goes as the first chunk. */
 static bool goes_aside(const tern_context *context, const parcel *p) {
     return p->bytes > archive_max(context, p->count, p->to.by_message);
 }
@@ -204,7 +209,8 @@ static tern_status wait_for_one(tern_worker *worker) {
 
 static tern_status shipment_pack(tern_worker *worker, const parcel *p, tern_shipment **shipment) {
     for (;;) {
-        /* Check first: many calls in a row find all cells in use, and none of them needs a text. */
+        /* Check for a free reply cell first: many calls in a row may find all cells in use, and
+         * tern need not make an error text for each. */
         tern_status status = TERN_ERR_AGAIN;
         if (tern_reply_room(worker) || !is_short(worker, status))
             status = try_pack(worker, p, shipment);
@@ -276,7 +282,7 @@ static tern_status shipment_ship(tern_worker *worker, const parcel *p) {
 
 static const tern_archive_options usual;
 
-/* Without chunks the archive goes as plain arguments. */
+/* Sends an archive without chunks as plain arguments. */
 static tern_status call_without_chunks(tern_worker *worker, tern_worker_id target,
                                        const tern_function *function, const parcel *p) {
     tern_call_options options = {.full = p->options->full, .synchronizer = p->options->executed};
@@ -367,7 +373,8 @@ tern_status tern_call_archive_start(tern_worker *worker, tern_worker_id target,
     return status;
 }
 
-/* Whether the target has fetched the chunks, or never will. */
+/* Returns whether the target has fetched the chunks or will never fetch them. If so, releases the
+ * reply cell. */
 static bool is_over(tern_worker *worker, const tern_shipment *s) {
     tern_status status = TERN_ERR_PEER;
     const bool answered = tern_reply_arrived(worker, &s->back);
@@ -397,9 +404,9 @@ static void shipment_finish(tern_worker *worker, tern_shipment **link) {
     mine->shipments_over++;
 }
 
-/* Reading a cell that is about to be written takes its cache line from the writer. Targets fetch in
- * order, except for calls that they set aside. So behind the first shipment that is not over this
- * looks only now and then. */
+/* Reading a reply cell that is about to be written takes its cache line from the writer. Targets
+ * fetch in order, except for calls that they set aside. So this function looks behind the first
+ * shipment that is not over only in one of LOOKS rounds. */
 size_t tern_shipments_advance(tern_worker *worker) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     tern_shipment **link = &mine->shipments;

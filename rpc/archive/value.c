@@ -73,7 +73,7 @@ tern_status tern_write_list(tern_writer *writer, const tern_type *type, const vo
     return status == TERN_OK ? tern_write_end(writer) : status;
 }
 
-/* Where values are read to: an array, or the memory that add returns. */
+/* Where values go when they are read: to an array, or to the memory that add returns. */
 typedef struct sink {
     char *array; /* NULL: use add */
     size_t room; /* how many values still fit the array */
@@ -107,7 +107,8 @@ static void *value_make_room(tern_reader *reader, const tern_type *type, sink *t
     return value;
 }
 
-/* Reads one item of values without functions; runs: how many items follow. */
+/* Reads one item, which holds values of a type without functions. runs: how many items follow in
+ * the group. */
 static tern_status read_plain(tern_reader *reader, const tern_type *type, sink *to, uint64_t runs) {
     size_t count = 0, element = element_of(type);
     const char *content =

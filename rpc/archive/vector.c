@@ -5,7 +5,7 @@
 #include "rpc/archive/archive.h"
 #include "rpc/archive/buffer.h"
 
-/* Vectors: the size of the buffer is the capacity of the vector. */
+/* Vectors. The size of a vector's buffer is its capacity. */
 
 static tern_status vector_check(size_t element, size_t count) {
     if (element > TERN_ITEM_ELEMENT_MAX || count > TERN_ITEM_COUNT_MAX)
@@ -78,7 +78,8 @@ tern_status tern_vector_append(tern_vector *vector, const void *elements, size_t
         return TERN_OK;
     if (count > TERN_ITEM_COUNT_MAX - vector->count)
         return vector_check(vector->element, SIZE_MAX);
-    /* elements may lie in the vector: keep its old memory until they are copied. */
+    /* elements may lie in the vector itself. So a second reference keeps its old memory until they
+     * are copied. */
     tern_buffer *before = tern_buffer_keep(vector->buffer);
     /* R8: tern_buffer_drop */
     bool alone = vector->buffer != NULL &&

@@ -4,9 +4,9 @@
 #include "rpc/archive/archive.h"
 
 /*
- * Writer of archives: what the inlined functions of the header do not do, which is memory, groups
- * and errors. Adding an item is two stores and a copy. A writer allocates only when it outgrows its
- * memory, and then doubles it. Guarded by tests/rpc/test_archive.c.
+ * The writer of archives, except for what the header inlines: memory, groups and errors. Adding an
+ * item is two stores and a copy. A writer allocates only when it outgrows its memory, and then
+ * doubles it. Guarded by tests/rpc/test_archive.c.
  */
 
 enum { FIRST_HEAP = 256 };
@@ -117,7 +117,8 @@ tern_status tern_internal_write_any(tern_writer *writer, tern_item_type type, si
     return tern_write_items(writer, type, element, items, count);
 }
 
-/* While a group is open, the word behind its first word says where the group around it begins. */
+/* Begins a group. While the group is open, its second word holds the position of the group around
+ * it; tern_write_end replaces that by the group's length. */
 tern_status tern_write_begin(tern_writer *writer, const char *name, uint64_t count) {
     size_t length = name != NULL ? strlen(name) : 0, size = 16 + tern_padded(length);
     if (writer->status != TERN_OK)
@@ -187,8 +188,8 @@ tern_status tern_writer_finish(const tern_writer *writer, const void **archive, 
 void tern_writer_close(tern_writer *writer) {
     if (writer->chunks != NULL)
         tern_chunks_free(writer->chunks);
-    if (writer->heap != NULL) /* most archives of arguments have no heap memory, and need not call
-                                 free */
+    /* Most archives of arguments have no heap memory; they save the call of free. */
+    if (writer->heap != NULL)
         free(writer->heap);
     *writer = (tern_writer){.status = TERN_ERR_STATE};
 }

@@ -51,7 +51,7 @@ static tern_return_address address_of(const tern_answer *answer) {
     return (tern_return_address){answer->cell, 0, answer->sequence};
 }
 
-/* The name of the function that was called. */
+/* Returns the name of the function that was called. */
 static const char *answer_function(const tern_worker *worker, const tern_answer *answer) {
     return answer->cell == TERN_CELL_OF_THREAD
                ? "a function called by a thread without a worker"
@@ -111,7 +111,8 @@ static tern_status answer_take(tern_worker *worker, const tern_answer *answer, v
     return status;
 }
 
-/* [out] came: whether the outcome is the other rank's. */
+/* Waits for the answer and takes it. [out] came: whether the answer came, so that the outcome is
+ * the other rank's. */
 static tern_status answer_wait(tern_worker *worker, const tern_answer *answer, void *result,
                                size_t capacity, size_t *result_bytes, bool *came) {
     const tern_return_address back = address_of(answer);
@@ -130,7 +131,7 @@ static tern_status answer_wait(tern_worker *worker, const tern_answer *answer, v
     return status;
 }
 
-/* The time of the wait is counted for the function that was called. */
+/* Waits as answer_wait does. The profile counts the time for the function that was called. */
 static tern_status answer_wait_profiled(tern_worker *worker, const tern_answer *answer,
                                         void *result, size_t capacity, size_t *result_bytes,
                                         bool *came) {
@@ -173,8 +174,8 @@ static tern_answer answer_of(const tern_request *request) {
     return answer;
 }
 
-/* A result that goes into the request itself is a number; then tern_request_result is this number
- * and not its size. */
+/* Ends the request. A result that was written into the request itself is a number; then
+ * tern_request_result returns this number and not its size. */
 static tern_status answer_end(tern_request *request, tern_status status, size_t bytes) {
     const uint64_t number = request->result;
     if (request->own[FLAGS] & EXACT)
@@ -182,7 +183,7 @@ static tern_status answer_end(tern_request *request, tern_status status, size_t 
     return tern_request_end(request, status, request->to == &request->result ? number : bytes);
 }
 
-/* Whether the result can be copied to the caller without an error and without waiting. */
+/* Returns whether the result can be copied to the caller without an error and without waiting. */
 static bool answer_is_plain(const tern_cell *cell, const tern_request *request) {
     /* R9: tern_reply_arrived */
     const uint32_t status = __atomic_load_n(&cell->status, __ATOMIC_RELAXED),
@@ -191,7 +192,9 @@ static bool answer_is_plain(const tern_cell *cell, const tern_request *request) 
            (bytes == request->room || !(request->own[FLAGS] & EXACT));
 }
 
-/* An error is left to tern_wait, which returns it with its text. */
+/* Looks once whether the answer has come, and takes it if that cannot fail. Returns true if
+ * tern_wait need not wait for it any more. An error is left to tern_wait, which returns it with its
+ * text. */
 static bool answer_request_look(tern_worker *worker, tern_request *request) {
     const tern_answer answer = answer_of(request);
     const tern_return_address back = address_of(&answer);

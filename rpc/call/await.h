@@ -1,8 +1,8 @@
 #ifndef TERN_RPC_CALL_AWAIT_H
 #define TERN_RPC_CALL_AWAIT_H
 
-/* Calls with an answer, for which their origin waits. A request of a program (tern/request.h) can
- * hold such an answer. */
+/* Calls for whose answer the origin waits. A request of a program (tern/request.h) can hold such an
+ * answer. */
 
 #include "rma/reply/reply.h"
 #include "rpc/call/send.h"
@@ -25,22 +25,24 @@ tern_answer tern_answer_expect(tern_worker *worker, uint32_t target, uint32_t fu
 tern_status tern_answer_ask(tern_worker *worker, tern_worker_id target,
                             const tern_function *function, const void *arguments, size_t bytes,
                             tern_answer *answer);
-/* Waits for the answer, and copies it as tern_call_return does. Only where waiting is allowed. */
+/* Waits for the answer, and copies it as tern_call_return does. Call it only where waiting is
+ * allowed. */
 tern_status tern_answer_wait(tern_worker *worker, const tern_answer *answer, void *result,
                              size_t capacity, size_t *result_bytes);
 
 /* The functions of requests that hold an answer. */
 extern const tern_request_kind tern_answer_kind;
-/* TERN_ERR_ARGUMENT, in the name of function: no request can be started with these arguments. */
+/* Checks the arguments of a function that starts a request. Returns TERN_ERR_ARGUMENT, with a text
+ * that names function, if one is wrong. */
 tern_status tern_answer_check_request(const void *result, size_t capacity,
                                       const tern_request *request, const char *function);
 /* Puts an answer under way into a request, as tern_call_start does. */
 void tern_answer_request(tern_worker *worker, const tern_answer *answer, void *result,
                          size_t capacity, tern_request *request);
-/* For a call that was waited for: whether the other rank has given the outcome. If not, it is not
- * known whether the function has run. */
+/* Returns whether the outcome of a call that was waited for came from the other rank. If not, it is
+ * not known whether the function has run. */
 bool tern_answer_came(const tern_request *request);
-/* From now on a result of fewer bytes than the request has room for is an error. */
+/* Makes a result of fewer bytes than the request has room for an error. */
 void tern_answer_request_all(tern_request *request);
 
 /* Returns TERN_ERR_MISMATCH in place of TERN_OK if the result has not the wanted number of bytes.

@@ -18,9 +18,9 @@
 
 enum { PAUSES = 64 };
 
-/* Logs or counts an error of a handler. failures: this thread's count of failures before the
- * handler ran. If that has not changed since, the handler has set no detail, and the detail that
- * stands there belongs to an older error. */
+/* Counts and logs an error that a handler returned. failures: this thread's count of failures
+ * before the handler ran. If the count has not changed since, the handler has set no detail, and
+ * the detail that stands there belongs to an older error. */
 static void note_refusal(tern_worker *worker, tern_worker_id origin, uint32_t id,
                          tern_status status, uint32_t failures, bool is_awaited) {
     const tern_rpc *rpc = tern_rpc_of(worker->context);
@@ -70,9 +70,10 @@ tern_status tern_function_run(tern_worker *worker, tern_call_info *call, uint32_
 
 static const char bad_call[] = "a bad length or an unknown function";
 
-/* A consumer that follows the producer closely makes every cache line travel once for each record.
- * If it leaves an empty ring alone for a moment, while records stream, it then takes whole lines.
- * The length of the pause was measured with `tern-bench call`. */
+/* A consumer that follows the producer closely makes every cache line travel once for each record
+ * in it. So while records stream, a consumer that finds the ring empty pauses for a moment, and the
+ * producer fills whole lines meanwhile. The length of the pause was measured with `tern-bench
+ * call`. */
 static void let_origin_run_ahead(void) {
     for (int i = 0; i < PAUSES; i++)
         tern_relax();
@@ -157,7 +158,8 @@ size_t tern_calls_execute(tern_worker *worker, tern_in *in) {
     } while (position < end);
     worker->in_handler = false;
     in->position = position;
-    /* After the calls that the handlers made were counted as sent: quiesce relies on it. */
+    /* This count comes after the calls that the handlers made were counted as sent: quiesce relies
+     * on this order. */
     tern_count(&worker->stats.calls_executed, run);
     return run;
 }

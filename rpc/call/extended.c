@@ -14,13 +14,16 @@
 #include "src/progress/wait.h"
 #include "tern/archive.h"
 
+/* The stages of a call, in this order. BORROW: the rest of the record is lent and has to be got;
+ * BORROWING: that get is under way. FETCH, FETCHING: the same for the buffer or the chunks. LANDED:
+ * the data is here, or could not be got. READY: the call is passed on, and its function can run. */
 enum { PASS_ON, BORROW, BORROWING, FETCH, FETCHING, LANDED, READY };
 enum { CALLS_A_ROUND = 8 };
 
 typedef struct tern_call_task {
     struct tern_call_task *next;
-    const void *head; /* the head of the ring where the record lies, or its message; NULL: the
-                         record was copied */
+    const void *head; /* the ring at whose head the record lies, or its message; NULL: the record
+                         was copied */
     tern_in *in;      /* the ring; NULL: the record is at `lies` */
     const char *lies;
     char *record; /* the copy of the record, in memory of tern */
@@ -65,8 +68,8 @@ static bool extended_well_formed(const tern_worker *worker, const tern_extension
 }
 
 /* Allocates memory for fetched data. TERN_ERR_AGAIN: too much of it is in use. A call that has some
- * already gets the rest in any case: otherwise it could wait for its own memory, or two calls for
- * each other's. */
+ * already gets the rest in any case: otherwise it could wait for its own memory, or two calls could
+ * wait for each other's. */
 static tern_status take_memory(tern_worker *worker, uint64_t bytes, bool has_some, char **memory) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     const size_t limit = worker->context->config.overflow_memory;
@@ -103,8 +106,8 @@ static tern_status extended_start_get(tern_worker *worker, tern_call_task *t, te
     return TERN_OK;
 }
 
-/* Begins to get the rest of the record, which its origin lends. If load/store reaches it, it is
- * read where it lies. */
+/* Begins to get the rest of the record, which the origin lends. If load/store reaches the rest, the
+ * rest is read where it lies. */
 static tern_status extended_borrow(tern_worker *worker, tern_call_task *t) {
     const tern_loan *loan = &t->loan;
     tern_ptr data;
@@ -155,8 +158,8 @@ static tern_status extended_make_room(tern_worker *worker, tern_call_task *t, ch
     return status;
 }
 
-/* Begins to get the buffer. A buffer that load/store reaches needs no get, and no copy unless it
- * has a place. TERN_ERR_AGAIN: try again later. */
+/* Begins to get the buffer. A buffer that load/store reaches needs no get; it is copied only if the
+ * call gives it a place. TERN_ERR_AGAIN: try again later. */
 static tern_status extended_fetch(tern_worker *worker, tern_call_task *t) {
     const tern_extension *e = &t->e;
     char *to = NULL, *direct = tern_internal_reach_address(worker, e->from, e->buffer_bytes);
@@ -347,7 +350,8 @@ static bool extended_advance(tern_worker *worker, tern_call_task *t) {
     if (extended_run(worker, t, arguments) == TERN_ERR_AGAIN)
         return false;
     extended_let_go(worker, t);
-    /* After the calls that its handler made were counted as sent: quiesce relies on it. */
+    /* This count comes after the calls that the handler made were counted as sent: quiesce relies
+     * on this order. */
     tern_count(&worker->stats.calls_executed, 1);
     return true;
 }
@@ -361,8 +365,8 @@ static void extended_end(tern_worker *worker, tern_call_task **link) {
     free(t);
 }
 
-/* Returns the link to the task whose record lies at head; the link holds NULL if there is no such
- * task. */
+/* Returns the link to the task of the record at the head of a ring, or of a message; the link holds
+ * NULL if there is no such task. head: the ring or the message. */
 static tern_call_task **task_of(tern_worker *worker, const void *head) {
     tern_call_task **link = &tern_rpc_worker_of(worker)->tasks;
     while (*link != NULL && (*link)->head != head)
@@ -377,8 +381,8 @@ static void prefetch_next(const tern_in *in, uint64_t header) {
         __builtin_prefetch(in->data + (at & in->mask));
 }
 
-/* Makes the task of a record with this payload. NULL: there is no memory, or the record is bad and
- * *refused says why. */
+/* Makes the task of a record with this payload. NULL: there is no memory, or the record is bad;
+ * then *refused says why. */
 static tern_call_task *extended_make(tern_worker *worker, uint64_t header, const char *payload,
                                      const char **refused) {
     size_t bytes = tern_record_bytes(header);
@@ -428,8 +432,8 @@ static bool extended_begin(tern_worker *worker, tern_in *in, tern_call_task **li
     return true;
 }
 
-/* Copies the record, so that the ring, or the messages behind it, can go on without the call.
- * Returns whether it could. */
+/* Copies the record, so that the calls behind it in the ring or among the messages need not wait
+ * for this call. Returns false if there is no memory for the copy. */
 static bool set_aside(tern_call_task *t) {
     size_t bytes = tern_record_bytes(t->header);
     if (t->record == NULL)
@@ -500,7 +504,8 @@ bool tern_call_extended_message(tern_worker *worker, const tern_inbox_message *m
            set_broadcast_aside(worker, t);
 }
 
-/* Consumes as many as have come, since a round of progress costs as much as a call. */
+/* Consumes up to CALLS_A_ROUND of the extended calls that have come, since a round of progress
+ * costs as much as a call. */
 size_t tern_call_extended(tern_worker *worker, tern_in *in) {
     size_t handled = 0;
     uint64_t header;

@@ -2,8 +2,10 @@
 #define TERN_RPC_CALL_EXTENDED_H
 
 /*
- * Extended calls: tern_call_with and tern_broadcast send these. Only a call with a buffer inside
- * and no synchronizer goes as a plain call (rpc/call/execute.c). The record's payload:
+ * Extended calls: tern_call_with, tern_broadcast, calls with chunks and calls that are too large
+ * for a ring send these. A call of tern_call_with to a ring goes as a plain call
+ * (rpc/call/execute.c) if it fits a record, has no synchronizer, and has no buffer or a buffer
+ * inside. The payload of an extended call's record:
  *
  *     tern_extension | arguments, to a multiple of 8 bytes | buffer or list that goes with the call
  *
@@ -22,8 +24,8 @@
 typedef struct tern_extension {
     tern_ptr counter; /* of the synchronizer to lower; null: none */
     tern_ptr from;    /* where the target gets the buffer */
-    tern_ptr gaddr;   /* where the buffer is or goes; its offset counts at the target, whatever rank
-                         it names; or null */
+    tern_ptr gaddr; /* where the buffer is or goes, or null; the target uses it with its own rank in
+                       place of the one that it names */
     uint64_t buffer_bytes;
     uint32_t arguments; /* bytes */
     uint32_t origin;    /* number of the worker that made the call */
@@ -32,8 +34,7 @@ typedef struct tern_extension {
     uint8_t notify;     /* tern_notify_on */
     uint8_t lent;       /* 1: a tern_loan follows */
     uint32_t arity;     /* of a broadcast: ranks that each rank passes it on to; 0: it ends here */
-    tern_return_address answer; /* of the worker that waits for the result; sequence 0: none waits
-                                 */
+    tern_return_address answer; /* of the worker that waits for the result; sequence 0: nobody */
 } tern_extension;
 
 enum {
@@ -52,11 +53,11 @@ size_t tern_call_extended(tern_worker *worker, tern_in *in);
  * message is no longer needed. */
 bool tern_call_extended_message(tern_worker *worker, const tern_inbox_message *message);
 
-/* Goes on with the calls whose records were copied; returns how many have ended. Part of the
- * layer's progress. */
+/* Goes on with the calls whose records were copied, and returns how many of them have ended. Part
+ * of the layer's progress. */
 size_t tern_tasks_advance(tern_worker *worker);
 
-/* Whether this worker has a broadcast that it has not passed on to all children. */
+/* Returns whether this worker has a broadcast that it has not passed on to all children. */
 bool tern_tasks_pass_on(const tern_worker *worker);
 
 void tern_tasks_discard(tern_worker *worker);
@@ -68,8 +69,9 @@ typedef struct tern_passing {
 } tern_passing;
 
 /* Passes a broadcast on to its children (rpc/broadcast.c), one after the other: puts the buffer, if
- * it is to be put, and sends the call. False: there was no room; call it again later. own: passes
- * the call also to the other workers of this rank, which is right once the buffer is here. */
+ * it is to be put, and sends the call. Returns false if there was no room; call it again later.
+ * own: also passes the call on to the other workers of this rank; set it only when the buffer is
+ * here. */
 bool tern_broadcast_pass(tern_worker *worker, const tern_extension *e, uint32_t id,
                          const char *rest, size_t bytes, bool own, tern_passing *passing);
 

@@ -15,8 +15,9 @@ static void lost_answer(const tern_worker *worker, uint32_t origin, const tern_r
     tern_reply_unsent(worker->context, origin, back, status, text, strlen(text));
 }
 
-/* Does nothing if the status is the death of the only reader: that has ended the loan already, and
- * its memory may be in other use by now. */
+/* Ends the loan of a call that is lost. If the status is TERN_ERR_PEER, the only reader has died.
+ * This has ended the loan already, and its memory may be in other use by now, so nothing is
+ * done. */
 static void settle_loan(tern_worker *worker, const char *payload, tern_status status) {
     tern_loan loan;
     memcpy(&loan, payload, sizeof loan);

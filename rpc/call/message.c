@@ -14,7 +14,7 @@
 /* Calls by message: sending a call to an inbox, and running the calls of an inbox. A message has
  * the content of a ring's record. */
 
-enum { RUN_MOST = 256 }; /* the most calls of a round of progress, so that rings get their turn */
+enum { RUN_MOST = 256 }; /* calls of a lane in one round at most, so that rings get their turn */
 enum { SMALL = 1024 };   /* bytes of a call that are put together on the stack */
 
 tern_worker *tern_context_caller(tern_context *context) {
@@ -40,8 +40,8 @@ static tern_status message_send_payload(tern_worker *worker, const tern_outgoing
     while (status == TERN_ERR_AGAIN && may_wait &&
            (status = tern_wait_round(worker->context, &wait, tern_call_round(worker), rank)) ==
                TERN_OK);
-    /* So a program that tries for ever learns of the death, too. MPI has been asked just now, which
-     * costs more than this. */
+    /* The check for a death tells a program that tries again and again that the rank has died. The
+     * send has asked MPI just now, which costs more than this check. */
     if (status == TERN_ERR_AGAIN && tern_peer_look(&worker->context->peers, rank) == TERN_PEER_DEAD)
         status = tern_peer_fail(rank);
     if (status != TERN_OK)
@@ -102,7 +102,8 @@ static bool message_run(tern_worker *worker, const tern_inbox_message *entry) {
     }
     if (status == TERN_ERR_AGAIN)
         return false;
-    /* After the calls that the handler made were counted as sent: quiesce relies on it. */
+    /* This count comes after the calls that the handler made were counted as sent: quiesce relies
+     * on this order. */
     tern_count(&worker->stats.calls_executed, 1);
     return true;
 }

@@ -100,7 +100,7 @@ tern_status tern_overflow_push(tern_worker *worker, const tern_outgoing *outgoin
     tern_status status = overflow_push(worker, outgoing, outgoing->header | (uint64_t)bytes << 32);
     overflow_release(worker);
     if (status == TERN_OK)
-        tern_error_clear_again(); /* the text of the full ring */
+        tern_error_clear_again(); /* clears the text that the full ring has left */
     return status;
 }
 
@@ -202,7 +202,8 @@ uint32_t tern_overflow_unsent(const tern_worker *worker, uint32_t rank) {
     return TERN_NOBODY;
 }
 
-/* Moves calls of worker, unless its lock is taken: then the worker moves them itself. */
+/* Moves calls of worker. If the worker's lock is taken nothing is done, since the worker moves its
+ * calls itself. */
 static size_t overflow_assist(tern_worker *service, tern_worker *worker) {
     tern_rpc_worker *theirs = tern_rpc_worker_of(worker);
     size_t moved = 0;

@@ -36,34 +36,37 @@ void tern_overflow_open(tern_worker *worker);
 /* Frees the queues; calls that still wait are lost. */
 void tern_overflow_close(tern_worker *worker);
 
-/* The target's ring, in the worker's table or in a queue, or NULL. Only for reading what the
- * worker's own thread alone writes. */
+/* Returns the target's ring, which is in the worker's table or in a queue, or NULL. The caller may
+ * only read fields that the worker's own thread alone writes. */
 struct tern_out *tern_overflow_ring_of(const tern_worker *worker, uint32_t target);
-/* The same for any use, which must be short and end with tern_overflow_ring_done. */
+/* Returns the same ring for any use. The lock is held until tern_overflow_ring_done, so the use
+ * must be short. */
 struct tern_out *tern_overflow_ring(tern_worker *worker, uint32_t target);
 void tern_overflow_ring_done(tern_worker *worker);
 
-/* Moves the calls that wait for target to the ring. Returns whether none is left, so that the
- * worker has the ring again. */
+/* Moves the calls that wait for target to the ring. Returns true if no call is left in the queue;
+ * then the worker has the ring again. */
 bool tern_overflow_clear(tern_worker *worker, uint32_t target);
 
 /* Queues a call of so many bytes, and counts it as sent. TERN_ERR_AGAIN: the bound on memory is
  * reached. */
 tern_status tern_overflow_push(tern_worker *worker, const tern_outgoing *outgoing, size_t bytes);
 
-/* Moves the calls for which there is room now to the rings; returns how many. Part of the rpc
- * layer's progress. */
+/* Moves the calls for which there is room now to the rings, and returns their number. Part of the
+ * rpc layer's progress. */
 size_t tern_overflow_drain(tern_worker *worker);
 
-/* A service thread does the same for the workers of the application; service is its own worker. */
+/* Lets a service thread do the same for the workers of the application. service: the thread's own
+ * worker. */
 size_t tern_overflow_assist(tern_worker *service);
 
-/* Whether calls to rank (TERN_ANYBODY: to any rank) wait. Returns such a rank, or TERN_NOBODY. */
+/* Returns a rank to which calls wait to be sent, or TERN_NOBODY. Considers only rank, or all ranks
+ * if rank is TERN_ANYBODY. */
 uint32_t tern_overflow_unsent(const tern_worker *worker, uint32_t rank);
 
-/* For a call that was accepted and can never be sent: gives the status and the detail to a wait for
- * the call in this process, and counts the call as executed (rpc/call/lost.c). worker: the worker
- * of this thread; origin: the worker that made the call. */
+/* Ends a call that was accepted and can never be sent: gives the status and the detail to a wait
+ * for the call in this process, and counts the call as executed (rpc/call/lost.c). worker: the
+ * worker of this thread; origin: the worker that made the call. */
 void tern_call_lost(tern_worker *worker, uint32_t origin, const tern_pending_call *call,
                     tern_status status);
 

@@ -3,9 +3,9 @@
 #include "rpc/call/overflow.h"
 
 /*
- * Publishing policies (paper 000, 4.4.2). A policy does not change how a call is sent. The number
- * of bytes to gather is a threshold in the pair's lane, to which every commit compares; and whether
- * a call is queued at a full ring is decided in tern_outgoing_send.
+ * Publishing policies (paper 000, 4.4.2). A policy does not change how a call is sent. It sets a
+ * threshold in the pair's lane, the number of bytes to gather, with which every commit compares;
+ * and it tells tern_outgoing_send whether to queue a call whose ring is full.
  */
 
 /* Threads without a worker have no rings. */

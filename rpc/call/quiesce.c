@@ -11,10 +11,10 @@
 /*
  * Quiescence: the ranks sum up the calls sent and executed over all ranks, in waves. If in one wave
  * the two sums are equal, and equal to those of the wave before, nothing was under way between the
- * two waves. For a call is counted as sent before it can be executed, wherever it waits until then,
- * and as executed after the calls that its handler makes were counted as sent. Notices to
- * synchronizers of other nodes count like calls: as sent before the call that they tell of counts
- * as executed. Counters of the own node have been lowered by then.
+ * two waves. This holds because a call is counted as sent before it can be executed, wherever it
+ * waits until then, and as executed only after the calls that its handler makes were counted as
+ * sent. A notice to a synchronizer of another node counts like a call: as sent before the call
+ * whose end it tells counts as executed. Counters of this node have been lowered by then.
  *
  * A ring that was closed because of a malformed record holds calls that are never executed.
  * Therefore the ranks sum up malformed records, too: if there are any, and many waves find the same
@@ -26,7 +26,8 @@ enum { WAVES_OF_THE_LOST = 100 };
 enum { SENT, EXECUTED, MALFORMED, SUMS };
 
 static void quiesce_count(const tern_context *context, uint64_t sums[SUMS]) {
-    memset(sums, 0, SUMS * sizeof *sums); /* i == workers: threads without a worker */
+    memset(sums, 0, SUMS * sizeof *sums);
+    /* Worker number `workers` stands for the threads without a worker. */
     /* Executed first: a call that runs in between is then seen as sent, never only as executed. */
     for (uint32_t i = 0; i <= context->workers; i++)
         /* R1: tern_count, serve_atomic */
@@ -66,6 +67,7 @@ static tern_status quiesce_wave(tern_worker *worker, uint64_t before[SUMS], uint
     return TERN_OK;
 }
 
+/* Returns whether a worker waits for no answer, no fetch of chunks and no call to be published. */
 static bool answers_of(tern_worker *worker) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     if (mine->departures != NULL || mine->shipments != NULL)
@@ -79,8 +81,8 @@ static bool answers_of(tern_worker *worker) {
     return true;
 }
 
-/* Whether this worker, and the workers that no thread has adopted and for which it makes progress,
- * wait for no answer. */
+/* Returns whether all answers have come for which this worker waits, or a worker that no thread has
+ * adopted and for which this one makes progress. */
 static bool answers_have_come(tern_worker *worker) {
     tern_context *context = worker->context;
     bool here = answers_of(worker);
@@ -99,7 +101,7 @@ tern_status tern_phase(tern_worker *worker) {
     tern_status status = tern_worker_may_wait(worker, "tern_phase");
     if (status == TERN_OK)
         status = tern_quiesce(worker);
-    /* After this barrier a rank needs nothing but the last barrier to return. */
+    /* After this barrier a rank waits for nothing but the last barrier before it returns. */
     if (status == TERN_OK)
         status = tern_barrier(worker);
     if (status != TERN_OK)
@@ -124,7 +126,8 @@ tern_status tern_quiesce(tern_worker *worker) {
     if (tern_call_flush_all(worker) != TERN_OK)
         tern_error_clear(); /* progress does the rest */
     while (status == TERN_OK && !quiet) {
-        /* Mostly until nothing happens here any more: waves cost more than polls. */
+        /* Make progress until nothing happens here any more, but not without end: waves cost more
+         * than polls. */
         for (int i = 0; i < 1000 && tern_progress_process(worker) > 0; i++)
             ;
         status = quiesce_wave(worker, before, &alike, &quiet);

@@ -42,7 +42,8 @@ static void remote_spell(FILE *text, const tern_remote_parameter *p) {
         fputs(" vector", text);
 }
 
-/* name(parameters), name(parameters):result; NULL: no memory. */
+/* Returns the function's full name: name(parameters), or name(parameters):result if it has a
+ * result. NULL: there is no memory. */
 static char *full_name(const char *name, const tern_remote_parameter *list) {
     char *full = NULL;
     size_t bytes = 0;
@@ -64,8 +65,8 @@ static char *full_name(const char *name, const tern_remote_parameter *list) {
     return NULL;
 }
 
-/* The name is kept as long as the process. Without memory for it the short name is used, and then
- * this rank differs from the others. */
+/* The full name is kept as long as the process. If there is no memory for it the short name is
+ * used, and then this rank's functions differ from those of the others. */
 void tern_remote_register(tern_function *function, const tern_remote_parameter *list) {
     char *full = full_name(function->name, list);
     if (full != NULL)
@@ -90,8 +91,8 @@ tern_status tern_remote_finish(tern_writer *writer, const tern_function *functio
                                                  : "no memory for its arguments");
 }
 
-/* Whether content of so many bytes becomes a chunk. Without a worker it does not, since the call
- * will be refused. */
+/* Returns whether content of so many bytes becomes a chunk, and if so makes the writer share.
+ * Without a worker it does not, since the call will be refused. */
 static bool remote_shares(tern_writer *writer, tern_worker *worker, size_t element, size_t count) {
     return worker != NULL && !tern_is_nobody(worker) && count <= TERN_ITEM_COUNT_MAX &&
            element * count >= tern_zero_copy_min(worker) &&
@@ -192,8 +193,8 @@ void *tern_remote_part(const tern_call_info *call, const tern_function *function
     return data;
 }
 
-/* The address of memory that this rank has registered; NULL: p and bytes do not lie in a region. As
- * with tern_local, the memory may be deregistered while the handler runs. */
+/* Returns the address of memory that this rank has registered, or NULL if p and bytes do not lie in
+ * a region. As with tern_local, the memory may be deregistered while the handler runs. */
 static char *remote_registered(const tern_context *context, tern_ptr p, uint64_t bytes) {
     uint64_t offset = 0;
     tern_hold hold = {NULL, NULL};

@@ -57,7 +57,7 @@ bool tern_outgoing_fits(const tern_context *context, const tern_outgoing *c) {
     return tern_outgoing_bytes(c) <= most;
 }
 
-/* Puts the call into its ring. TERN_ERR_AGAIN, without a text: no room. */
+/* Puts the call into its ring. TERN_ERR_AGAIN, without a text: there is no room. */
 static tern_status put_call(tern_worker *worker, const tern_outgoing *c, size_t bytes) {
     tern_out *out = NULL;
     void *room = NULL;
@@ -71,14 +71,14 @@ static tern_status put_call(tern_worker *worker, const tern_outgoing *c, size_t 
     tern_outgoing_write(c, room);
     if (__builtin_expect(worker->profile != NULL, 0))
         tern_call_trace_sent(worker, out, c->header);
-    tern_count(&worker->stats.calls_sent, 1); /* before it can run: quiesce relies on it */
+    tern_count(&worker->stats.calls_sent, 1); /* before the call can run: quiesce relies on it */
     tern_ring_commit(out, c->header | (uint64_t)bytes << 32);
     tern_ring_publish_due(worker, out);
     return TERN_OK;
 }
 
-/* Whether calls to target are queued at a full ring. Only this thread sets the policy, also while
- * another thread has the ring. */
+/* Returns whether calls to target are queued if the ring is full. The policy is read without the
+ * lock: only this thread sets it, also while another thread has the ring. */
 static bool send_keeps(const tern_worker *worker, uint32_t target) {
     const tern_out *out = tern_overflow_ring_of(worker, target);
     return out != NULL && out->policy == TERN_PUBLISH_SPILL;

@@ -1,8 +1,8 @@
 #ifndef TERN_RPC_CALL_SEND_H
 #define TERN_RPC_CALL_SEND_H
 
-/* Sending: puts a call of any kind into its ring, waits for room, or leaves it to the overflow
- * queue; or sends it by message (tern/message.h). */
+/* Sending a call of any kind. The call goes into its ring, perhaps after a wait for room; or to the
+ * overflow queue; or by message (tern/message.h). */
 
 #include "rma/message/message.h"
 #include "rpc/state.h"
@@ -31,16 +31,15 @@ typedef struct tern_outgoing {
 
 size_t tern_outgoing_bytes(const tern_outgoing *call);
 
-/* The largest size of all pieces together; the second function returns whether the call keeps to
- * it. */
+/* Return the largest size of all pieces together, and whether the call keeps to it. */
 size_t tern_outgoing_max(const tern_context *context, bool by_message);
 bool tern_outgoing_fits(const tern_context *context, const tern_outgoing *call);
 
 /* Copies the payload to `to`. */
 void tern_outgoing_write(const tern_outgoing *call, void *to);
 
-/* Sends a call. In a handler TERN_FULL_WAIT means TERN_FULL_QUEUE. TERN_ERR_AGAIN, TERN_ERR_RANGE,
- * TERN_ERR_MEMORY, TERN_ERR_PEER as in tern/call.h. */
+/* Sends a call. In a handler TERN_FULL_WAIT means TERN_FULL_QUEUE. Returns TERN_ERR_AGAIN,
+ * TERN_ERR_RANGE, TERN_ERR_MEMORY and TERN_ERR_PEER as tern/call.h says. */
 tern_status tern_outgoing_send(tern_worker *worker, const tern_outgoing *call, tern_full full);
 
 /* Sends a call by message (rpc/call/message.c). There is no queue: TERN_FULL_QUEUE means
@@ -55,7 +54,7 @@ static inline size_t tern_call_round(tern_worker *worker) {
                                   : tern_progress_round(worker);
 }
 
-/* tern_worker_may_wait, or TERN_OK for a thread without a worker. */
+/* Returns what tern_worker_may_wait returns; for a thread without a worker, TERN_OK. */
 static inline tern_status tern_call_may_wait(const tern_worker *worker, const char *name) {
     return tern_is_nobody(worker) ? TERN_OK : tern_worker_may_wait(worker, name);
 }

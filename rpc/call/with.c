@@ -11,7 +11,8 @@ static bool is_got(const tern_call_options *o) {
     return o->way == TERN_BUFFER_GET || o->way == TERN_BUFFER_GET_ASIDE;
 }
 
-/* The address of a broadcast's place on this rank; NULL: this rank has no such place. */
+/* Returns the address of a broadcast's place on this rank, or NULL if this rank has no such
+ * place. */
 static char *address_at_home(const tern_worker *worker, const tern_call_options *o) {
     tern_ptr gaddr = o->place;
     gaddr.rank = worker->context->rank;
@@ -61,7 +62,9 @@ static tern_extension call_with_extend(const tern_worker *worker, const tern_cal
     return e;
 }
 
-/* If frames are put, the fence is a flush, so the put arrives before a call by message, too. */
+/* Puts the buffer of a call and orders the call behind it. On a transport that puts frames,
+ * tern_fence is a flush: the buffer arrives before a call by message, too. A flush waits, which a
+ * handler may not do. */
 static tern_status put_buffer(tern_worker *worker, tern_call_target to,
                               const tern_call_options *o) {
     const uint32_t rank = tern_rank_of(worker->context, to.target);
@@ -91,8 +94,8 @@ static tern_status send_extended(tern_worker *worker, tern_call_target to, uint6
         o->synchronizer != NULL ? tern_synchronizer_raise(worker, *o->synchronizer, runs) : TERN_OK;
     if (status != TERN_OK)
         return status;
-    /* In a broadcast each rank puts the buffer on from its own place. On this rank it may lie there
-     * already. */
+    /* In a broadcast each rank puts the buffer on from its own place. So this rank first copies the
+     * buffer to its place, where the buffer may lie already. */
     if (o->way == TERN_BUFFER_PUT && arity == 0)
         status = put_buffer(worker, to, o);
     else if (o->way == TERN_BUFFER_PUT && o->buffer_bytes > 0)
@@ -109,7 +112,7 @@ static tern_status send_extended(tern_worker *worker, tern_call_target to, uint6
         return status;
     if (status != TERN_OK)
         tern_counter_lower(worker, o->synchronizer->counter, runs);
-    else if (sender_knows && to.by_message) /* a message has left at once */
+    else if (sender_knows && to.by_message) /* a call by message has left already */
         tern_counter_lower(worker, o->synchronizer->counter, 1);
     else if (sender_knows)
         tern_counter_lower_when_sent(worker, o->synchronizer->counter, to.target);

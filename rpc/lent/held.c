@@ -49,7 +49,7 @@ static void held_note(const tern_worker *worker) {
                               tern_rpc_worker_of(worker)->held != NULL, memory_order_relaxed);
 }
 
-/* Whether every reader has ended the loan, or the only reader has died. */
+/* Returns whether every reader has ended the loan, or the only reader has died. */
 static bool held_is_over(tern_worker *worker, const tern_held *held) {
     /* R8: tern_counter_lower; what the readers did with the memory comes before its next use */
     if (__atomic_load_n(held_counter(worker, held), __ATOMIC_ACQUIRE) == 0)
@@ -86,8 +86,8 @@ static size_t held_sweep(tern_worker *worker, bool all) {
     return over;
 }
 
-/* Reading a counter takes its cache line from the reader that is about to lower it. So this mostly
- * stops at the first loan that is not over. */
+/* Reading a counter takes its cache line from the reader that is about to lower it. So in all but
+ * one of LOOKS rounds this function stops at the first loan that is not over. */
 size_t tern_held_advance(tern_worker *worker) {
     tern_rpc_worker *mine = tern_rpc_worker_of(worker);
     if (tern_is_nobody(worker))

@@ -22,8 +22,8 @@ static tern_status await_memory(tern_worker *worker) {
     return TERN_OK;
 }
 
-/* Allocates memory to lend. Waits only for memory of calls, which comes back whatever the
- * application does; memory of results may not. */
+/* Allocates memory to lend. It waits only for memory that earlier calls hold: this comes back
+ * without any help of the application, while memory of results may not. */
 static tern_status create_held(tern_worker *worker, size_t bytes, tern_full full,
                                tern_held **held) {
     for (;;) {
@@ -47,7 +47,7 @@ static tern_status send_lent(tern_worker *worker, tern_outgoing *call, tern_exte
     tern_outgoing rest = {.piece = {call->piece[1], call->piece[2]}};
     const size_t own = call->piece[1].bytes, bytes = tern_outgoing_bytes(&rest);
     tern_held *held = NULL;
-    if (own > TERN_CHUNK_MAX || bytes > TERN_CHUNK_MAX) /* the sum may have wrapped */
+    if (own > TERN_CHUNK_MAX || bytes > TERN_CHUNK_MAX) /* bytes, a sum, may have wrapped */
         return tern_fail(TERN_ERR_RANGE,
                          "a call with %zu bytes of arguments and %zu that go with them; at most %u "
                          "of both are allowed; let the target get a large buffer",

@@ -2,8 +2,8 @@
 #define TERN_RPC_LENT_LENT_H
 
 /*
- * Held memory: memory of this rank's segment that other workers fetch from: results that are too
- * large for a reply cell (rpc/lent/result.c), and calls that are too large for a ring
+ * Held memory is memory of this rank's segment from which other workers fetch results that are too
+ * large for a reply cell (rpc/lent/result.c) and calls that are too large for a ring
  * (rpc/lent/lend.c). A counter lies in front of the bytes:
  *
  *     readers that have still to fetch: 8 bytes | 56 unused | the bytes
@@ -30,7 +30,8 @@ typedef struct tern_loan {
     uint64_t bytes;
 } tern_loan;
 
-/* Allocates memory of this rank's segment for so many bytes, not lent yet. TERN_ERR_MEMORY. */
+/* Allocates memory of this rank's segment for so many bytes, and does not lend it yet. Returns
+ * TERN_ERR_MEMORY if there is too little. */
 tern_status tern_held_create(tern_worker *worker, size_t bytes, tern_held **held);
 
 char *tern_held_data(const tern_worker *worker, const tern_held *held);
@@ -58,23 +59,23 @@ tern_status tern_loan_check(const tern_worker *worker, const tern_loan *loan, ui
  */
 void tern_loan_end(tern_worker *worker, const tern_loan *loan);
 
-/* Of the oldest call's memory that has a single reader, the rank of that reader; TERN_ANYBODY if
- * there is no such memory. */
+/* Returns the reader's rank of the oldest loan of a call that has a single reader, or TERN_ANYBODY
+ * if there is no such loan. */
 uint32_t tern_held_reader(const tern_worker *worker);
 
-/* How many loans of calls have not ended; and how many loans of any kind have ended. */
+/* Return how many loans of calls have not ended, and how many loans of any kind have ended. */
 uint32_t tern_held_calls(const tern_worker *worker);
 uint64_t tern_held_over(const tern_worker *worker);
 
-/* Whether rank (TERN_ANYBODY: any rank) still has to get the data of a call and needs this rank's
- * help for that. Returns such a rank, or TERN_NOBODY. */
+/* Returns a rank that still has to get the data of a call and needs this rank's help for that, or
+ * TERN_NOBODY. Considers only rank, or all ranks if rank is TERN_ANYBODY. */
 uint32_t tern_held_unsent(const tern_worker *worker, uint32_t rank);
 
-/* Gives back all memory whose loans have ended. False: there was none. */
+/* Gives back all memory whose loans have ended. Returns false if no loan had ended. */
 bool tern_held_reclaim(tern_worker *worker);
 
-/* Gives back memory whose loans have ended, in the order of the loans; returns how many. Part of
- * the layer's progress. */
+/* Gives back memory whose loans have ended, in the order of the loans, and returns the number of
+ * loans. Part of the layer's progress. */
 size_t tern_held_advance(tern_worker *worker);
 
 void tern_held_discard(tern_worker *worker);

@@ -54,8 +54,8 @@ tern_status tern_result_lend(tern_worker *worker, const tern_call_info *call, co
     return TERN_OK;
 }
 
-/* Gets a result through a buffer of tern. If the other rank dies MPI may still write to that
- * buffer, which is leaked, and not to the caller's memory. */
+/* Gets a result through a buffer of tern. If the other rank dies, MPI may still write to this
+ * buffer, which is therefore leaked, but not to the caller's memory. */
 static tern_status get_by_piece(tern_worker *worker, tern_ptr from, char *to, uint64_t bytes) {
     uint64_t piece = bytes < PIECE ? bytes : PIECE;
     char *staged = malloc(piece);
@@ -99,7 +99,8 @@ static void result_let_go(tern_worker *worker, const tern_loan *loan) {
     if (status != TERN_OK)
         return;
     tern_loan_end(worker, loan);
-    tern_synchronizers_advance(worker); /* at once: the next progress may be much later */
+    /* Send the notice at once, since the next progress may be much later. */
+    tern_synchronizers_advance(worker);
 }
 
 tern_status tern_result_take(tern_worker *worker, uint32_t rank, const void *payload, size_t bytes,
