@@ -106,7 +106,7 @@ static void advance_sweep(tern_search *s, tern_mcts_slab *slab) {
     }
 }
 
-/* Returns the child that the move leads to, or 0 if there is none. */
+/* Returns the child that the move leads to, or 0 if the move has no child. */
 static uint64_t advance_child_of(const tern_search *s, uint32_t move) {
     const tern_mcts_node *root = tern_mcts_node_of(s, s->root);
     tern_mcts_edges *edges = tern_mcts_edges_of(root);

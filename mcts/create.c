@@ -203,7 +203,7 @@ static tern_status search_create(tern_worker *worker, const tern_game *game,
     if (status != TERN_OK)
         return status;
     status = tern_agree(worker, search_allocate(context, game, &o, &s), name);
-    /* From then on calls find the search. */
+    /* From now on calls find the search. */
     if (status == TERN_OK)
         status = tern_part_create(worker, tern_mcts_part_kind, s, &s->part);
     /* No message can come before every rank has its part, because each rank needs a reset first. */
@@ -296,8 +296,8 @@ tern_status tern_search_destroy(tern_worker *worker, tern_search *s) {
     tern_status status = tern_collective_begin(worker, "tern_search_destroy");
     if (status != TERN_OK)
         return status;
-    /* After the barrier no rank sends to this search any more. After a death that this rank knows
-     * of it returns TERN_ERR_PEER at once. */
+    /* After the barrier no rank sends to this search any more. tern_context_dead looks for deaths
+     * first: after a death that this rank knows of, the barrier returns TERN_ERR_PEER at once. */
     (void)tern_context_dead(s->context);
     status = tern_barrier(worker);
     tern_collective_end(worker);

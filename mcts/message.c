@@ -56,8 +56,8 @@ static tern_mcts_worker *open_message(const tern_call_info *call, const void *ar
 /* The target of a message: a node, an edge of it, or either, as its slot says. */
 typedef enum tern_mcts_at { AT_NODE, AT_EDGE, AT_EITHER } tern_mcts_at;
 
-/* open_message for a message to a node. The worker must be allowed to touch the node, and the node
- * must have the edge. */
+/* Does what open_message does, for a message to a node. The worker must be allowed to touch the
+ * node, and the node must have the edge. */
 static tern_mcts_worker *open_node(const tern_call_info *call, const void *arguments, size_t bytes,
                                    size_t due, tern_mcts_message *m, tern_mcts_at at) {
     tern_mcts_worker *w = open_message(call, arguments, bytes, due, m);
@@ -78,7 +78,8 @@ static bool token_named(const tern_search *s, uint64_t name) {
            (tern_mcts_local(s, name) == NULL || tern_mcts_node_of(s, name) != NULL);
 }
 
-/* token_named for an edge. The owner of a node in another process checks the edge itself. */
+/* Does what token_named does, for an edge. The owner of a node in another process checks the edge
+ * itself. */
 static bool named_edge(const tern_search *s, uint64_t name, uint32_t slot) {
     if (!token_named(s, name) || tern_mcts_local(s, name) == NULL)
         return token_named(s, name);

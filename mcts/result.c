@@ -55,7 +55,7 @@ static tern_status tern_mcts_on_look(tern_call_info *call, const void *arguments
 }
 TERN_FUNCTION(tern_mcts_on_look)
 
-/* Follows the most visited move at each step. */
+/* Makes the principal variation: follows the most visited move at each step. */
 static tern_status result_follow(const tern_mcts_worker *w, uint64_t *length) {
     const tern_search *s = w->search;
     best_of_node best = {s->root, 0, 1};

@@ -165,9 +165,9 @@ static bool round_watch(const tern_mcts_worker *w, uint64_t number, const tern_m
 }
 
 /* Works on several records, because a round of progress costs as much as a small part of a
- * simulation and should not be paid for each record. It stops after TERN_MCTS_SHORT_NS, because
- * other workers wait for this one meanwhile. With a single worker there is no burst: the clock
- * would keep runs from being repeatable. */
+ * simulation and should not be paid for each record. The function stops after TERN_MCTS_SHORT_NS,
+ * because other workers wait for this one meanwhile. With a single worker there is no burst: the
+ * clock would keep runs from being repeatable. */
 static bool work_a_while(tern_mcts_worker *w) {
     enum { BURST = 8 };
     uint64_t began = tern_now();
@@ -179,7 +179,8 @@ static bool work_a_while(tern_mcts_worker *w) {
     return true;
 }
 
-/* Notes that the worker has run out of work or has work again. since is 0 while it has work. */
+/* Notes that the worker has run out of work or has work again. *since: the time since when it has
+ * no work, or 0 while it has work. */
 static void round_turn(tern_mcts_worker *w, uint64_t *since) {
     uint64_t now = tern_now();
     if (*since != 0)

@@ -79,9 +79,9 @@ static void set_policy(tern_mcts_worker *w) {
     if (w->policy_set || s->options.publish == TERN_PUBLISH_WRITE)
         return;
     w->policy_set = true;
-    /* No worker works on calls while they are gathered. So a batch has at most half of a worker's
-     * share of the tokens, at about 64 bytes for each. The paper's 4 KiB would hold all of them,
-     * and the workers would take turns. */
+    /* No worker works on calls while their sender gathers them. So a worker gathers at most half of
+     * its share of the tokens, at about 64 bytes for each. The paper's 4 KiB would hold all of
+     * them, and the workers would take turns. */
     size_t gather = (size_t)32 * s->options.under_way / s->all + 1,
            most = tern_context_config(s->context)->publish_bytes;
     gather = gather < most ? gather : most;

@@ -114,17 +114,17 @@ typedef struct tern_mcts_worker {
     struct tern_mcts_chunk *chunks;
     tern_mcts_return *returns; /* of shared nodes; element 0 is not used */
     uint32_t returns_free, returns_size;
-    uint64_t run, round; /* number of the last that it took part in */
+    uint64_t run, round; /* numbers of the last run and round in which the worker took part */
     uint32_t back;       /* rollouts that came back here and are still counted in tokens */
     bool alone;          /* no other thread touches its nodes */
     bool policy_set;
-    /* Its last simulation took longer than calls to remote ranks may wait. */
+    /* The worker's last simulation took longer than calls to remote ranks may wait. */
     bool slow;
     uint32_t *moves;      /* moves_max elements */
     char *state, *played; /* one state each */
     tern_search_statistics statistics;
     tern_mcts_sums *sums;                           /* by node; NULL: no check is running */
-    _Alignas(64) atomic_bool idle;                  /* 1: has nothing to do; a hint for others */
+    _Alignas(64) atomic_bool idle;                  /* 1: it has nothing to do; a hint for others */
     _Alignas(64) _Atomic(tern_mcts_record *) inbox; /* simulations from other workers */
     _Alignas(64) _Atomic(tern_mcts_record *) returned;
 } tern_mcts_worker;
@@ -246,7 +246,8 @@ static inline tern_mcts_head tern_mcts_head_to(const tern_search *search) {
 tern_search *tern_mcts_search_of(const tern_call_info *call, const void *message, size_t bytes,
                                  size_t due);
 
-/* Returns the node of this process that a name from a call stands for, or NULL if there is none. */
+/* Returns the node of this process that a name from a call stands for, or NULL if no live node has
+ * this name here. */
 tern_mcts_node *tern_mcts_node_of(const tern_search *search, uint64_t name);
 
 /* Returns the status for a handler in which one of the two functions above returned NULL. */

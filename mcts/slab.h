@@ -53,7 +53,8 @@ typedef struct tern_mcts_values {
     _Atomic float seldom[TERN_MCTS_LANES];             /* 1 / sqrt(visits); 0: not drawn yet */
 } tern_mcts_values;
 
-/* child is 0 if there is none yet, TERN_MCTS_MAKING, or the name of a node. */
+/* child is the name of a node, TERN_MCTS_MAKING while that node is being made, or 0 if the move has
+ * no child. */
 #define TERN_MCTS_MAKING UINT64_MAX
 typedef struct tern_mcts_link {
     atomic_uint_fast64_t child;

@@ -103,7 +103,7 @@ static tern_mcts_edges *edges_for(tern_mcts_worker *w, tern_mcts_node *node) {
         return NULL;
     }
     tree_shuffle(w, made);
-    /* Two threads may come here at once; the edges of the first one stay. */
+    /* Two threads may come here at once; the edges of the thread that stores first stay. */
     /* R1: tern_mcts_edges_of */
     if (atomic_compare_exchange_strong_explicit(&node->edges, &edges, made, memory_order_acq_rel,
                                                 memory_order_acquire))
@@ -142,8 +142,8 @@ static void tree_release(tern_mcts_worker *w, tern_mcts_node *node, uint64_t nam
         tern_mcts_send(w, TERN_MCTS_SELECT, tern_mcts_owner(child), &m, NULL);
         return;
     }
-    /* They go on from a record, not from here: otherwise a chain of such edges would become a chain
-     * of nested function calls. */
+    /* The tokens go on from a record, not from here: otherwise a chain of such edges would become a
+     * chain of nested function calls. */
     tern_mcts_record *record = tern_mcts_record_take(w);
     if (record == NULL)
         return;

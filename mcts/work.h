@@ -38,8 +38,8 @@ void tern_mcts_send(tern_mcts_worker *w, tern_mcts_kind kind, uint32_t target,
 /* Sends kept messages as far as there is room. Returns true if it sent some. */
 bool tern_mcts_send_kept(tern_mcts_worker *w);
 
-/* Runs one record of this worker's list: a simulation or some tokens. Returns false if there was
- * none. */
+/* Runs one record of this worker's list: a simulation or some tokens. Returns false if the list was
+ * empty. */
 bool tern_mcts_work(tern_mcts_worker *w);
 
 /* Returns NULL if there is no memory; the search has then failed. */
