@@ -107,7 +107,7 @@ static int sandbox_process_spawn(tern_sandbox *s, const char *path) {
     return error;
 }
 
-/* Starts the helper. Its descriptor is not needed after that. */
+/* Starts the helper, and closes the helper's descriptor, which is not needed after that. */
 static tern_status sandbox_process_execute(tern_sandbox *s) {
     char path[40];
     int fd = read_only(s->helper_fd, path, sizeof path);

@@ -160,7 +160,7 @@ static uint32_t serve_a_while(tern_sandbox *s, tern_mailbox_server *server, uint
     return steps;
 }
 
-/* Returns whether the child has ended. It waits for that for a tenth of the time since the last
+/* Returns whether the child has ended. Waits for its end for a tenth of the time since the last
  * call, at most 1 ms; in the first 0.1 ms it does not wait. */
 static int sandbox_serve_ended(const tern_sandbox *s, uint64_t quiet_ns) {
     uint64_t nap = quiet_ns < 100000 ? 0 : quiet_ns / 10 < 1000000 ? quiet_ns / 10 : 1000000;

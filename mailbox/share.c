@@ -48,7 +48,7 @@ static int make_memory(size_t bytes) {
     return -1;
 }
 
-/* Maps the memory. It takes over the descriptor, also on failure. */
+/* Maps the memory. The function owns the descriptor from then on, also on failure. */
 static tern_status share_map(int fd, const tern_internal_mailbox_shape *shape, size_t bytes,
                              tern_mailbox_share **share) {
     tern_mailbox_share *fresh = malloc(sizeof *fresh);

@@ -76,7 +76,8 @@ static int64_t worker_started(uint64_t process) {
 }
 
 /* A zombie still has a process id and a start time; only its pidfd shows that it is dead. If the
- * start time cannot be read, because the process has no free descriptor, it is not considered. */
+ * start time cannot be read, because this process has no free descriptor, the start time is not
+ * compared. */
 static int worker_lives(uint64_t word) {
     int64_t start = worker_started(process_of(word));
     int fd = (int)syscall(SYS_pidfd_open, (pid_t)process_of(word), 0);
@@ -140,7 +141,7 @@ tern_status tern_internal_mailbox_enter(tern_mailbox_share *share, tern_mailbox_
 void tern_internal_mailbox_exit(tern_mailbox_share *share,
                                 const tern_internal_mailbox_ticket *ticket) {
     uint64_t word = ticket->word;
-    /* Also for a server that died before it could set the flag itself. */
+    /* The flag is set here too, for a server that died before it could set the flag itself. */
     if (word & SERVER_BIT)
         /* R7: look */
         atomic_store(&share->head->served, 1);
