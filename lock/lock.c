@@ -45,7 +45,7 @@ struct tern_locks {
     size_t count, share; /* locks of all ranks, and of each rank */
     lock *lock;          /* this rank's share */
     waiter *waiter;      /* by worker number */
-    uint8_t *held;       /* by own worker and lock: 1 */
+    uint8_t *held;       /* by own worker and lock: 1 if the worker holds the lock */
 };
 
 /* Arguments of all calls. */
@@ -229,7 +229,7 @@ tern_status tern_lock_release(tern_worker *worker, tern_locks *locks, size_t ind
                          "tern_lock_release: this worker does not hold lock %zu; take it first",
                          index);
     lock_message m = message_for(locks, index);
-    /* Puts to direct memory are stores, which the call publishes. */
+    /* Puts to direct memory are stores, which the call makes visible. */
     status = locks_settle_puts(worker, keeper_rank(locks, index));
     if (status == TERN_OK)
         status = tern_call(worker, locks_keeper(locks, index), &tern_lock_on_release_function, &m,
@@ -258,7 +258,7 @@ static void locks_discard(tern_object *object) {
     tern_destroyed_keep_object(locks, sizeof *locks);
 }
 
-/* Calls that arrive later find no locks. */
+/* Frees this rank's share of the locks. Calls that arrive later find no locks. */
 static void locks_dispose(tern_locks *locks) {
     tern_callee_remove(locks->context, &locks->callee);
     locks_discard(&locks->object);
