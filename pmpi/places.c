@@ -7,7 +7,7 @@
  * MPI does not tell on which communicator a window or a file was made, and the program may have
  * freed that communicator. So each window or file that was made on a communicator that qualified
  * gets a place: a communicator of the same ranks, on which they meet before the collectives of the
- * window or file. All of its ranks have a place, or none has.
+ * window or file. Either all ranks of a window or file have a place, or no rank has one.
  */
 
 typedef struct tern_pmpi_place {
@@ -28,7 +28,7 @@ static void place_keep(tern_pmpi_place *place) {
 }
 
 /* Returns the communicator on which the ranks of the window, or else of the file, meet;
- * MPI_COMM_NULL if there is none. */
+ * MPI_COMM_NULL if they have no place. */
 static MPI_Comm place_find(MPI_Win window, MPI_File file) {
     MPI_Comm comm = MPI_COMM_NULL;
     pthread_mutex_lock(&mutex);

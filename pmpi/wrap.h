@@ -5,10 +5,10 @@
  * The macros that make a wrapper of an MPI function in one line, and the code that all wrappers
  * share.
  *
- * A wrapper first checks whether a context exists, at the cost of one load and one branch. If there
- * is none, the wrapper only calls MPI. It also only calls MPI if the thread is already inside
- * another wrapper: then one of MPI's callbacks (operations, attributes, error handlers) calls, and
- * tern must not run in it.
+ * A wrapper first checks whether a context exists, at the cost of one load and one branch. If no
+ * context exists, the wrapper only calls MPI. It also only calls MPI if the thread is already
+ * inside another wrapper: then one of MPI's callbacks (operations, attributes, error handlers)
+ * calls, and tern must not run in it.
  */
 
 #include <mpi.h>
@@ -103,7 +103,7 @@ int tern_pmpi_meet(tern_pmpi_call call, MPI_Comm comm);
         TERN_PMPI_BODY("MPI_" #name, PMPI_##name(TERN_PMPI_ARGUMENTS(__VA_ARGS__)), attentive)     \
     }
 
-/* A wrapper that only takes the MPI lock, if one is needed. */
+/* A wrapper that only takes the MPI lock, if the lock is needed, and calls MPI. */
 #define LOCKED(name, ...)                                                                          \
     TERN_PMPI_WRAP(name, PMPI_##name(TERN_PMPI_ARGUMENTS(__VA_ARGS__)), __VA_ARGS__)
 
