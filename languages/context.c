@@ -29,7 +29,8 @@ static tern_status options_read(const char *text, tern_config *config) {
     return status;
 }
 
-/* The other ranks learn from a context that cannot be created that this rank has failed. */
+/* Returns status after a creation of a context that must fail: it is collective, so the other ranks
+ * learn that this rank has failed. */
 static tern_status context_refuse_f(MPI_Comm comm, tern_status status) {
     char *detail = strdup(tern_error_detail());
     tern_ignore(tern_context_create(comm, NULL, NULL));
