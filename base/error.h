@@ -36,20 +36,20 @@ tern_status tern_fail(tern_status status, const char *format, ...)
 tern_status tern_fail_list(tern_status status, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0), cold));
 
-/* The same with a text that lives as long as the program. For outcomes that are no surprise:
- * nothing is copied. */
+/* Sets the detail to a text that lives as long as the program, and returns status. It copies
+ * nothing, so it suits outcomes that are expected. */
 tern_status tern_fail_static_text(tern_status status, const char *text);
 
-/* The same for a failed system call, with errno's text, and with the limit of
- * this process that is too low, if that is why. */
+/* Sets the detail for a failed system call: errno's text and, if a limit of this process was too
+ * low, what to do about that. */
 tern_status tern_fail_system(const char *call) __attribute__((cold));
 
 /* Forgets this thread's detail. Code that recovers from a failure calls this: a successful call
  * must leave no text of its own behind. */
 void tern_error_clear(void) __attribute__((cold));
 
-/* The same after a step that may have met TERN_ERR_AGAIN: what had no room is waited for, or lies
- * in a queue. The text of any other failure stays. */
+/* Forgets the detail if the last failure was TERN_ERR_AGAIN; the text of any other failure stays. A
+ * caller that waits for room, or has queued what found no room, has recovered from that failure. */
 static inline void tern_error_clear_again(void) {
     if (__builtin_expect(tern_thread_failures.last == TERN_ERR_AGAIN, 0))
         tern_error_clear();
