@@ -227,9 +227,9 @@ static tern_status collective_claim(tern_worker *worker) {
     return status;
 }
 
-/* in_meeting is true also while the worker waits for the claim: some worker of the rank comes to
- * the next meeting, this one or the one that has the claim. So a rank that waits for this worker
- * elsewhere learns of that already. */
+/* in_meeting is true also while the worker waits for the claim, because some worker of the rank
+ * comes to the next meeting: this one, or the one that has the claim. So if a rank that waits for
+ * this worker asks whether it meets, it is told so already now. */
 tern_status tern_collective_claim(tern_worker *worker) {
     worker->in_meeting = true;
     const tern_status status = collective_claim(worker);
@@ -277,7 +277,7 @@ static bool same_index(const presence *all, uint32_t size) {
 }
 
 /* The number of the first collective over notifications that some rank has not ended; if the
- * workers are not comparable, the first that some rank is in. UINT64_MAX: there is none. */
+ * workers are not comparable, the first that some rank is in. UINT64_MAX: no such collective. */
 static uint64_t first_unended(const presence *all, uint32_t size, bool comparable) {
     uint64_t first = UINT64_MAX;
     for (uint32_t r = 0; r < size; r++)

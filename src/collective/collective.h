@@ -47,9 +47,9 @@ void tern_collective_leave(tern_worker *const *entered);
  */
 tern_status tern_collective_may_begin(const tern_context *context);
 
-/* A meeting claims its rank for the worker until the worker's function ends. These two functions
- * claim the rank before a meeting, waiting until the function of another worker has ended, and give
- * the claim up before the worker's function ends. */
+/* A meeting claims its rank for the worker until the worker's function ends. tern_collective_claim
+ * does that before a meeting; it waits until the function of another worker has ended.
+ * tern_collective_yield gives the claim up before the worker's function ends. */
 tern_status tern_collective_claim(tern_worker *worker);
 void tern_collective_yield(tern_worker *worker);
 
@@ -89,13 +89,13 @@ tern_status tern_collective_sum(tern_context *context, tern_worker *worker, uint
 
 /* Agrees on the outcome of a local step: TERN_OK if status is TERN_OK on every rank; otherwise a
  * rank that failed gets its own status with its detail kept, and the others the first failed rank's
- * status with a detail that names that rank and what. */
+ * status with a detail that names that rank and the step (what). */
 tern_status tern_collective_agree(tern_context *context, tern_worker *worker, tern_status status,
                                   const char *what);
 
-/* same.c: compares the bytes at mine over all ranks. TERN_ERR_MISMATCH: they differ; the text has
- * what, the first rank that differs from rank 0, and the first byte that differs with both values.
- */
+/* same.c: compares the bytes at mine over all ranks. TERN_ERR_MISMATCH: they differ; the text names
+ * what was compared (what), the first rank that differs from rank 0, and the first byte that
+ * differs with both values. */
 tern_status tern_collective_same(tern_context *context, tern_worker *worker, const void *mine,
                                  size_t bytes, const char *what);
 

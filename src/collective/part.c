@@ -60,7 +60,8 @@ uint64_t tern_part_id(const tern_part *part) { return part->callee.nonce; }
 
 void *tern_part_find(const tern_worker *worker, const char *kind, uint64_t id) {
     const tern_part *part = tern_callee_find(worker->context, TERN_CALLEE_PART, id);
-    /* Most callers name the kind by the string that the part was made with. */
+    /* Compares the pointers first: most callers pass the very string that the part was made with.
+     */
     bool found = part != NULL && (part->kind == kind || strcmp(part->kind, kind) == 0);
     return found ? part->data : NULL;
 }
