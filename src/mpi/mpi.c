@@ -86,7 +86,8 @@ static tern_status check_library(void) {
                      (int)strcspn(version, "\n,"), version);
 }
 
-/* The mpirun of another MPI starts a program as several jobs of one rank each. */
+/* Checks that the mpirun of the program's own MPI has started it: the mpirun of another MPI starts
+ * a program as several jobs of one rank each. */
 static tern_status check_launch(void) {
     int size = 0;
     if (PMPI_Comm_size(MPI_COMM_WORLD, &size) != MPI_SUCCESS || size != 1)

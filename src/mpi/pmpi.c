@@ -11,7 +11,7 @@
 /*
  * The contexts of this process that libtern_pmpi serves, and the workers of its threads. Both
  * change rarely and are read in every wait. So each thread has a list of its own workers, and makes
- * it anew when the count of changes has changed.
+ * the list anew when changes has grown.
  */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* protects the next two */
