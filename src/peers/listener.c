@@ -208,8 +208,9 @@ static void listener_hear(tern_listener *listener, uint32_t i) {
         listener_drop(listener, i);
 }
 
-/* Accepts one connection. If all places are taken, or the process has no more files, it drops the
- * oldest caller: its question has not arrived, although callers are heard before this. */
+/* Accepts one connection. If it has CALLERS callers already, or the process has no more files, it
+ * drops the oldest caller. The question of that caller has not arrived, although listener_run reads
+ * from callers before it accepts new ones. */
 static void listener_accept(tern_listener *listener) {
     struct sockaddr_storage from;
     socklen_t bytes = sizeof from;
@@ -259,7 +260,7 @@ static void *listener_run(void *argument) {
                 return NULL;
             listener_tell_death(listener);
         }
-        /* From the last on, since dropping one moves those behind it. */
+        /* Goes from the last one to the first, because dropping one moves those behind it. */
         for (uint32_t i = watchers; i-- > 0;)
             if (look[2 + count + i].revents != 0)
                 listener_dismiss(listener, i);

@@ -44,7 +44,7 @@ typedef struct sibling_search {
     uint32_t *rank;       /* of the context, by rank of MPI_COMM_WORLD; or TERN_NOBODY */
     int64_t *pid;         /* the process that was found, by rank of MPI_COMM_WORLD; 0: none;
                              AMBIGUOUS */
-    const char *job;      /* the PMIx namespace of this process; NULL: there is none */
+    const char *job;      /* the PMIx namespace of this process; NULL: it has none */
     int world;            /* ranks */
     bool incomplete;      /* it is not known whether some process is a rank */
 } sibling_search;
@@ -242,7 +242,7 @@ static void watch_found(tern_context *context, const sibling_search *s, bool fir
         if (sibling != NULL && sibling->fd >= 0)
             continue;
         if (s->pid[i] > 0)
-            (void)tern_peer_watch(peers, rank, s->pid[i]); /* tern_peers_open fails */
+            (void)tern_peer_watch(peers, rank, s->pid[i]); /* if it fails, tern_peers_open fails */
         else if (s->pid[i] == 0 && tells && sibling != NULL && sibling->pid == MISSED)
             tern_peer_mark_dead(peers, rank);
         else if (s->pid[i] == 0 && tells && (sibling = tern_peer_sibling(peers, rank)) != NULL)

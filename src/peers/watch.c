@@ -263,8 +263,8 @@ static void watch_receive(tern_context *context, watch *w, uint64_t now) {
             continue;
         if (got > 0 && watch_take(context, w, now))
             continue;
-        /* If the connection has ended, the result of the next one counts, unless this one was it
-         * already. */
+        /* If the connection has ended, the next attempt to connect shows whether the rank lives, so
+         * it begins at once. If an earlier connection had ended too, it begins after TRY_NS. */
         const bool over = got <= 0;
         w->next = over && !w->lost ? now : now + TRY_NS;
         w->lost = w->lost || over;
