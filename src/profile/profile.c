@@ -32,7 +32,8 @@ void tern_profile_use(tern_worker *worker) {
     profiled.worker = worker;
 }
 
-/* The profile of the worker whose progress this thread made last; NULL: in another context. */
+/* Returns the profile of the worker for which this thread last made progress; NULL: that worker
+ * belongs to another context. */
 static tern_profile *profile_of_thread(const tern_context *context) {
     return profiled.context == context && profiled.nonce == context->nonce
                ? profiled.worker->profile

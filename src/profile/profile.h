@@ -8,9 +8,9 @@
  *
  * A context without profiles pays nothing for them: the short paths, which are inlined or nearly
  * so, are closed for a worker with a profile (tern_worker_view.inlined and .functions,
- * tern_notify.short_ranks), and only the long ways behind them check for a profile. A function that
- * replaces each handler counts it (rpc/profile.c). Only progress and probes have one branch more,
- * on words that they read anyway.
+ * tern_notify.short_ranks), and only the general paths behind them check for a profile. A function
+ * that replaces each handler counts it (rpc/profile.c). Only progress and probes have one branch
+ * more, on words that they read anyway.
  */
 
 #include "base/process.h"
