@@ -67,7 +67,7 @@ static bool worker_enter(tern_worker *worker, bool *borrowed) {
     return own || *borrowed;
 }
 
-/* Calls run for each worker that the calling thread may use, in every context except this one.
+/* Calls run for each worker that the calling thread may use, in every listed context except but.
  * Returns the sum of events. */
 static size_t others_each(const tern_context *but, size_t (*run)(tern_worker *worker)) {
     size_t events = 0;

@@ -87,7 +87,7 @@ tern_status tern_wait_all(tern_worker *worker, tern_request *requests, size_t co
     for (size_t i = 0; i < count && status == TERN_OK; i++) {
         tern_status outcome = request_wait(worker, &requests[i], "tern_wait_all");
         if (tern_request_is_under_way(&requests[i]))
-            status = outcome; /* tern_wait has refused, in a handler */
+            status = outcome; /* the wait was refused, as in a handler */
         else if (outcome != TERN_OK && first == TERN_OK) {
             first = outcome;
             snprintf(text, sizeof text, "%s", tern_error_detail());

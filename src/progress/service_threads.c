@@ -50,8 +50,8 @@ static uint64_t attended_on_core(const tern_context *context) {
     return sum;
 }
 
-/* A round that finds events keeps the thread awake, unless they are messages that a worker on this
- * core would serve, too. */
+/* A round that finds events keeps the thread awake. The exception are messages, if a worker on this
+ * core also asks for them: then that worker serves them. */
 static void *service_thread_serve(void *argument) {
     tern_worker *worker = argument;
     const tern_context *context = worker->context;

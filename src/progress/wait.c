@@ -51,9 +51,9 @@ static uint32_t dead_for(const tern_context *context, uint32_t rank) {
     return dead ? rank : TERN_NOBODY;
 }
 
-/* A known death ends a wait for that rank at once. In a wait for any rank, a rank that is alive may
- * bring what is waited for, so it goes on until it would give the processor up, 5 ms at most. If
- * the caller goes on in spite of the error, later rounds yield as in any wait. */
+/* A known death ends a wait for that rank at once. In a wait for any rank, a live rank may still
+ * bring what the caller waits for, so the wait goes on until it would give the processor up, 5 ms
+ * at most. If the caller goes on in spite of the error, later rounds yield as in any wait. */
 static tern_status wait_step(tern_context *context, tern_wait_state *state, uint32_t rank) {
     uint32_t round = state->rounds++;
     tern_error_clear_again();

@@ -50,8 +50,9 @@ tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32
 /* Does the same after a poll that found something; call it only now and then. */
 tern_status tern_wait_look(tern_context *context, tern_wait_state *state, uint32_t rank);
 
-/* Call it after a poll that found so many events. A rank that calls without pause cannot delay the
- * news of another rank's death. */
+/* Call it after each poll, with the number of events that the poll found. It looks for deaths even
+ * if every poll finds events, so a rank that calls without pause cannot hide another rank's death.
+ */
 static inline tern_status tern_wait_round(tern_context *context, tern_wait_state *state,
                                           size_t found, uint32_t rank) {
     enum { FOUND_PER_LOOK = 4096 };

@@ -5,8 +5,8 @@
 #include "src/mpi/pmpi.h"
 #include "src/progress/wait.h"
 
-/* How many workers the calling thread has borrowed: of one context, and during a wait there of
- * others. */
+/* How many workers the calling thread has borrowed: workers of one context and, if it waits there,
+ * of other contexts. */
 static _Thread_local uint32_t borrowing;
 
 bool tern_worker_borrow(tern_worker *worker) {
