@@ -299,8 +299,8 @@ static bool parse_value(const option *k, const char *text, uint64_t *value) {
 
 static size_t config_smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-/* The number of letters to insert, delete and change (Levenshtein). Only the first NAME_LETTERS
- * letters of a count. */
+/* Returns how many letters have to be inserted, deleted or changed to make b of a (Levenshtein's
+ * distance). It looks only at the first NAME_LETTERS letters of a. */
 static size_t config_distance(const char *a, const char *b) {
     size_t row[NAME_LETTERS + 1]; /* row[i]: the distance between the letters of b so far and the
                                      first i letters of a */

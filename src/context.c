@@ -368,7 +368,8 @@ tern_status tern_context_destroy(tern_context *context) {
     tern_destroyed_keep(context);
     if (status != TERN_OK && status != TERN_ERR_PEER)
         return status;
-    tern_error_clear(); /* ignore that something could no longer be sent, or not to a dead rank */
+    tern_error_clear(); /* drop a text that says that something could no longer be sent, or not to a
+                           dead rank */
     return TERN_OK;
 }
 

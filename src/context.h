@@ -88,7 +88,8 @@ struct tern_context {
     uint64_t nonce;  /* random, the same on all ranks */
     uint32_t number; /* of the contexts that this process has created, from 1 */
     tern_peers peers;
-    /* Returns the activity line of a rank. NULL, or returns NULL: the rank shares no memory. */
+    /* Returns the activity line of a rank, or NULL if the rank shares no memory. The pointer itself
+     * is NULL while the rma layer is not open. */
     tern_activity *(*activity)(const tern_context *context, uint32_t rank);
     char *room; /* memory of collectives (src/collective/room.h); NULL: left to MPI */
     size_t room_bytes;

@@ -21,7 +21,8 @@ static void context_free(tern_context *context) {
 }
 
 static void worker_empty(tern_worker *worker, tern_context *context) {
-    void *layer[TERN_LAYER_SLOTS]; /* what a layer leaves here makes it refuse the worker */
+    void *layer[TERN_LAYER_SLOTS]; /* stays: a layer may have left a state here that makes it refuse
+                                      the worker */
     memcpy(layer, worker->layer, sizeof layer);
     memset(worker, 0, sizeof *worker);
     memcpy(worker->layer, layer, sizeof layer);

@@ -51,7 +51,7 @@ typedef struct tern_peers {
 
 struct tern_context;
 
-/* Makes the table, if there is none, with no rank watched and no rank dead. */
+/* Makes the table unless it exists already, with no rank watched and no rank dead. */
 tern_status tern_peers_make(tern_peers *peers, uint32_t size);
 /* Collective: opens the pidfds. */
 tern_status tern_peers_open(struct tern_context *context);
