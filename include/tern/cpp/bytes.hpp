@@ -37,7 +37,7 @@ class bytes {
     const void *data() const noexcept { return data_; }
     std::size_t size() const noexcept { return size_; }
 
-    /* The bytes as a text. */
+    /* Returns the bytes as a text. */
     std::string_view text() const noexcept { return {static_cast<const char *>(data_), size_}; }
 
   private:
@@ -45,7 +45,8 @@ class bytes {
     std::size_t size_;
 };
 
-/* The bytes of one plain value. Equal keys must have equal bytes, so a key has no padding. */
+/* Returns the bytes of one plain value. Equal keys must have equal bytes, so a key must have no
+ * padding. */
 template <class T> bytes bytes_of(const T &value) noexcept {
     detail::require_plain<T>();
     return bytes(&value, sizeof(T));

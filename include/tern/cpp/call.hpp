@@ -90,8 +90,8 @@ template <class Run> tern_status catching(const tern_call_info *call, Run functi
 /* The compiler's text about a function that has the name of Function in it. */
 template <auto Function> const char *pretty() { return __PRETTY_FUNCTION__; }
 
-/* The compiler's name of a function, out of what pretty gives for it. tern compares names up to a
- * parenthesis, so that there must be none. */
+/* The compiler's name of a function, out of what pretty gives for it. tern compares names only up
+ * to a parenthesis, so the name must not have one. */
 inline std::string remote_name(const char *text) {
     std::string name = text;
     const std::string mark = "Function = ";
@@ -173,7 +173,8 @@ struct remote : remote_signature<std::decay_t<decltype(Function)>, Function> {
 /* Collective: returns when all calls have run (tern_quiesce). */
 inline result<void> quiesce(tern_worker *worker) { return tern_quiesce(worker); }
 
-/* Collective: the same, and no call of the next phase runs here before it returns (tern_phase). */
+/* Collective: does what quiesce does, and runs no call of the next phase here before it returns
+ * (tern_phase). */
 inline result<void> phase(tern_worker *worker) { return tern_phase(worker); }
 
 /* Runs Function on target, once, and returns at once. */
@@ -205,7 +206,7 @@ auto call_return(tern_worker *worker, tern_worker_id target, Arguments &&...argu
     }
 }
 
-/* Starts such a call and returns a future. Function returns a value. */
+/* Starts a call of Function, which returns a value, and returns a future of that value. */
 template <auto Function, class... Arguments>
 auto call_start(tern_worker *worker, tern_worker_id target, Arguments &&...arguments) {
     using remote = detail::remote<Function>;

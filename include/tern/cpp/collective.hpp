@@ -12,14 +12,14 @@
 
 namespace tern {
 
-/* Root's elements come to data on every rank. */
+/* Copies the elements at data of rank root to data of every rank. */
 template <class T>
 result<void> broadcast(tern_worker *worker, std::uint32_t root, T *data, std::size_t count = 1) {
     detail::require_plain<T>();
     return tern_notify_broadcast(worker, root, data, count * sizeof(T));
 }
 
-/* Element by element over all ranks, in place. */
+/* Combines the values of all ranks, element by element and in place. */
 template <class T>
 result<void> allreduce(tern_worker *worker, tern_reduction op, T *values, std::size_t count = 1) {
     constexpr bool integer = std::is_integral_v<T> && sizeof(T) == 8;

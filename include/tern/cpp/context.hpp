@@ -55,7 +55,7 @@ class worker {
 /* A context, whose destructor is collective. */
 class context {
   public:
-    /* Collective over comm; see tern_context_create. */
+    /* Creates a context. Collective over comm; see tern_context_create. */
     static result<context> create(MPI_Comm comm, const tern_config *config = nullptr) {
         tern_context *created = nullptr;
         tern_status status = tern_context_create(comm, config, &created);
@@ -89,7 +89,8 @@ class context {
         return worker(adopted);
     }
 
-    /* Collective. After TERN_ERR_STATE and TERN_ERR_MISMATCH the context is still there. */
+    /* Destroys the context. Collective. After TERN_ERR_STATE and TERN_ERR_MISMATCH it is still
+     * there. */
     result<void> destroy() noexcept {
         tern_status status = tern_context_destroy(context_);
         if (status != TERN_ERR_STATE && status != TERN_ERR_MISMATCH)

@@ -33,7 +33,7 @@ template <class T> class distributed_queue_view : public detail::handle<tern_dis
     result<void> try_push(const T &item, tern_flags flags = 0) {
         return tern_distributed_queue_try_push(worker_, object_, &item, flags);
     }
-    /* Returns how many of the items fitted. */
+    /* Appends as many of the items as fit, and returns how many those were. */
     result<std::size_t> push_many(const T *items, std::size_t count, tern_flags flags = 0) {
         std::size_t pushed = 0;
         tern_status status =
@@ -43,7 +43,7 @@ template <class T> class distributed_queue_view : public detail::handle<tern_dis
         return pushed;
     }
 
-    /* Takes an item; waits until there is one. Nothing: all work is done. */
+    /* Takes an item; waits until there is one. Returns nothing if all work is done. */
     result<std::optional<T>> pop(tern_flags flags = 0) {
         T item;
         return detail::taken(tern_distributed_queue_pop(worker_, object_, &item, flags),
@@ -60,7 +60,7 @@ template <class T> class distributed_queue_view : public detail::handle<tern_dis
             return status;
         return popped;
     }
-    /* The same for one item. Nothing: all work is done. */
+    /* Takes one item in the same way, or returns nothing if all work is done. */
     result<std::optional<T>> pop_timed(double seconds, tern_flags flags = 0) {
         T item;
         std::size_t popped = 0;
@@ -68,7 +68,7 @@ template <class T> class distributed_queue_view : public detail::handle<tern_dis
             tern_distributed_queue_pop_timed(worker_, object_, &item, 1, seconds, flags, &popped),
             TERN_ERR_DONE, item);
     }
-    /* Nothing: each part was empty when the call looked at it. */
+    /* Takes an item, or returns nothing if each part was empty when the call looked at it. */
     result<std::optional<T>> try_pop(tern_flags flags = 0) {
         T item;
         return detail::taken(tern_distributed_queue_try_pop(worker_, object_, &item, flags),
@@ -84,11 +84,11 @@ template <class T> class distributed_queue_view : public detail::handle<tern_dis
         return popped;
     }
 
-    /* Keeps the work from ending, until somebody calls release as often, on any rank. */
+    /* Keeps the work from ending, until release has been called as often, on any rank. */
     result<void> hold() { return tern_distributed_queue_hold(worker_, object_); }
     result<void> release() { return tern_distributed_queue_release(worker_, object_); }
 
-    /* The part of a rank, which belongs to this queue. */
+    /* Returns the part of a rank, which belongs to this queue. */
     result<queue_view<T>> part(std::uint32_t rank) {
         tern_queue *part = nullptr;
         tern_status status = tern_distributed_queue_part(object_, rank, &part);
@@ -97,7 +97,7 @@ template <class T> class distributed_queue_view : public detail::handle<tern_dis
         return queue_view<T>(worker_, part);
     }
 
-    /* The number of items in all parts now. */
+    /* Returns the number of items in all parts now. */
     result<std::uint64_t> size() { return this->count(tern_distributed_queue_size); }
 };
 
@@ -109,7 +109,7 @@ class distributed_queue : public detail::owner<distributed_queue_view<T>, tern_d
     using detail::owner<distributed_queue_view<T>, tern_distributed_queue,
                         tern_distributed_queue_destroy>::owner;
 
-    /* Collective. capacity: items of each part. */
+    /* Creates the queue. Collective. capacity: items of each part. */
     static result<distributed_queue> create(tern_worker *worker, std::uint64_t capacity,
                                             tern_queue_options options = {}) {
         detail::require_plain<T>();

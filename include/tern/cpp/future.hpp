@@ -40,7 +40,7 @@ template <class T> class [[nodiscard]] future {
             detail::log_failure("an operation that nobody waited for", wait().status());
     }
 
-    /* Whether the operation is complete. Makes progress; never waits. */
+    /* Returns whether the operation is complete. Makes progress; never waits. */
     result<bool> done() {
         int done = 0;
         tern_status status = tern_test(worker_, &operation_->request, &done);
@@ -65,7 +65,8 @@ template <class T> class [[nodiscard]] future {
         return operation_->value;
     }
 
-    /* Makes the value of what the complete request says. get() calls it each time. */
+    /* A function that makes the value from what the complete request says. get() calls it each
+     * time. */
     using end_function = tern_status (*)(const tern_request *request, T *value);
 
     /* For functions that start operations: start(request, value) starts one, which reads or writes

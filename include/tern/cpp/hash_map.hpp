@@ -40,7 +40,7 @@ template <class Key, class Value> class table_view : public handle<tern_hashtabl
   public:
     using handle::handle;
 
-    /* Whether the key was there. */
+    /* Removes key. Returns whether it was there. */
     result<bool> erase(const Key &key, tern_flags flags = 0) {
         tern_status status = tern_hashtable_erase(worker_, object_, &key, flags);
         if (status != TERN_OK && status != TERN_ERR_NOT_FOUND)
@@ -48,7 +48,7 @@ template <class Key, class Value> class table_view : public handle<tern_hashtabl
         return status == TERN_OK;
     }
 
-    /* Nothing: there is no such key. */
+    /* Returns the value of key, or nothing if there is no such key. */
     result<std::optional<Value>> find(const Key &key, tern_flags flags = 0) {
         Value value;
         tern_status status = tern_hashtable_find(worker_, object_, &key, flags, &value);
@@ -59,7 +59,7 @@ template <class Key, class Value> class table_view : public handle<tern_hashtabl
         return std::optional<Value>(value);
     }
 
-    /* get() of the future is TERN_ERR_NOT_FOUND if the key is absent. */
+    /* Starts a find. get() of the future is TERN_ERR_NOT_FOUND if the key is absent. */
     result<future<Value>> find_start(const Key &key, tern_flags flags = 0) {
         return future<Value>::begin(worker_, Value(), [&](tern_request *request, Value *value) {
             return tern_hashtable_find_start(worker_, object_, &key, flags, value, request);
@@ -83,12 +83,12 @@ template <class Key, class Value> class table_view : public handle<tern_hashtabl
     template <class Visit> result<void> for_each(Visit visit) {
         return walk(tern_hashtable_for_each, visit);
     }
-    /* The same for the keys of all ranks. */
+    /* Does what for_each does, for the keys of all ranks. */
     template <class Visit> result<void> for_each_anywhere(Visit visit) {
         return walk(tern_hashtable_for_each_anywhere, visit);
     }
 
-    /* Collective: the keys of the whole table. */
+    /* Collective: counts the keys of the whole table. */
     result<std::uint64_t> size() { return this->count(tern_hashtable_size); }
     result<std::uint64_t> local_size() { return this->count(tern_hashtable_local_size); }
     /* Collective: takes all keys out. */
@@ -98,7 +98,7 @@ template <class Key, class Value> class table_view : public handle<tern_hashtabl
         return tern_hashtable_save(worker_, object_, path, note.data(), note.size());
     }
 
-    /* The rank that owns key. */
+    /* Returns the rank that owns key. */
     std::uint32_t owner_of(const Key &key) const { return tern_hashtable_owner(object_, &key); }
 
   private:
@@ -140,7 +140,7 @@ template <class Key, class Value> class hash_map_view : public detail::table_vie
   public:
     using detail::table_view<Key, Value>::table_view;
 
-    /* Stores value under key, whether the key is there or not. Whether the key is new. */
+    /* Stores value under key, whether the key is there or not. Returns whether the key is new. */
     result<bool> insert(const Key &key, const Value &value, tern_flags flags = 0) {
         int existed = 0;
         tern_status status =
@@ -150,7 +150,7 @@ template <class Key, class Value> class hash_map_view : public detail::table_vie
         return existed == 0;
     }
 
-    /* The same, but a value that is there is left alone. */
+    /* Stores value under key only if the key is not there. Returns whether the key is new. */
     result<bool> insert_new(const Key &key, const Value &value, tern_flags flags = 0) {
         int existed = 0;
         tern_status status =
@@ -178,7 +178,7 @@ template <class Key, class Value> class hash_map_view : public detail::table_vie
         });
     }
 
-    /* The future has the value that is stored, which is copied. */
+    /* Starts an insert. The value is copied, and the future has the copy. */
     result<future<Value>> insert_start(const Key &key, const Value &value, tern_flags flags = 0) {
         return future<Value>::begin(this->worker_, value, [&](tern_request *request, Value *kept) {
             return tern_hashtable_insert_start(this->worker_, this->object_, &key, kept, flags,
@@ -214,7 +214,7 @@ class hash_map
         return hash_map(worker, table);
     }
 
-    /* Collective: a table of what a file holds. file, if given: what the file says. */
+    /* Collective: creates a table from a file. file, if given: gets what the file says about it. */
     static result<hash_map> load(tern_worker *worker, const char *path,
                                  tern_hashtable_options options = {},
                                  tern_hashtable_file *file = nullptr) {
@@ -250,8 +250,8 @@ template <class Key> class counter_map_view : public detail::table_view<Key, std
         return before;
     }
 
-    /* Makes the counter desired if it is expected. Returns the counter before. Nothing: there is no
-     * such key. */
+    /* Makes the counter desired if it is expected. Returns the counter before, or nothing if there
+     * is no such key. */
     result<std::optional<std::uint64_t>> compare_swap(const Key &key, std::uint64_t expected,
                                                       std::uint64_t desired, tern_flags flags = 0) {
         std::uint64_t before = 0;
@@ -264,7 +264,7 @@ template <class Key> class counter_map_view : public detail::table_view<Key, std
         return std::optional<std::uint64_t>(before);
     }
 
-    /* The future has the counter before. */
+    /* Starts an add. The future has the counter before. */
     result<future<std::uint64_t>> add_start(const Key &key, std::uint64_t delta = 1,
                                             tern_flags flags = 0) {
         auto start = [&](tern_request *request, std::uint64_t *) {

@@ -42,12 +42,12 @@
 
 namespace tern {
 
-/* A key with its value, for batches. Their bytes must last as long as the item. */
+/* Makes an item of a key and its value, for batches. Their bytes must last as long as the item. */
 inline tern_map_item map_item(bytes key, bytes value = bytes(nullptr, 0)) noexcept {
     return {key.data(), value.data(), key.size(), value.size()};
 }
 
-/* A key to look for, and room bytes at value for what it has. */
+/* Makes a slot of a key to look for, and of room bytes at value for the key's value. */
 inline tern_map_slot map_slot(bytes key, void *value, std::size_t room) noexcept {
     return {key.data(), key.size(), value, room, 0, 0};
 }
@@ -75,16 +75,16 @@ class map_view : public detail::handle<tern_map> {
   public:
     using handle::handle;
 
-    /* Stores value under key, whether the key is there or not. Whether the key is new. */
+    /* Stores value under key, whether the key is there or not. Returns whether the key is new. */
     result<bool> insert(bytes key, bytes value, tern_flags flags = 0) {
         return insert_by(tern_map_insert, key, value, flags);
     }
-    /* The same, but a value that is there is left alone. */
+    /* Stores value under key only if the key is not there. Returns whether the key is new. */
     result<bool> insert_new(bytes key, bytes value, tern_flags flags = 0) {
         return insert_by(tern_map_insert_new, key, value, flags);
     }
 
-    /* Whether the key was there. */
+    /* Removes key. Returns whether it was there. */
     result<bool> erase(bytes key, tern_flags flags = 0) {
         tern_status status = tern_map_erase(worker_, object_, key.data(), key.size(), flags);
         if (status != TERN_OK && status != TERN_ERR_NOT_FOUND)
@@ -92,9 +92,9 @@ class map_view : public detail::handle<tern_map> {
         return status == TERN_OK;
     }
 
-    /* The value as a std::string, a std::vector of plain elements, or one plain T. Nothing: there
-     * is no such key. TERN_ERR_RANGE: the value is no whole number of elements, or has another size
-     * than T. */
+    /* Returns the value as a std::string, a std::vector of plain elements, or one plain T; returns
+     * nothing if there is no such key. TERN_ERR_RANGE: the value is no whole number of elements, or
+     * has another size than T. */
     template <class T = std::string>
     result<std::optional<T>> find(bytes key, tern_flags flags = 0) {
         if constexpr (detail::is_array<T>::value)
@@ -102,7 +102,8 @@ class map_view : public detail::handle<tern_map> {
         else
             return find_plain<T>(key, flags);
     }
-    /* The value where tern_map_find_alloc has put it, without a copy more. */
+    /* Returns the value in the memory that tern_map_find_alloc has allocated; copies it no further.
+     */
     result<std::optional<map_value>> find_alloc(bytes key, tern_flags flags = 0) {
         void *value = nullptr;
         std::size_t size = 0;
@@ -125,8 +126,8 @@ class map_view : public detail::handle<tern_map> {
             return status;
         return before;
     }
-    /* Makes the number desired if it is expected. Returns the number before. Nothing: there is no
-     * such key. */
+    /* Makes the number desired if it is expected. Returns the number before, or nothing if there is
+     * no such key. */
     result<std::optional<std::uint64_t>> compare_swap(bytes key, std::uint64_t expected,
                                                       std::uint64_t desired, tern_flags flags = 0) {
         std::uint64_t before = 0;
@@ -153,14 +154,14 @@ class map_view : public detail::handle<tern_map> {
         });
     }
 
-    /* The future says whether the key is new. Key and value are copied. */
+    /* Starts an insert. The future says whether the key is new. Key and value are copied. */
     result<future<bool>> insert_start(bytes key, bytes value, tern_flags flags = 0) {
         return insert_start_by(tern_map_insert_start, key, value, flags);
     }
     result<future<bool>> insert_new_start(bytes key, bytes value, tern_flags flags = 0) {
         return insert_start_by(tern_map_insert_new_start, key, value, flags);
     }
-    /* The future has the number before. */
+    /* Starts an add. The future has the number before. */
     result<future<std::uint64_t>> add_start(bytes key, std::uint64_t delta = 1,
                                             tern_flags flags = 0) {
         auto start = [&](tern_request *request, std::uint64_t *) {
@@ -173,8 +174,9 @@ class map_view : public detail::handle<tern_map> {
         };
         return future<std::uint64_t>::begin(worker_, 0, start, end);
     }
-    /* One plain T. get() of the future is TERN_ERR_NOT_FOUND if the key is absent, and
-     * TERN_ERR_RANGE if the value has another size. find_start may return that of a larger one. */
+    /* Starts a find of one plain T. get() of the future is TERN_ERR_NOT_FOUND if the key is absent,
+     * and TERN_ERR_RANGE if the value has another size. If the value is larger, find_start itself
+     * may return TERN_ERR_RANGE. */
     template <class T, std::enable_if_t<!detail::is_array<T>::value, int> = 0>
     result<future<T>> find_start(bytes key, tern_flags flags = 0) {
         detail::require_plain<T>();
@@ -187,7 +189,8 @@ class map_view : public detail::handle<tern_map> {
         };
         return future<T>::begin(worker_, T(), start, end);
     }
-    /* A std::string or a std::vector of at most room elements. The errors are as above. */
+    /* Starts a find of a std::string or a std::vector of at most room elements. The errors are as
+     * above. */
     template <class T = std::string, std::enable_if_t<detail::is_array<T>::value, int> = 0>
     result<future<T>> find_start(bytes key, std::size_t room, tern_flags flags = 0) {
         using element = typename T::value_type;
@@ -230,12 +233,12 @@ class map_view : public detail::handle<tern_map> {
     template <class Visit> result<void> for_each(Visit visit) {
         return walk(tern_map_for_each, visit);
     }
-    /* The same for the keys of all ranks. */
+    /* Does what for_each does, for the keys of all ranks. */
     template <class Visit> result<void> for_each_anywhere(Visit visit) {
         return walk(tern_map_for_each_anywhere, visit);
     }
 
-    /* Collective: the keys of the whole map. */
+    /* Collective: counts the keys of the whole map. */
     result<std::uint64_t> size() { return this->count(tern_map_size); }
     result<std::uint64_t> local_size() { return this->count(tern_map_local_size); }
     /* Collective: takes all keys out. */
@@ -245,7 +248,7 @@ class map_view : public detail::handle<tern_map> {
         return tern_map_save(worker_, object_, path, note.data(), note.size());
     }
 
-    /* The rank that owns key. */
+    /* Returns the rank that owns key. */
     std::uint32_t owner_of(bytes key) const {
         return tern_map_owner(object_, key.data(), key.size());
     }
@@ -321,7 +324,8 @@ class map : public detail::owner<map_view, tern_map, tern_map_destroy> {
   public:
     using owner::owner;
 
-    /* Collective. capacity: keys of the whole map. options: what else tern/map.h offers. */
+    /* Creates a map. Collective. capacity: keys of the whole map. options: what else tern/map.h
+     * offers. */
     static result<map> create(tern_worker *worker, std::uint64_t capacity,
                               tern_map_options options = {}) {
         options.capacity = capacity;
@@ -332,7 +336,7 @@ class map : public detail::owner<map_view, tern_map, tern_map_destroy> {
         return map(worker, created);
     }
 
-    /* Collective: a map of what a file holds. file, if given: what the file says. */
+    /* Collective: creates a map from a file. file, if given: gets what the file says about it. */
     static result<map> load(tern_worker *worker, const char *path, tern_map_options options = {},
                             tern_map_file *file = nullptr) {
         tern_map *loaded = nullptr;

@@ -5,8 +5,9 @@
  * C++ functions that change values of tables and maps (tern/hashtable.h, tern/map.h).
  * A function for a table is given the value and one plain argument:
  *
- *     static double scale(tern_hashtable_modify_info &, double &value, double by) { return value *=
- * by; }
+ *     static double scale(tern_hashtable_modify_info &, double &value, double by) {
+ *         return value *= by;
+ *     }
  *
  *     table.modify<scale>(key, 2.0).value();                          // the key must be there
  *     double now = table.modify<scale>(key, 2.0, TERN_ABSENT_INSERT).value();
@@ -24,9 +25,9 @@
  *     map.modify<append>("name", "s", TERN_ABSENT_INSERT).value();
  *
  * It returns void, a plain type of at most 1,000 bytes, a tern_status or a result<>, and modify
- * returns the same; a status is that of modify and not a value. An exception or an error changes
- * nothing, and is what modify returns. The rules of tern_call (tern/cpp/call.hpp) hold for its
- * name, and it may be a lambda in the same way. It must not wait.
+ * returns the same; a status is that of modify and not a value. If it throws or returns an error,
+ * nothing is changed, and modify returns the error. The rules of tern_call (tern/cpp/call.hpp) hold
+ * for its name, and it may be a lambda in the same way. It must not wait.
  */
 
 #include <cstddef>

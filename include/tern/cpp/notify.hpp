@@ -33,7 +33,7 @@ result<void> get_notify(tern_worker *worker, tern_worker_id owner, T *to, pointe
     return tern_get_notify(worker, owner, to, from.place, count * sizeof(T), &options);
 }
 
-/* The next event, or nothing. */
+/* Takes the next event, or returns nothing if there is no event. */
 inline result<std::optional<tern_event>> probe(tern_worker *worker,
                                                unsigned which = TERN_PROBE_ANY) {
     tern_event event;
@@ -45,7 +45,7 @@ inline result<std::optional<tern_event>> probe(tern_worker *worker,
     return std::optional<tern_event>(event);
 }
 
-/* Waits for the next event. */
+/* Waits for the next event and takes it. */
 inline result<tern_event> event_wait(tern_worker *worker, unsigned which = TERN_PROBE_ANY) {
     tern_event event;
     tern_status status = tern_event_wait(worker, which, &event);
@@ -54,7 +54,7 @@ inline result<tern_event> event_wait(tern_worker *worker, unsigned which = TERN_
     return event;
 }
 
-/* The completion id of a remote event. TERN_ERR_RANGE: it is not as long as an Id. */
+/* Returns the completion id of a remote event. TERN_ERR_RANGE: it is not as long as an Id. */
 template <class Id> result<Id> event_id(const tern_event &event) {
     detail::require_plain<Id>();
     if (event.cid_bytes != sizeof(Id))

@@ -21,7 +21,7 @@ template <class Object> class handle {
     Object *get() const noexcept { return object_; }
 
   protected:
-    /* A number that function tells of the object. */
+    /* Returns a number that function reports about the object. */
     template <class Function> result<std::uint64_t> count(Function function) {
         std::uint64_t number = 0;
         tern_status status = function(worker_, object_, &number);
@@ -86,7 +86,8 @@ template <class Visit> class visitor {
 #endif
 };
 
-/* Destroys the object at the end. View has the operations, and derives from handle<Object>. */
+/* Owns an object: its destructor destroys it. View has the operations, and derives from
+ * handle<Object>. */
 template <class View, class Object, tern_status (*Destroy)(tern_worker *, Object *)>
 class owner : public View {
   public:
@@ -102,10 +103,12 @@ class owner : public View {
             log_failure("to destroy a table, a map or a queue", destroy().status());
     }
 
-    /* The same object for the thread that has another worker. It must not outlive the owner. */
+    /* Returns the same object for the thread that has another worker. The copy must not outlive the
+     * owner. */
     View on(tern_worker *worker) const noexcept { return View(worker, this->object_); }
 
-    /* Collective. After TERN_ERR_MISMATCH and TERN_ERR_STATE the object is still there. */
+    /* Destroys the object. Collective. After TERN_ERR_MISMATCH and TERN_ERR_STATE it is still
+     * there. */
     result<void> destroy() noexcept {
         if (this->object_ == nullptr)
             return TERN_OK;

@@ -28,7 +28,8 @@ namespace tern {
 /* This rank's part. Its destructor is local: put a barrier before it. */
 class part {
   public:
-    /* Collective. kind: a text that lives as long as the part; data: what find_part returns. */
+    /* Creates a part. Collective. kind: a text that lives as long as the part; data: what find_part
+     * returns. */
     static result<part> create(tern_worker *worker, const char *kind, void *data) {
         tern_part *created = nullptr;
         tern_status status = tern_part_create(worker, kind, data, &created);
@@ -48,14 +49,14 @@ class part {
     /* The part of the C interface. */
     tern_part *get() const noexcept { return part_; }
 
-    /* The same on every rank. */
+    /* Returns the object's id, which is the same on every rank. */
     std::uint64_t id() const noexcept { return tern_part_id(part_); }
 
   private:
     tern_part *part_;
 };
 
-/* The data of this rank's part, or null. */
+/* Returns the data of this rank's part, or null if no object of that kind has the id. */
 template <class T> T *find_part(tern_worker *worker, const char *kind, std::uint64_t id) {
     return static_cast<T *>(tern_part_find(worker, kind, id));
 }

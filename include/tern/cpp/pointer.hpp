@@ -11,8 +11,8 @@
 
 namespace tern {
 
-/* A place in the segment of a rank, where elements of type T lie. Plain data, the same on every
- * rank. Arithmetic counts elements. */
+/* A global address in the segment of a rank, where elements of type T lie. Plain data, the same on
+ * every rank. Arithmetic counts elements. */
 template <class T> struct pointer {
     tern_ptr place = {0, 0, 0, 0};
 
@@ -20,7 +20,7 @@ template <class T> struct pointer {
     explicit pointer(tern_ptr p) : place(p) {}
 
     std::uint32_t rank() const { return place.rank; }
-    /* The same place in the segment of another rank; of alloc_all, that rank's piece. */
+    /* Returns the same offset in the segment of another rank; of alloc_all, that rank's piece. */
     pointer on(std::uint32_t rank) const { return pointer(tern_ptr_on(place, rank)); }
     explicit operator bool() const { return place.offset != 0; }
 
@@ -32,7 +32,7 @@ template <class T> struct pointer {
     friend bool operator==(pointer a, pointer b) { return tern_ptr_equal(a.place, b.place) != 0; }
     friend bool operator!=(pointer a, pointer b) { return !(a == b); }
 
-    /* A plain address if this process reaches the place by load and store, else null. */
+    /* Returns the plain address if this process reaches it by load and store, else null. */
     T *local(const tern_context *context) const {
         return static_cast<T *>(tern_local(context, place));
     }
@@ -50,7 +50,7 @@ result<pointer<T>> alloc(tern_worker *worker, std::size_t count,
     return p;
 }
 
-/* The same in the segment of rank, whose progress is waited for. */
+/* Allocates in the segment of rank, and waits until that rank's progress has served this. */
 template <class T>
 result<pointer<T>> alloc_on(tern_worker *worker, std::uint32_t rank, std::size_t count,
                             tern_domain domain = TERN_DOMAIN_GLOBAL) {
@@ -68,8 +68,8 @@ template <class T> result<void> free(tern_worker *worker, pointer<T> p) {
     return tern_free(worker, p.place);
 }
 
-/* Collective: allocates count elements in the segment of each rank, at the same place. Returns this
- * rank's piece. */
+/* Collective: allocates count elements in the segment of each rank, at the same offset. Returns
+ * this rank's piece. */
 template <class T>
 result<pointer<T>> alloc_all(tern_worker *worker, std::size_t count,
                              tern_domain domain = TERN_DOMAIN_GLOBAL) {

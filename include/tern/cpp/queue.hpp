@@ -14,7 +14,7 @@ namespace tern {
 
 namespace detail {
 
-/* What a pop returns: nothing if its status is that of nothing. */
+/* Returns the outcome of a pop. nothing: the status for which that is an empty optional. */
 template <class T>
 result<std::optional<T>> taken(tern_status status, tern_status nothing, const T &item) {
     if (status == nothing)
@@ -35,14 +35,14 @@ template <class T> class queue_view : public detail::handle<tern_queue> {
     result<void> push(const T &item, tern_flags flags = 0) {
         return tern_queue_push(worker_, object_, &item, flags);
     }
-    /* TERN_ERR_FULL if there is no free slot now. */
+    /* Appends an item, or returns TERN_ERR_FULL if there is no free slot now. */
     result<void> try_push(const T &item, tern_flags flags = 0) {
         return tern_queue_try_push(worker_, object_, &item, flags);
     }
     result<void> push_timed(const T &item, double seconds, tern_flags flags = 0) {
         return tern_queue_push_timed(worker_, object_, &item, seconds, flags);
     }
-    /* Returns how many of the items fitted. */
+    /* Appends as many of the items as fit, and returns how many those were. */
     result<std::size_t> push_many(const T *items, std::size_t count, tern_flags flags = 0) {
         std::size_t pushed = 0;
         tern_status status = tern_queue_push_many(worker_, object_, items, count, flags, &pushed);
@@ -51,19 +51,19 @@ template <class T> class queue_view : public detail::handle<tern_queue> {
         return pushed;
     }
 
-    /* Takes the oldest item; waits until there is one. Nothing: in a phase of pops the queue is
-     * empty. */
+    /* Takes the oldest item; waits until there is one. In a phase of pops it returns nothing if the
+     * queue is empty. */
     result<std::optional<T>> pop(tern_flags flags = 0) {
         T item;
         return detail::taken(tern_queue_pop(worker_, object_, &item, flags), TERN_ERR_EMPTY, item);
     }
-    /* Nothing: the queue is empty now. */
+    /* Takes the oldest item, or returns nothing if the queue is empty now. */
     result<std::optional<T>> try_pop(tern_flags flags = 0) {
         T item;
         return detail::taken(tern_queue_try_pop(worker_, object_, &item, flags), TERN_ERR_EMPTY,
                              item);
     }
-    /* TERN_ERR_TIMEOUT if the time is over. */
+    /* Takes the oldest item; waits for one, and returns TERN_ERR_TIMEOUT if the time is over. */
     result<std::optional<T>> pop_timed(double seconds, tern_flags flags = 0) {
         T item;
         return detail::taken(tern_queue_pop_timed(worker_, object_, &item, seconds, flags),
@@ -78,7 +78,7 @@ template <class T> class queue_view : public detail::handle<tern_queue> {
         return popped;
     }
 
-    /* The number of items now. */
+    /* Returns the number of items now. */
     result<std::uint64_t> size() { return this->count(tern_queue_size); }
 };
 
@@ -88,7 +88,8 @@ class queue : public detail::owner<queue_view<T>, tern_queue, tern_queue_destroy
   public:
     using detail::owner<queue_view<T>, tern_queue, tern_queue_destroy>::owner;
 
-    /* Collective. host: the rank in whose segment the queue lies. capacity: items. */
+    /* Creates a queue. Collective. host: the rank in whose segment the queue lies. capacity: items.
+     */
     static result<queue> create(tern_worker *worker, std::uint32_t host, std::uint64_t capacity,
                                 tern_queue_options options = {}) {
         detail::require_plain<T>();

@@ -75,8 +75,9 @@ class birth {
 
 } // namespace detail
 
-/* A value, or the status that says why there is none. The detail of an error is that of the thread
- * (tern_error_detail), so look at it, or call value(), before the thread's next call of tern. */
+/* A value, or the status that says why there is no value. The detail of an error is that of the
+ * thread (tern_error_detail), so look at it, or call value(), before the thread's next call of
+ * tern. */
 template <class T> class [[nodiscard]] result {
   public:
     result(T value) : status_(TERN_OK), value_(std::move(value)) {}
@@ -85,7 +86,7 @@ template <class T> class [[nodiscard]] result {
     bool ok() const noexcept { return status_ == TERN_OK; }
     tern_status status() const noexcept { return status_; }
 
-    /* The value. Throws tern::error if there is none. */
+    /* Returns the value. Throws tern::error if there is no value. */
     T &value() & {
         require();
         return *value_;

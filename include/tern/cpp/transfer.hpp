@@ -38,7 +38,7 @@ result<void> get(tern_worker *worker, pointer<T> from, T *to, std::size_t count)
     return tern_get(worker, to, from.place, count * sizeof(T));
 }
 
-/* Start a put or a get of one element and return. */
+/* These start a put or a get of one element, and return a future. */
 template <class T> result<future<T>> put_start(tern_worker *worker, pointer<T> to, const T &value) {
     return future<T>::begin(worker, value, [&](tern_request *request, T *kept) {
         return tern_put_start(worker, to.place, kept, sizeof(T), request);
@@ -70,7 +70,7 @@ template <class T> constexpr void require_word() {
 }
 template <class T> using word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
 
-/* operation(word *old) does it and tells the word before. */
+/* Runs operation(word *old), which does an atomic and stores the word before it in old. */
 template <class T, class Operation> result<T> atomic(Operation operation) {
     require_word<T>();
     word<T> old = 0;
