@@ -161,8 +161,8 @@ TERN_API tern_status tern_reader_open(tern_reader *reader, const void *archive, 
  * archive has items or chunks that were not read. */
 TERN_NODISCARD TERN_API tern_status tern_reader_close(tern_reader *reader);
 
-/* Not for applications: as tern_internal_reader_next, for content in a chunk. If there is no such
- * item it makes the reader fail and says why. */
+/* Not for applications: does what tern_internal_reader_next does, for content in a chunk. If there
+ * is no such item it makes the reader fail and says why. */
 TERN_API const void *tern_internal_reader_seek(tern_reader *reader, tern_item_type type,
                                                size_t element, uint64_t wanted, size_t *count);
 
@@ -553,12 +553,12 @@ TERN_NODISCARD TERN_API tern_status tern_call_archive(tern_worker *worker, tern_
                                                       const tern_writer *writer,
                                                       const tern_archive_options *options);
 
-/* tern_call_archive for a function with a result, which request (tern/request.h) waits for. The
- * program must leave chunks that are not buffers unchanged until the request is complete. A call
- * with chunks takes two of TERN_CALL_REQUESTS. If the target cannot get a chunk, that error is the
- * outcome of the request. Waits for room in a full ring, or for earlier calls whose chunks are
- * under way; in a handler returns TERN_ERR_AGAIN instead. Otherwise as tern_call_archive and
- * tern_call_start. */
+/* Makes a call as tern_call_archive does, of a function with a result. The program waits for it by
+ * request (tern/request.h). The program must leave chunks that are not buffers unchanged until the
+ * request is complete. A call with chunks takes two of TERN_CALL_REQUESTS. If the target cannot get
+ * a chunk, that error is the outcome of the request. Waits for room in a full ring, or for earlier
+ * calls whose chunks are under way; in a handler returns TERN_ERR_AGAIN instead. The rest is as in
+ * tern_call_archive and tern_call_start. */
 TERN_NODISCARD TERN_API tern_status tern_call_archive_start(tern_worker *worker,
                                                             tern_worker_id target,
                                                             const tern_function *function,

@@ -42,8 +42,8 @@ typedef struct tern_call_info {
  * function runs; all ranks of a broadcast get them from this rank. The memory is free again when
  * the function has run; until then, over p2p, this rank has to make progress. If earlier such calls
  * occupy the segment, the call waits for their memory as for a full ring. If the segment has no
- * room in any case the call returns TERN_ERR_MEMORY. All calls may also go by message, without a
- * ring (tern/message.h). */
+ * room even without such calls, the call returns TERN_ERR_MEMORY. All calls may also go by message,
+ * without a ring (tern/message.h). */
 #define TERN_RESULT_MAX 1024u
 #define TERN_ARGUMENTS_MAX (8u << 20)
 
@@ -180,7 +180,7 @@ TERN_NODISCARD TERN_API tern_status tern_call_policy(tern_worker *worker, tern_w
  * in the queue, or the transport has no room for them; progress sends these. TERN_ERR_ARGUMENT. */
 TERN_NODISCARD TERN_API tern_status tern_call_flush(tern_worker *worker, tern_worker_id target);
 
-/* Does what tern_call_flush does, for every target. */
+/* Makes the gathered calls for every target visible, as tern_call_flush does for one. */
 TERN_NODISCARD TERN_API tern_status tern_call_flush_all(tern_worker *worker);
 
 /* Holds back this worker's records to ranks of other nodes until tern_call_uncork: for workers that
@@ -216,9 +216,9 @@ TERN_NODISCARD TERN_API tern_status tern_call_return(tern_worker *worker, tern_w
 
 /* Starts a tern_call_return and returns while the call is under way (tern/request.h). tern_test or
  * tern_wait write result, and nothing writes it once the request is complete; tern_request_result
- * returns how many bytes came. A worker may have TERN_CALL_REQUESTS such calls under way, then
- * TERN_ERR_AGAIN. May wait for room in the ring. TERN_ERR_ARGUMENT: the request is under way.
- * Otherwise as tern_call, also in a handler. */
+ * returns how many bytes came. A worker may have TERN_CALL_REQUESTS such calls under way; one more
+ * returns TERN_ERR_AGAIN. May wait for room in the ring. TERN_ERR_ARGUMENT: the request is under
+ * way. Otherwise it behaves as tern_call does, also in a handler. */
 TERN_NODISCARD TERN_API tern_status tern_call_start(tern_worker *worker, tern_worker_id target,
                                                     const tern_function *function,
                                                     const void *arguments, size_t bytes,
@@ -326,8 +326,8 @@ TERN_NODISCARD TERN_API tern_status tern_internal_call_any(tern_worker *worker,
                                                            const void *arguments, size_t bytes);
 TERN_API void tern_internal_call_attend(tern_worker *worker, tern_worker_id target);
 
-/* Not for applications: tries to send the call the short path. Returns 1 if it was sent, and 0 if
- * it was not; then nothing was done. */
+/* Not for applications: tries to send the call by the short path. Returns 1 if it was sent, and 0
+ * if it was not; then nothing was done. */
 TERN_INLINE int tern_internal_call_try(tern_worker *worker, tern_worker_id target,
                                        const tern_function *function, const void *arguments,
                                        size_t bytes) {

@@ -69,8 +69,8 @@ typedef struct tern_piece {
  * free it. */
 TERN_NODISCARD TERN_API tern_status tern_piece_take(tern_worker *worker, tern_circular *circular,
                                                     size_t bytes, tern_piece *piece);
-/* tern_piece_take that never waits: it returns TERN_ERR_AGAIN, and the next tern_progress waits for
- * the puts that occupy the memory. */
+/* Takes a piece as tern_piece_take does, but never waits: it returns TERN_ERR_AGAIN instead, and
+ * the next tern_progress waits for the puts that occupy the memory. */
 TERN_NODISCARD TERN_API tern_status tern_piece_try(tern_worker *worker, tern_circular *circular,
                                                    size_t bytes, tern_piece *piece);
 /* Gives a piece back unused. TERN_ERR_ARGUMENT: it is not held. */

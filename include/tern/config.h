@@ -81,8 +81,8 @@ typedef enum tern_rma_atomics {
                                 every rank; of 4 bytes only over ofi */
 } tern_rma_atomics;
 
-/* What notified operations do that find room while earlier operations of their pair wait for room.
- */
+/* What a notified operation does that finds room while earlier operations of its pair wait for
+ * room. */
 typedef enum tern_order {
     TERN_ORDER_STRICT, /* they wait behind the earlier ones */
     TERN_ORDER_RELAXED /* they overtake the earlier ones */
@@ -116,7 +116,7 @@ typedef struct tern_config {
     tern_huge_pages huge_pages;
     int prefault;           /* 1: touch the whole segment at creation */
     size_t ring_size;       /* of a ring at first: power of two, 4 KiB to 16 MiB */
-    size_t ring_growth;     /* the most times that size to which a ring grows: power of two, 1 to
+    size_t ring_growth;     /* how many times that size a ring may grow to: power of two, 1 to
                                1,024 */
     size_t ring_memory;     /* the most memory of all rings into one rank */
     size_t overflow_memory; /* of a worker, for queued calls; half of it is for calls of handlers.
@@ -125,8 +125,8 @@ typedef struct tern_config {
     tern_publish publish;   /* for pairs of workers without a tern_call_policy */
     size_t publish_bytes;   /* with TERN_PUBLISH_BATCHED: how many bytes are gathered */
     size_t broadcast_arity; /* ranks that each rank passes a broadcast on to */
-    size_t idle_polls;      /* empty polls of a ring after which its consumer stops polling and its
-                               producer rings a bell */
+    size_t idle_polls;      /* empty polls of a ring after which its consumer stops polling, and its
+                               producer rings the doorbell */
     size_t active_rings;    /* a worker with at most this many rings polls all of them, whatever
                                their traffic */
     size_t mpi_interval;    /* polls of memory between two calls of MPI for its progress */

@@ -6,11 +6,12 @@
  * (tern/map.h), a queue (tern/queue.h) or a distributed queue (tern/distributed_queue.h). All of
  * them take the flags below. Tables and maps have the same operations with the same names, order of
  * arguments and outputs, and give the guarantees of this comment about batches, buffers, requests,
- * modifiers and files. A name that begins with _ stands for two, that of tables and that of maps.
+ * modifiers and files. A name that begins with _ stands for two functions: that of tables and that
+ * of maps.
  *
- * Flags say how an operation is done: the caller ors them together, or passes 0. Two questions are
- * answered by them, each by at most one flag: what the caller promises about concurrent operations
- * (BCL's concurrency promises, paper 003 section II-C), and by which path the operation is done. An
+ * Flags say how an operation is done: the caller ors them together, or passes 0. They answer two
+ * questions, each by at most one flag: what the caller promises about concurrent operations (BCL's
+ * concurrency promises, paper 003 section II-C), and by which path the operation is done. An
  * operation that its own promise excludes, such as an insert in a phase of reads, returns
  * TERN_ERR_ARGUMENT, and so does one with two promises, two paths or an unknown flag.
  *
@@ -29,45 +30,45 @@
  * Batches (_insert_many, _find_many, _add_many) do an operation for each of many keys. Each key is
  * an operation of its own, which takes effect between the beginning and the end of the batch; of
  * several values of one key the last one stays. Other ranks are served meanwhile. By call the keys
- * of one owner travel together. Equal keys of inserts and adds are then one item, so that a few
- * keys which are most of a batch cost next to nothing: if a quarter of the batch's first 128 keys
- * are repetitions, all repetitions within each 1,024 keys of a table, or 512 of a map, are left
- * out. Keys that find no room are passed over: TERN_ERR_FULL, and the others
- * are done. Not in handlers: TERN_ERR_STATE.
+ * of one owner travel together, and tern merges equal keys of inserts and adds: if a quarter of the
+ * batch's first 128 keys are repetitions, it sends a key only once within each 1,024 keys of a
+ * table, or 512 of a map. So a few keys that make up most of a batch cost next to nothing. A batch
+ * skips keys that find no room, does the others, and returns TERN_ERR_FULL. In handlers it returns
+ * TERN_ERR_STATE.
  *
- * Buffers (_buffer_insert, _buffer_add) are for programs that have keys one by one and can do with
- * their being in the container later. A buffer gathers keys by owner and sends them as calls, each
- * when it is full; some are under way at once. What has been given to a buffer is in the container
- * for certain when _buffer_flush returns, and may be seen from the beginning on. Inserts of one key
+ * Buffers (_buffer_insert, _buffer_add) are for programs that get keys one by one and need them in
+ * the container only later. A buffer gathers keys by owner and sends them as calls, each when it is
+ * full; some are under way at once. Other operations may see a key as soon as it was given to the
+ * buffer; when _buffer_flush returns, it is certain to be in the container. Inserts of one key
  * through one buffer take effect in their order. A buffer belongs to the worker that made it, with
- * the worker's thread rules, and must be destroyed before the container. Its calls fit phases of
- * writes and of anything.
+ * the worker's thread rules, and must be destroyed before the container. A buffer may be used in a
+ * phase of writes, and in a phase without a promise.
  *
- * Requests (_find_start and others, tern/request.h) are operations that start and return. Each is
- * the blocking operation of the same name and takes effect at some moment between its start and its
- * end; those of one worker in any order, also on one key, where their start does not say more. By
- * call the call is the request. By RMA what is under way goes on in the progress of the worker that
- * started it: in tern_progress and in every call of tern that waits, whatever for. A caller that
- * makes none for a while leaves its operations where they are, which delays them. Nobody else waits
- * for the caller. Requests of all ranks and workers have to be complete before _size, _clear, _save
- * and _destroy.
+ * Requests (_find_start and others, tern/request.h) are operations that start and return. Each does
+ * what the blocking operation of the same name does, and takes effect at some moment between its
+ * start and its end. Operations of one worker take effect in any order, also on one key, unless the
+ * comment of their start says more. By call the request is that of the call. By RMA the progress of
+ * the worker that started an operation continues it: in tern_progress and in every call of tern
+ * that waits, whatever it waits for. A worker that makes no progress delays its own operations, but
+ * nobody else waits for them. Requests of all ranks and workers have to be complete before _size,
+ * _clear, _save and _destroy.
  *
  * Modifiers (_modify) are functions of the application that change the value of a key. This is
  * atomic: no other operation on the key, by RMA or by call, comes in between, and no find sees the
  * value half changed. A modifier may run more than once for one change, so it must have no effect
- * but on its value and its result. TERN_OK: the value is stored, and the key is there if it was
- * not. Anything else: nothing is changed, and it is the status of _modify; by call TERN_ERR_AGAIN
- * has it run again later. A modifier may neither wait nor use the container.
- * TERN_HASHTABLE_MODIFIER or TERN_MAP_MODIFIER registers it at file scope under its own name, with
- * the rules of TERN_FUNCTION, and declares name_modifier, whose address _modify takes. The program
- * may store a pointer in name_modifier.call->user before it creates the context. The forms with
- * _ANY_THREAD are for functions that any threads may run at the same time: where the owner has
- * service threads (TERN_SERVICE_THREADS) they run there, so also while its application computes or
- * waits in MPI.
+ * but on its value and its result. If it returns TERN_OK the value is stored, and a key that was
+ * absent is inserted. If it returns anything else nothing is changed, and _modify returns that
+ * status; by call, TERN_ERR_AGAIN makes it run again later. A modifier may neither wait nor use the
+ * container. TERN_HASHTABLE_MODIFIER or TERN_MAP_MODIFIER registers it at file scope under its own
+ * name, with the rules of TERN_FUNCTION, and declares name_modifier, whose address _modify takes.
+ * The program may store a pointer in name_modifier.call->user before it creates the context. The
+ * forms with _ANY_THREAD are for functions that any threads may run at the same time: where the
+ * owner has service threads (TERN_SERVICE_THREADS) they run there, so also while its application
+ * computes or waits in MPI.
  *
- * Files (_save, _load) are saved by any number of ranks and loaded by any other. A file says what
- * it holds and carries checksums (XXH3): one that is damaged, cut short, of another program, of
- * another version of the format or of a machine with another byte order is refused, and the detail
+ * Files (_save, _load) can be loaded by another number of ranks than saved them. A file says what
+ * it holds and carries checksums (XXH3). tern refuses a file that is damaged, cut short, of another
+ * program, of another version of the format or of a machine with another byte order, and the detail
  * says what is wrong and where. Ranks must reach the file by the same path, which may hold colons.
  * Each rank opens and reads or writes it by calls of the system, not by MPI-IO. A note is what the
  * application says about the content: up to TERN_NOTE_MAX bytes, such as the version of its keys or
@@ -122,7 +123,7 @@ enum {
     TERN_WAYS = TERN_BY_RMA | TERN_BY_CALL, /* the flags of paths */
 };
 
-/* What becomes of a key that is not there when it is to be modified. */
+/* What _modify does if the key is absent. */
 typedef enum tern_absent {
     TERN_ABSENT_FAIL,  /* TERN_ERR_NOT_FOUND */
     TERN_ABSENT_INSERT /* it is inserted, with what the modifier makes of zeros, or of 0 bytes in a

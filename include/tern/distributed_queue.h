@@ -97,7 +97,7 @@ TERN_NODISCARD TERN_API tern_status tern_distributed_queue_pop_many(tern_worker 
                                                                     void *items, size_t count,
                                                                     tern_flags flags,
                                                                     size_t *popped);
-/** tern_distributed_queue_pop_many for one item. */
+/** Takes one item as tern_distributed_queue_pop_many does. */
 TERN_NODISCARD TERN_API tern_status tern_distributed_queue_try_pop(tern_worker *worker,
                                                                    tern_distributed_queue *queue,
                                                                    void *item, tern_flags flags);
@@ -143,7 +143,7 @@ TERN_NODISCARD TERN_API tern_status tern_distributed_queue_push_many(tern_worker
                                                                      const void *items,
                                                                      size_t count, tern_flags flags,
                                                                      size_t *pushed);
-/** tern_distributed_queue_push_many for one item. */
+/** Appends one item as tern_distributed_queue_push_many does. */
 TERN_NODISCARD TERN_API tern_status tern_distributed_queue_try_push(tern_worker *worker,
                                                                     tern_distributed_queue *queue,
                                                                     const void *item,

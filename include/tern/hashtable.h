@@ -51,9 +51,9 @@
  * them all.
  *
  * Handlers: operations by RMA are allowed if load/store reaches the owner. Where they would have to
- * wait they return TERN_ERR_AGAIN and change nothing. On keys of the own rank operations by call
- * are allowed too, since they are done in place. Everything else returns TERN_ERR_STATE, add_many
- * always.
+ * wait they return TERN_ERR_AGAIN and change nothing. On keys that the caller's rank owns,
+ * operations by call are allowed too, since they are done in place. Everything else returns
+ * TERN_ERR_STATE, and add_many always does.
  *
  * An erased key keeps its bucket at first, in case it is inserted again. When three quarters of a
  * part's buckets are taken, and an eighth of all by erased keys, the owner moves the other keys
@@ -208,9 +208,9 @@ TERN_NODISCARD TERN_API tern_status tern_hashtable_for_each(
     tern_worker *worker, tern_hashtable *table,
     int (*visit)(const void *key, const void *value, void *argument), void *argument);
 
-/* tern_hashtable_for_each for the keys of all ranks. Not collective: any ranks may call it, one or
- * several at a time, while the owners make progress. Parts that load and store do not reach are got
- * in large pieces. TERN_ERR_PEER: an owner that is needed has died. */
+/* Does what tern_hashtable_for_each does, for the keys of all ranks. Not collective: any ranks may
+ * call it, one or several at a time, while the owners make progress. Parts that load and store do
+ * not reach are got in large pieces. TERN_ERR_PEER: an owner that is needed has died. */
 TERN_NODISCARD TERN_API tern_status tern_hashtable_for_each_anywhere(
     tern_worker *worker, tern_hashtable *table,
     int (*visit)(const void *key, const void *value, void *argument), void *argument);
@@ -406,7 +406,7 @@ tern_internal_hashtable_run_modifier(tern_call_info *call, const void *message, 
  * are inserts and adds if owners do not put.
  *
  * The outcome, beside TERN_OK: TERN_ERR_NOT_FOUND; TERN_ERR_FULL; TERN_ERR_PEER: the owner, or the
- * rank that is writing the bucket, has died, and an insert or an add to the dead may or may not
+ * rank that is writing the bucket, has died, and an insert or an add at a dead owner may or may not
  * have been done; other errors are those of the blocking operation.
  *
  * With TERN_AUTO a request takes the path that blocking operations take, or RMA before the first

@@ -180,7 +180,7 @@ TERN_MAILBOX_INLINE tern_mailbox_client tern_mailbox_client_at(const tern_mailbo
     return client;
 }
 
-/** As tern_mailbox_client_at, of the server's side. */
+/** Returns a server of the mailbox, as tern_mailbox_client_at does a client. */
 TERN_MAILBOX_INLINE tern_mailbox_server tern_mailbox_server_at(const tern_mailbox *box,
                                                                uint32_t name) {
     tern_mailbox_server server = {*box, name, name % box->slots, 0};
@@ -203,8 +203,8 @@ TERN_MAILBOX_INLINE tern_mailbox_state tern_mailbox_look(const tern_mailbox *box
     return (tern_mailbox_state)(client | server << 1);
 }
 
-/** A transition, for the worker that holds the slot: from quiet to posted, by the client. All four
- * return 1, or 0 if the slot was in another state; then nothing has changed. */
+/** Moves a slot from quiet to posted, for the client that holds it. Returns 1, or 0 if the slot was
+ * in another state; then nothing has changed. */
 TERN_MAILBOX_INLINE int tern_mailbox_post(const tern_mailbox_client *client, uint32_t slot) {
     if (tern_mailbox_look(&client->box, slot) != TERN_MAILBOX_QUIET)
         return 0;
@@ -212,7 +212,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_post(const tern_mailbox_client *client, uin
     return 1;
 }
 
-/** As tern_mailbox_post: from posted to answered, by the server. */
+/** Moves a slot from posted to answered, by its server. Returns as tern_mailbox_post does. */
 TERN_MAILBOX_INLINE int tern_mailbox_answer(const tern_mailbox_server *server, uint32_t slot) {
     if (tern_mailbox_look(&server->box, slot) != TERN_MAILBOX_POSTED)
         return 0;
@@ -220,7 +220,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_answer(const tern_mailbox_server *server, u
     return 1;
 }
 
-/** As tern_mailbox_post: from answered to finished, by the client. */
+/** Moves a slot from answered to finished, by its client. Returns as tern_mailbox_post does. */
 TERN_MAILBOX_INLINE int tern_mailbox_finish(const tern_mailbox_client *client, uint32_t slot) {
     if (tern_mailbox_look(&client->box, slot) != TERN_MAILBOX_ANSWERED)
         return 0;
@@ -228,7 +228,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_finish(const tern_mailbox_client *client, u
     return 1;
 }
 
-/** As tern_mailbox_post: from finished to quiet, by the server. */
+/** Moves a slot from finished to quiet, by its server. Returns as tern_mailbox_post does. */
 TERN_MAILBOX_INLINE int tern_mailbox_clean(const tern_mailbox_server *server, uint32_t slot) {
     if (tern_mailbox_look(&server->box, slot) != TERN_MAILBOX_FINISHED)
         return 0;

@@ -312,7 +312,7 @@ TERN_MAILBOX_INLINE int tern_mailbox_message_on(const tern_mailbox_client *clien
                                                                 : m.outcome;
 }
 
-/** Does the same on any free slot. */
+/** Makes a call as tern_mailbox_message_on does, on any free slot. */
 TERN_MAILBOX_INLINE int tern_mailbox_message_call(tern_mailbox_client *client, const void *request,
                                                   uint64_t bytes, void *reply, uint64_t room,
                                                   uint64_t *reply_bytes,

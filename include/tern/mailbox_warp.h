@@ -271,8 +271,8 @@ TERN_MAILBOX_INLINE int tern_internal_mailbox_warp_take(tern_mailbox_client *cli
     return stop;
 }
 
-/** Does the same on any free slot, and gives the slot back. On a GPU each lane has a client of its
- * own; all clients of a warp have the same name. */
+/** Makes calls as tern_mailbox_warp_call_on does, on any free slot, and gives the slot back. On a
+ * GPU each lane has a client of its own; all clients of a warp have the same name. */
 TERN_MAILBOX_INLINE int tern_mailbox_warp_call(tern_mailbox_client *client,
                                                tern_mailbox_party party,
                                                tern_mailbox_lane_use *fill,

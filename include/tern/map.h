@@ -36,17 +36,17 @@
  *     value, value_bytes  a value of 0 to TERN_MAP_VALUE_MAX bytes, likewise
  *     flags               a promise and a path, or 0
  *
- * and are described by the parameters that they have beside these. TERN_AUTO of blocking finds,
- * inserts and erasures goes as tern_map_explain says; that of all other operations goes by RMA
- * where load/store reaches the key's part of the map, otherwise by call.
+ * and their comments describe only the other parameters. With TERN_AUTO, blocking finds, inserts
+ * and erasures take the path that tern_map_explain tells. All other operations go by RMA where
+ * load/store reaches the key's part of the map, otherwise by call.
  *
  * A find returns a complete value that was inserted, or none: the table holds a hash of key and
  * value for each block, so the find notices a block that was given back and used again meanwhile,
  * and looks again. TERN_ERR_PEER is returned for a value in the segment of a rank that died, unless
  * load/store still reaches it.
  *
- * In handlers: as in tern/hashtable.h; but a value that lies in a block of another rank is found,
- * and not replaced, modified or erased: TERN_ERR_STATE.
+ * In handlers the rules of tern/hashtable.h hold. In addition, a handler may find a value that lies
+ * in a block of another rank, but to replace, modify or erase it returns TERN_ERR_STATE.
  *
  * An archive (tern/archive.h) as a value:
  *
@@ -86,16 +86,16 @@ typedef struct tern_map_options {
     int grow;            /* 1: a rank's part that gets full becomes larger, as that of a table does
                             (tern/hashtable.h); capacity is what it begins with [0] */
     /* Places keys by a part of them, as key_owner of tern_hashtable_options does [a key's hash says
-     * its rank]. A key comes with its size and at the address that the operation was given.
-     * Operations call it at the rank that uses the key, not at the owner. key_argument: passed to
-     * it. Both must last as long as the map. */
+     * its rank]. The key is at the address that the operation was given. Operations call it at the
+     * rank that uses the key, not at the owner. key_argument: passed to it. Both must last as long
+     * as the map. */
     uint64_t (*key_owner)(const void *key, size_t key_bytes, void *key_argument);
     /* Says which keys are the same: keys for which it writes the same 128 bits are one key,
      * whatever their bytes and lengths [keys of the same bytes]. It replaces hash and equality,
      * since 128 bits of a good hash do not collide by chance. Use XXH3_128bits of a form in which
      * such keys have the same bytes, such as words in lower case. The map keeps the bytes that were
-     * inserted last. Handlers at the owner call it too. The rules of key_owner are its rules
-     * otherwise, and keys that are the same must have the same owner. */
+     * inserted last. Handlers at the owner call it too. Otherwise the rules of key_owner apply, and
+     * keys that are the same must have the same owner. */
     void (*key_digest)(const void *key, size_t key_bytes, uint64_t digest[2], void *key_argument);
     void *key_argument;
 } tern_map_options;
@@ -124,7 +124,7 @@ TERN_NODISCARD TERN_API tern_status tern_map_create(tern_worker *worker,
  * Blocking: collective over the ranks, one worker of each; may block. */
 TERN_NODISCARD TERN_API tern_status tern_map_destroy(tern_worker *worker, tern_map *map);
 
-/** Stores a copy of a value under a key, and replaces the value of a key that is there.
+/** Stores a copy of a value under a key, and replaces the value if the key is there already.
  *
  * @param[out] existed 1 if the key was there, else 0; may be NULL
  * @return TERN_OK; TERN_ERR_MEMORY if the segment of the block has no room for it
@@ -143,7 +143,7 @@ TERN_NODISCARD TERN_API tern_status tern_map_insert(tern_worker *worker, tern_ma
                                                     const void *value, size_t value_bytes,
                                                     tern_flags flags, int *existed);
 
-/** tern_map_insert that leaves the value of a key that is there unchanged.
+/** Stores a value as tern_map_insert does, but only if the key is not there.
  *
  * @param[out] existed 1 if the key was there and nothing was stored, else 0; may be NULL */
 TERN_NODISCARD TERN_API tern_status tern_map_insert_new(tern_worker *worker, tern_map *map,
@@ -237,7 +237,7 @@ TERN_NODISCARD TERN_API tern_status tern_map_for_each(tern_worker *worker, tern_
                                                                    void *argument),
                                                       void *argument);
 
-/** tern_map_for_each for the keys of all ranks. It is not collective: a single rank may call it. */
+/** Visits the keys of all ranks as tern_map_for_each does. Not collective: one rank may call it. */
 TERN_NODISCARD TERN_API tern_status
 tern_map_for_each_anywhere(tern_worker *worker, tern_map *map,
                            int (*visit)(const tern_map_item *item, void *argument), void *argument);
@@ -279,7 +279,7 @@ TERN_NODISCARD TERN_API tern_status tern_map_explain(const tern_worker *worker, 
 
 /** Stores the values of count items under their keys, as tern_map_insert does.
  *
- * By call up to 512 keys of one owner are a message, which has at most 16 KiB, or what a ring takes
+ * By call up to 512 keys of one owner go in one message of at most 16 KiB, or of what a ring takes
  * at a time; an item takes 32 bytes beside its key and value. An answer to finds has up to 16 KiB;
  * if the values of a message have more, the rest of the keys are sent again. A key and a value that
  * fit no message have a call of their own, up to 8 of which are under way; finds of keys that fit
@@ -333,8 +333,8 @@ TERN_NODISCARD TERN_API tern_status tern_map_find_many(tern_worker *worker, tern
 
 /* A buffer of one worker for one map (tern/container.h). Its members are tern's own. Keys of the
  * caller's own part are done at once. A key and a value that take more than 16 KiB together, or
- * more than a ring takes at a time, have a call of their own. If a program inserts a key and adds
- * to it through one buffer, it flushes in between. A buffer uses up to 24 of the worker's
+ * more than a ring takes at a time, have a call of their own. A program that inserts a key and adds
+ * to it through one buffer must flush in between. A buffer uses up to 24 of the worker's
  * TERN_CALL_REQUESTS.
  *
  *     tern_map_buffer_create(worker, map, 0, &buffer);
@@ -361,13 +361,14 @@ TERN_NODISCARD TERN_API tern_status tern_map_buffer_create(tern_worker *worker, 
 
 /** Takes a value to store under a key, as tern_map_insert does. Both are copied.
  *
- * @return TERN_OK: the buffer has taken it, and the next flush reports if it fails. Otherwise it
- *     has not: TERN_ERR_ARGUMENT; TERN_ERR_RANGE if key or value is too large; TERN_ERR_MEMORY;
- *     TERN_ERR_AGAIN if the program holds all TERN_CALL_REQUESTS; TERN_ERR_STATE in a handler;
- *     TERN_ERR_PEER and others: an earlier message failed, which the next flush reports, too
+ * @return TERN_OK: the buffer has taken the value, and the next flush reports if it fails.
+ *     Otherwise the buffer has not: TERN_ERR_ARGUMENT; TERN_ERR_RANGE if key or value is too large;
+ *     TERN_ERR_MEMORY; TERN_ERR_AGAIN if the program holds all TERN_CALL_REQUESTS; TERN_ERR_STATE
+ *     in a handler; TERN_ERR_PEER and others: an earlier message failed, which the next flush
+ *     reports, too
  *
  * Blocking: sends what is full, and then may wait for the oldest answer, with progress. For a key
- * of the own rank as tern_map_insert. */
+ * of the own rank it blocks as tern_map_insert does. */
 TERN_NODISCARD TERN_API tern_status tern_map_buffer_insert(tern_worker *worker,
                                                            tern_map_buffer *buffer, const void *key,
                                                            size_t key_bytes, const void *value,
@@ -490,8 +491,8 @@ TERN_NODISCARD TERN_API tern_status tern_internal_map_run_modifier(
 
 /** Starts tern_map_find. The key is copied.
  *
- * By RMA a find or an insert of a key that load/store does not reach goes on in the progress of its
- * worker, but an insert is done when its start returns where owners do not put. Other operations by
+ * By RMA the worker's progress continues a find or an insert of a key that load/store does not
+ * reach; but where owners do not put, an insert is done when its start returns. Other operations by
  * RMA are done when their start returns, and so is an add to a key that fits no ring. Calls of one
  * worker on one key take effect in the order of their starts. When tern_test gives done 1,
  * tern_wait does not wait for the owner, unless a find's block was replaced meanwhile. The result
@@ -510,7 +511,8 @@ TERN_NODISCARD TERN_API tern_status tern_internal_map_run_modifier(
  *     bytes, and perhaps TERN_ERR_PEER. If the start does not return TERN_OK nothing was started,
  *     and the request is as it was
  *
- * May wait for a ring, with progress; for the outcome only where it is done at once. */
+ * May wait for a ring, with progress. It waits for the outcome only where it does the operation at
+ * once. */
 TERN_NODISCARD TERN_API tern_status tern_map_find_start(tern_worker *worker, tern_map *map,
                                                         const void *key, size_t key_bytes,
                                                         tern_flags flags, void *value, size_t room,

@@ -33,10 +33,10 @@ typedef enum tern_domain {
 /* Any NUMA node: preferably the one of the calling worker, or of the worker that is named. */
 #define TERN_NUMA_ANY (-1)
 
-/* The NUMA node that the worker's own memory lies on, by hwloc's logical index, as tern_alloc_on
- * takes it; 0 on a machine with one. It is the node on which the worker's thread ran when it
- * adopted the worker, and before that the node on which tern expects the worker. Rings into the
- * worker and the worker's allocations are placed there if that node has memory left. Only the
+/* Returns the NUMA node that the worker's own memory lies on, by hwloc's logical index, as
+ * tern_alloc_on takes it; 0 on a machine with one. It is the node on which the worker's thread ran
+ * when it adopted the worker, and before that the node on which tern expects the worker. Rings into
+ * the worker and the worker's allocations are placed there if that node has memory left. Only the
  * thread that has adopted the worker may call it. Local, never blocks. */
 TERN_API int tern_worker_numa(const tern_worker *worker);
 
@@ -48,16 +48,16 @@ TERN_API int tern_worker_numa(const tern_worker *worker);
 TERN_NODISCARD TERN_API tern_status tern_alloc(tern_worker *worker, size_t bytes, size_t alignment,
                                                tern_domain domain, tern_ptr *p);
 
-/* tern_alloc in the segment of rank, on NUMA node numa (hwloc's logical index) or TERN_NUMA_ANY. A
- * rank has memory on each NUMA node that its process could run on when the context was created,
- * unless huge pages are too few. Blocks, making progress, until the owner has served the request in
- * its progress; not in handlers (TERN_ERR_STATE). TERN_ERR_PEER: the owner died.
- * TERN_ERR_UNSUPPORTED: the rank has no memory on that NUMA node. */
+/* Allocates as tern_alloc does, but in the segment of rank, on NUMA node numa (hwloc's logical
+ * index) or TERN_NUMA_ANY. A rank has memory on each NUMA node that its process could run on when
+ * the context was created, unless huge pages are too few. Blocks, making progress, until the owner
+ * has served the request in its progress; not in handlers (TERN_ERR_STATE). TERN_ERR_PEER: the
+ * owner died. TERN_ERR_UNSUPPORTED: the rank has no memory on that NUMA node. */
 TERN_NODISCARD TERN_API tern_status tern_alloc_on(tern_worker *worker, uint32_t rank, int numa,
                                                   size_t bytes, size_t alignment,
                                                   tern_domain domain, tern_ptr *p);
 
-/* tern_alloc_on on the NUMA node of worker target. */
+/* Allocates as tern_alloc_on does, on the NUMA node of worker target. */
 TERN_NODISCARD TERN_API tern_status tern_alloc_on_worker(tern_worker *worker, tern_worker_id target,
                                                          size_t bytes, size_t alignment,
                                                          tern_domain domain, tern_ptr *p);
@@ -67,7 +67,7 @@ TERN_NODISCARD TERN_API tern_status tern_alloc_on_worker(tern_worker *worker, te
  * p is not the start of an allocation. */
 TERN_NODISCARD TERN_API tern_status tern_free(tern_worker *worker, tern_ptr p);
 
-/** Allocates the same number of bytes on every rank, at the same place of each segment: so
+/** Allocates the same number of bytes on every rank, at the same offset of each segment: so
  * tern_ptr_on(mine, rank) is the piece of any rank, and no rank has to send its pointer to others.
  *
  * @param worker the calling worker
@@ -76,12 +76,12 @@ TERN_NODISCARD TERN_API tern_status tern_free(tern_worker *worker, tern_ptr p);
  * @param[out] mine this rank's piece, which the caller frees by tern_free_all; its content is
  *     undefined
  * @return TERN_OK; TERN_ERR_ARGUMENT; TERN_ERR_MISMATCH if the ranks ask for different pieces;
- *     TERN_ERR_MEMORY if no place is free on every rank (TERN_SEGMENT_SIZE); TERN_ERR_STATE in a
- *     handler; TERN_ERR_PEER if a rank died
+ *     TERN_ERR_MEMORY if no such piece is free at one offset on every rank (TERN_SEGMENT_SIZE);
+ *     TERN_ERR_STATE in a handler; TERN_ERR_PEER if a rank died
  *
  * Blocking: collective over the ranks, one worker of each; may block.
- * Cost: a few meetings of all ranks, and 8 bytes of each gathered at each, twice as many for each
- * place that is free on some ranks only. So allocate large pieces early. */
+ * Cost: a few meetings of all ranks, and at each rank a gather of 8 bytes of every rank; twice as
+ * many for each offset that is free on some ranks only. So allocate large pieces early. */
 TERN_NODISCARD TERN_API tern_status tern_alloc_all(tern_worker *worker, size_t bytes,
                                                    size_t alignment, tern_domain domain,
                                                    tern_ptr *mine);

@@ -82,12 +82,12 @@ TERN_INLINE tern_worker_id tern_by_ring(tern_worker_id target) {
  * worker. NULL if context is NULL. Local, never blocks.
  *
  * The index of such a thread is TERN_NO_WORKER in tern_call_info.origin. While the thread waits it
- * delivers the messages of others but runs no function. The target has to make progress. So has
- * this process, if the thread does not wait, until a larger message has left. The process's first
- * worker passes a broadcast on. Any number of calls with results may be under way, since they need
- * no reply cell; each takes some memory until a thread has waited for it. Vectors and buffers of
- * typed functions are copied; archives with chunks are TERN_ERR_UNSUPPORTED, and so is
- * TERN_BUFFER_PUT to registered memory of another node. TERN_ERR_STATE: MPI runs below
+ * delivers the messages of others but runs no function. The target has to make progress. If the
+ * thread does not wait, this process has to make progress too, until a larger message has left. The
+ * process's first worker passes a broadcast on. Any number of calls with results may be under way,
+ * since they need no reply cell; each takes some memory until a thread has waited for it. Vectors
+ * and buffers of typed functions are copied; archives with chunks are TERN_ERR_UNSUPPORTED, and so
+ * is TERN_BUFFER_PUT to registered memory of another node. TERN_ERR_STATE: MPI runs below
  * MPI_THREAD_SERIALIZED and another thread uses it. The context must outlive the calls. */
 TERN_API tern_worker *tern_context_caller(tern_context *context);
 

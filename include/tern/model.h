@@ -28,8 +28,8 @@ typedef struct tern_costs {
     double get;    /* R */
     double put;    /* W: until the source may be reused */
     double flush;  /* how much longer a put with a flush behind it takes */
-    double cas;    /* A: compare-and-swap at a random place */
-    double fetch;  /* A: any other atomic, a load too, at a random place */
+    double cas;    /* A: compare-and-swap on a random word */
+    double fetch;  /* A: any other atomic, a load too, on a random word */
     double hot;    /* A on one word that all ranks use, such as a queue's tail */
     double call;   /* a round trip of tern_call_return to a function that does nothing */
     double store;  /* A together with a put of the entry, both done by the owner; 0: owners do not

@@ -10,8 +10,8 @@
  *
  * The size of the data decides between two modes. Packed mode (up to TERN_PACKED_MAX over shm,
  * TERN_PACKED_MAX_FAR over rma and p2p): data and cid travel in one record, and the target's probe
- * copies the data to its place before it returns the event. Ledger mode: the data goes straight to
- * its place, and a record with the cid follows when the data has arrived.
+ * copies the data to its destination before it returns the event. Ledger mode: the data goes
+ * straight to its destination, and a record with the cid follows when the data has arrived.
  *
  * When the program may reuse the source: in packed mode, and over shm, when tern_put_notify
  * returns; in ledger mode over other transports after the local event.
@@ -19,15 +19,15 @@
  * What an event means. A local event: the source of a put may be reused, the data of a get has
  * arrived, and the record with the remote cid has been posted and reaches its target without
  * further progress of this worker. In ledger mode over shm and rma the data of a put has also
- * arrived at its target. A remote event: the data of a put is at its place and visible to this
- * worker; the data of a get has been read. Each event that the flags did not switch off comes
+ * arrived at its target. A remote event: the data of a put is at its destination and visible to
+ * this worker; the data of a get has been read. Each event that the flags did not switch off comes
  * exactly once. For each pair of workers and each side, events come in the order in which the
  * operations were started; with TERN_ORDER=relaxed an operation may overtake earlier ones of its
  * pair that wait for room.
  *
  * Further order. Until tern_probe has returned the event of a notified put, nothing else may write
- * its place: in packed mode the data arrives with the event, in ledger mode before it. A notified
- * put is not ordered with plain operations or calls.
+ * its destination: in packed mode the data arrives with the event, in ledger mode before it. A
+ * notified put is not ordered with plain operations or calls.
  *
  * No event is lost. Records stay in a ring of their own until the target probes. If the target does
  * not probe the ring gets full. Then the origin queues further operations, strictly in order, up to
@@ -136,8 +136,8 @@ typedef struct tern_event {
 TERN_NODISCARD TERN_API tern_status tern_probe(tern_worker *worker, unsigned which,
                                                tern_event *event);
 
-/* tern_probe that waits for an event, making progress. TERN_ERR_PEER: a rank of the context has
- * died and there is no event. TERN_ERR_STATE: in a handler. */
+/* Waits for an event, making progress, and takes it as tern_probe does. TERN_ERR_PEER: a rank of
+ * the context has died and there is no event. TERN_ERR_STATE: in a handler. */
 TERN_NODISCARD TERN_API tern_status tern_event_wait(tern_worker *worker, unsigned which,
                                                     tern_event *event);
 

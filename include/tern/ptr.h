@@ -32,7 +32,7 @@ typedef struct tern_ptr {
 #define TERN_NULL ((tern_ptr){0, 0, 0, 0})
 #endif
 
-/* Pointer arithmetic in bytes. Results outside the segment are caught when they are used. */
+/* Returns p moved on by bytes. A result outside the segment is refused only when it is used. */
 TERN_INLINE tern_ptr tern_ptr_add(tern_ptr p, int64_t bytes) {
     p.offset += (uint64_t)bytes;
     return p;

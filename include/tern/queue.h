@@ -86,9 +86,9 @@ TERN_NODISCARD TERN_API tern_status tern_queue_create(tern_worker *worker,
                                                       tern_queue **queue);
 
 /** Frees the queue. NULL is allowed. Every operation must have returned on every rank, and every
- * worker but the calling one must have flushed its own (tern_flush_all). Requests of the calling
- * worker that are under way by RMA are brought to their end first. Requests
- * of other workers, and calls, must be complete.
+ * worker but the calling one must have flushed its own (tern_flush_all). The call first completes
+ * requests of the calling worker that are under way by RMA. Requests of other workers, and calls,
+ * must be complete.
  *
  * @return TERN_OK; TERN_ERR_PEER if a rank died, and then the queue is gone all the same;
  *     TERN_ERR_STATE in a handler, or if another worker of the process has requests under way by
@@ -125,10 +125,12 @@ TERN_NODISCARD TERN_API tern_status tern_queue_push(tern_worker *worker, tern_qu
 TERN_NODISCARD TERN_API tern_status tern_queue_pop(tern_worker *worker, tern_queue *queue,
                                                    void *item, tern_flags flags);
 
-/** tern_queue_push that does not wait for a free slot: returns TERN_ERR_FULL at once. */
+/** Appends an item as tern_queue_push does, but if no slot is free it returns TERN_ERR_FULL at
+ * once. */
 TERN_NODISCARD TERN_API tern_status tern_queue_try_push(tern_worker *worker, tern_queue *queue,
                                                         const void *item, tern_flags flags);
-/** tern_queue_pop that does not wait for an item: returns TERN_ERR_EMPTY at once. */
+/** Takes an item as tern_queue_pop does, but if there is no item it returns TERN_ERR_EMPTY at once.
+ */
 TERN_NODISCARD TERN_API tern_status tern_queue_try_pop(tern_worker *worker, tern_queue *queue,
                                                        void *item, tern_flags flags);
 
@@ -169,8 +171,8 @@ TERN_NODISCARD TERN_API tern_status tern_queue_push_many(tern_worker *worker, te
  * @param[out] items room for count items
  * @param count the largest number of items to take; may be 0
  * @param[out] popped number of items popped, set on an error too
- * @return TERN_OK, also for fewer than count items; TERN_ERR_EMPTY if there is none; otherwise the
- *     statuses of tern_queue_try_pop
+ * @return TERN_OK, also for fewer than count items; TERN_ERR_EMPTY if the queue is empty; otherwise
+ *     the statuses of tern_queue_try_pop
  *
  * Cost: one reservation for each piece of 8 KiB of slots that does not wrap around. By call, one
  * for each TERN_RESULT_MAX bytes. */
@@ -237,8 +239,8 @@ TERN_NODISCARD TERN_API tern_status tern_queue_explain(const tern_worker *worker
  *     complete before the barrier that ends the phase
  * @param request zeroed or complete; it is under way then
  * @return TERN_OK, and tern_wait tells the outcome; otherwise nothing was started, and the request
- *     is as it was: TERN_ERR_AGAIN if as many as can be are under way, wait for one;
- *     TERN_ERR_ARGUMENT, also if the request is under way; TERN_ERR_UNSUPPORTED as of
+ *     is as it was: TERN_ERR_AGAIN if the worker has as many under way as it may have: wait for
+ *     one; TERN_ERR_ARGUMENT, also if the request is under way; TERN_ERR_UNSUPPORTED as of
  *     tern_queue_push; TERN_ERR_MEMORY: the first request of a worker on a queue allocates room for
  *     all; TERN_ERR_PEER if the host is known to be dead; TERN_ERR_STATE in a handler, where only
  *     what load/store reaches may be started by RMA

@@ -39,9 +39,11 @@
  *     TERN_VECTOR(type, name)          a vector of such elements: the caller passes
  *                                      a const tern_vector *, the function gets a tern_vector *
  *     TERN_PART(type, name)            an object of the program's (tern/part.h): the caller passes
- * its own part, a const tern_part *; the function gets the data of the target's part, which is a
- * type *. The part's kind is the name of the type. So tables and queues travel, too: as the data of
- * a part of kind "tern_hashtable"
+ *                                      its own part, a const tern_part *;
+ *                                      the function gets the data of the target's part, a type *.
+ *                                      The part's kind is the name of the type. So tables and
+ *                                      queues travel too: as the data of a part of kind
+ *                                      "tern_hashtable"
  *
  * A type is a name of one or more words; types with commas, function pointers and the like need a
  * typedef. The compiler refuses pointers, types that need more than 8-byte alignment, and in C++

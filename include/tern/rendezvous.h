@@ -86,8 +86,8 @@ TERN_NODISCARD TERN_API tern_status tern_post_receive(tern_worker *worker, tern_
                                                       uint64_t tag, tern_ptr buffer, size_t bytes,
                                                       tern_request *request);
 
-/* Offers a buffer in the same way, which peer reads. Its content must be there, and must not change
- * until the request is complete. */
+/* Offers a buffer as tern_post_receive does, but for peer to read. Its content must be there, and
+ * must not change until the request is complete. */
 TERN_NODISCARD TERN_API tern_status tern_post_send(tern_worker *worker, tern_worker_id peer,
                                                    uint64_t tag, tern_ptr buffer, size_t bytes,
                                                    tern_request *request);
@@ -103,8 +103,9 @@ TERN_NODISCARD TERN_API tern_status tern_descriptor_test(tern_worker *worker, te
                                                          unsigned which, uint64_t tag,
                                                          tern_descriptor *descriptor);
 
-/* tern_descriptor_test that waits for a post, making progress. TERN_ERR_PEER: with TERN_ANY_WORKER,
- * also if any rank has died and no such post has arrived. TERN_ERR_STATE: in a handler. */
+/* Waits for a post, making progress, and takes it as tern_descriptor_test does. TERN_ERR_PEER: with
+ * TERN_ANY_WORKER, also if any rank has died and no such post has arrived. TERN_ERR_STATE: in a
+ * handler. */
 TERN_NODISCARD TERN_API tern_status tern_descriptor_wait(tern_worker *worker, tern_worker_id source,
                                                          unsigned which, uint64_t tag,
                                                          tern_descriptor *descriptor);

@@ -148,10 +148,10 @@ typedef struct tern_sandbox_result {
  * @param[out] result how the program ended and what it did
  * @return TERN_OK however the program ended; TERN_ERR_ARGUMENT if a pointer is NULL, a value is
  *     beyond its limit, an operation has no function or a number that is taken, the program's file
- *     cannot be loaded (the detail text says why), or directory is no directory; TERN_ERR_SYSTEM
- *     if the program or the directory cannot be opened, or no descriptor or process can be had;
- *     TERN_ERR_MEMORY; TERN_ERR_STATE if something else in this process waited for the child
- *     (SIGCHLD is ignored, or a handler reaps any child); TERN_ERR_UNSUPPORTED if this system
+ *     cannot be loaded (the detail text says why), or directory is no directory; TERN_ERR_SYSTEM if
+ *     the program or the directory cannot be opened, or the system grants no descriptor or no
+ *     process; TERN_ERR_MEMORY; TERN_ERR_STATE if something else in this process waited for the
+ *     child (SIGCHLD is ignored, or a handler reaps any child); TERN_ERR_UNSUPPORTED if this system
  *     lacks seccomp filters, openat2, close_range or /proc, or does not execute a memfd, or if the
  *     container of this process refuses one of these
  *

@@ -27,7 +27,7 @@ enum {
 enum {
     TERN_SANDBOX_FOR_READING = 1,
     TERN_SANDBOX_FOR_WRITING = 2,
-    TERN_SANDBOX_CREATE = 4,  /* creates the file if there is none; needs FOR_WRITING */
+    TERN_SANDBOX_CREATE = 4,  /* creates the file if it is not there; needs FOR_WRITING */
     TERN_SANDBOX_TRUNCATE = 8 /* truncates the file to 0 bytes; needs FOR_WRITING */
 };
 

@@ -46,7 +46,7 @@ extern "C" {
 typedef enum tern_status {
     TERN_OK = 0,
     TERN_ERR_ARGUMENT,    /* an argument is invalid by itself: NULL, bad rank, bad size */
-    TERN_ERR_CONFIG,      /* an option is unknown, malformed, or cannot be had here */
+    TERN_ERR_CONFIG,      /* an option is unknown, malformed, or impossible here */
     TERN_ERR_RANGE,       /* a global pointer or length lies outside its segment or limit */
     TERN_ERR_MEMORY,      /* a segment, an arena or the process is out of memory */
     TERN_ERR_FULL,        /* a bounded container has no room */
@@ -71,12 +71,12 @@ typedef enum tern_status {
 /* Drops a status on purpose; a cast to void does not silence gcc's warning. */
 TERN_INLINE void tern_ignore(tern_status status) { (void)status; }
 
-/* The meaning of a status in a few words. Never NULL, also for values that are no status. Static
- * memory. Any thread, never blocks. */
+/* Returns the meaning of a status in a few words. Never NULL, also for values that are no status.
+ * Static memory. Any thread, never blocks. */
 TERN_API const char *tern_strerror(tern_status status);
 
-/* The text of the last failure that a function of tern reported to this thread: what failed, with
- * which value, and what to do. An empty string before the first failure.
+/* Returns the text of the last failure that a function of tern reported to this thread: what
+ * failed, with which value, and what to do. An empty string before the first failure.
  *
  * A successful call never leaves a text, even if it met a failure and recovered (refused huge
  * pages, a full ring, an error of another rank's call that this thread's progress answered). After

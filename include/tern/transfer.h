@@ -123,7 +123,7 @@ TERN_NODISCARD TERN_INLINE tern_status tern_get(tern_worker *worker, void *to, t
 
 /* Starts a put and returns (tern/request.h). The program must not change the local memory until the
  * request is complete, which it is when tern_put would return. Like tern_put it may wait for the
- * key of registered memory. It returns the same errors; TERN_ERR_ARGUMENT: the request is under
+ * rkey of registered memory. It returns the same errors; TERN_ERR_ARGUMENT: the request is under
  * way. */
 TERN_NODISCARD TERN_API tern_status tern_put_start(tern_worker *worker, tern_ptr to,
                                                    const void *from, size_t bytes,
@@ -156,7 +156,7 @@ TERN_NODISCARD TERN_INLINE tern_status tern_flush(tern_worker *worker, uint32_t 
     return TERN_OK;
 }
 
-/* tern_flush for every rank. */
+/* Flushes as tern_flush does, for every rank. */
 TERN_NODISCARD TERN_API tern_status tern_flush_all(tern_worker *worker);
 
 /* Orders this worker's earlier puts and atomics to rank before its later puts, atomics and calls

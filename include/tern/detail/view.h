@@ -23,7 +23,7 @@ typedef struct tern_reach {
     uint64_t bytes; /* of the heap; 0 if load/store does not reach it */
 } tern_reach;
 
-/* The origin's side of a ring: everything that sending a record the short path needs, in one cache
+/* The origin's side of a ring: everything that the short path needs to send a record, in one cache
  * line. */
 typedef struct tern_lane {
     char *data;           /* the ring itself, or the staging memory of a ring on another node */
