@@ -10,22 +10,24 @@
 
 #include <mpi.h>
 
-/* Collective, while every rank is alive. False on all ranks where memory cannot be shared. */
+/* Makes the page. Collective, while every rank is alive. False, on all ranks: they cannot share
+ * memory. */
 bool tern_board_open(MPI_Comm comm);
 
-/* Waits until every living rank came as far; true where any of them passed true. */
+/* Waits until every living rank has called this. [out] any: true where any of them has passed true.
+ */
 void tern_board_meet(bool mine[2], bool any[2]);
 
-/* For a meeting in which the ranks do something else meanwhile. */
+/* Arrives at a meeting without waiting for it, so that the rank can do something else meanwhile. */
 void tern_board_arrive(void);
 /* Whether every living rank has arrived as often as this one. */
 bool tern_board_all_arrived(void);
 
 /* Marks rank as dead, so that nobody waits for it, and kills its process. A rank that kills itself
- * is marked a while before it dies, in which it does nothing. */
+ * is marked, does nothing for a while, and then dies. */
 void tern_board_kill(int rank);
 
-/* The caller dies at once, as above but without that while. */
+/* Kills the caller as tern_board_kill does, but at once. */
 void tern_board_die(void);
 
 bool tern_board_dead(int rank);

@@ -1,4 +1,4 @@
-/* Where a key's bucket lies, for tests that play a rank which dies with it in hand. */
+/* Finds a key's bucket, for tests that play a rank which dies while it holds the bucket. */
 
 #ifndef TERN_TESTS_HARNESS_BUCKET_TOOLS_H
 #define TERN_TESTS_HARNESS_BUCKET_TOOLS_H
@@ -8,7 +8,7 @@
 #include "hashtable/table/table.h"
 #include "tern/transfer.h"
 
-/* Out of line: the compiler would think of keys that are longer than these. */
+/* Not inlined: the compiler would otherwise warn of a read beyond these short keys. */
 static __attribute__((noinline)) uint64_t hash_of(const tern_hashtable *table,
                                                   const uint64_t *key) {
     return tern_key_hash(table, key);

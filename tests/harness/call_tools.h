@@ -24,7 +24,7 @@ static inline bool open_with_rings(fixture *f, size_t ring_size) {
     return fixture_open(f, &config);
 }
 
-/* Waits in MPI only: this rank makes no progress of tern's. */
+/* A barrier in which this rank waits in MPI alone and makes no progress of tern's. */
 static inline void meet_without_progress(void) {
     MPI_Request request;
     tern_mpi_lock();
@@ -75,8 +75,8 @@ static tern_status receive(tern_call_info *call, const void *arguments, size_t b
 }
 TERN_FUNCTION(receive)
 
-/* Collective, after a quiesce: all that was sent has arrived, in order. sent: calls to each rank.
- */
+/* Expects that all calls have arrived, in order. Collective, after a quiesce. sent: calls to each
+ * rank. */
 static inline void expect_all_arrived(fixture *f, const uint64_t *sent) {
     uint64_t *all = calloc((size_t)f->size * RANKS, sizeof *all);
     fixture_share(f, sent, RANKS * sizeof *sent, all);

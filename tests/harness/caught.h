@@ -1,4 +1,4 @@
-/* What a function writes to standard error, caught in memory. */
+/* Catches in memory what a function writes to standard error. */
 
 #ifndef TERN_TESTS_HARNESS_CAUGHT_H
 #define TERN_TESTS_HARNESS_CAUGHT_H
@@ -21,7 +21,7 @@ static inline caught caught_begin(void) {
     return c;
 }
 
-/* The text, which the caller frees. */
+/* Ends the catching. Returns the text, which the caller frees. */
 static inline char *caught_end(caught *c) {
     CU_ASSERT_FATAL(dup2(c->kept, STDERR_FILENO) >= 0);
     close(c->kept);

@@ -16,7 +16,8 @@ typedef struct crowd {
     size_t workers, service_threads;
 } crowd;
 
-/* One worker only; one more that no thread has; and one more that always makes progress. */
+/* One worker; a second worker that no thread has; and a service thread, which always makes
+ * progress. */
 static const crowd crowds[] = {{1, 0}, {2, 0}, {1, 1}};
 enum { CROWDS = sizeof crowds / sizeof crowds[0] };
 
@@ -32,7 +33,7 @@ static inline bool open_scene_of(fixture *f, crowd crowd) {
 
 static inline bool open_scene(fixture *f) { return open_scene_of(f, crowds[0]); }
 
-/* Each rank is a node of its own, and owners put. */
+/* Opens a context in which each rank is a node of its own, and owners put. */
 static inline bool open_remote_scene(fixture *f) {
     tern_config config;
     EXPECT_OK(tern_config_init(&config));
@@ -73,7 +74,7 @@ static inline tern_status insert(fixture *f, tern_hashtable *table, uint64_t key
     return tern_hashtable_insert(f->worker, table, &key, &value, TERN_BY_RMA, NULL);
 }
 
-/* UINT64_MAX: it is not there. */
+/* Returns the value of a key; UINT64_MAX: the key is not there. */
 static inline uint64_t value_of(fixture *f, tern_hashtable *table, uint64_t key) {
     uint64_t value = 0;
     const tern_status status = tern_hashtable_find(f->worker, table, &key, TERN_BY_RMA, &value);

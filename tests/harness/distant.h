@@ -1,6 +1,6 @@
 /*
- * Each process claims a PID namespace of its own, which is all that tern goes by: no rank has a
- * pidfd of another one. For one file of a program.
+ * Lets each process claim a PID namespace of its own. tern looks at nothing else, so no rank gets a
+ * pidfd of another one. Only one file of a program may include this.
  */
 
 #ifndef TERN_TESTS_HARNESS_DISTANT_H
@@ -21,7 +21,8 @@ int stat(const char *path, struct stat *info) {
     return code;
 }
 
-/* A rank that was late at the creation may have been found by its number. */
+/* Drops the pidfds that exist all the same: of a rank that was late at the creation, and was found
+ * by its number. */
 static inline void forget_pidfds(fixture *f) {
     tern_peers *peers = &f->context->peers;
     for (uint32_t i = 0; i < peers->sibling_count; i++)

@@ -1,4 +1,4 @@
-/* A folder for the files of a test, in which one file is used. */
+/* A folder for the one file of a test. */
 
 #ifndef TERN_TESTS_HARNESS_FILE_TOOLS_H
 #define TERN_TESTS_HARNESS_FILE_TOOLS_H
@@ -10,7 +10,7 @@
 
 static char folder[64], path[160];
 
-/* Collective: a folder of this test's own, known to all ranks. */
+/* Collective: makes a folder of this test's own, and tells all ranks its name. */
 static inline void make_folder(void) {
     if (tern_test_rank() == 0) {
         snprintf(folder, sizeof folder, "/tmp/tern-test-XXXXXX");
@@ -20,12 +20,12 @@ static inline void make_folder(void) {
     snprintf(path, sizeof path, "%s/file", folder);
 }
 
-/* Collective: by rank 0, when nobody uses it any more. */
+/* Collective: rank 0 removes the folder when no rank uses it any more. */
 static inline void remove_folder(void) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (tern_test_rank() == 0) {
         (void)unlink(path);
-        /* Not empty: a save left its new file behind. */
+        /* If this fails the folder is not empty: a save has left its new file behind. */
         CU_ASSERT_EQUAL(rmdir(folder), 0);
     }
 }

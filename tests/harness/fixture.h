@@ -1,6 +1,6 @@
 /*
  * What the suites that use tern have in common: a context over all ranks with its first worker, and
- * assertions that say which call gave what.
+ * assertions that say which call returned what.
  */
 
 #ifndef TERN_TESTS_HARNESS_FIXTURE_H
@@ -34,7 +34,8 @@ static inline bool tern_expect_detail(const char *part, unsigned line, const cha
     return there;
 }
 
-/* A success leaves no detail of its own, whatever failed and was recovered from on the way. */
+/* Expects TERN_OK and no detail: a success leaves no detail, even if tern has recovered from a
+ * failure on the way. */
 static inline bool tern_expect_ok(tern_status got, const char *call, unsigned line,
                                   const char *file) {
     char text[600] = "";
@@ -46,13 +47,14 @@ static inline bool tern_expect_ok(tern_status got, const char *call, unsigned li
     return tern_expect(got, TERN_OK, call, line, file);
 }
 
-/* Each is true if the call gave that status. */
+/* Each is true if the call returned that status. */
 #define EXPECT(status, call) tern_expect(call, status, #call, __LINE__, __FILE__)
 #define EXPECT_OK(call) (tern_error_clear(), tern_expect_ok(call, #call, __LINE__, __FILE__))
-/* What the last failure says. */
+/* Expects that the detail of the last failure contains part. */
 #define EXPECT_DETAIL(part) tern_expect_detail(part, __LINE__, __FILE__)
 
-/* One of the paths of an operation of a container (tern/container.h), in turn by number. */
+/* Returns a path of operations of containers (tern/container.h); successive numbers give the paths
+ * in turn. */
 static inline tern_flags fixture_path(uint64_t number) {
     static const tern_flags paths[] = {TERN_BY_RMA, TERN_BY_CALL, TERN_AUTO};
     return paths[number % 3];
@@ -69,7 +71,7 @@ typedef struct fixture {
 /* The context that tests of the program share (fixture_enter). */
 static fixture fixture_shared;
 
-/* Collective over comm. config NULL: small segments, all else by default. */
+/* Creates a context. Collective over comm. config NULL: small segments, all else by default. */
 static inline bool fixture_open_on(fixture *f, MPI_Comm comm, const tern_config *config) {
     tern_config usual;
     memset(f, 0, sizeof *f);
@@ -95,14 +97,14 @@ static inline void fixture_end_shared(void) {
     fixture_shared.context = NULL;
 }
 
-/* Collective: a context of the test's own. */
+/* Collective: creates a context of the test's own. */
 static inline bool fixture_open(fixture *f, const tern_config *config) {
     fixture_end_shared();
     return fixture_open_on(f, MPI_COMM_WORLD, config);
 }
 
-/* Collective: a context with small segments, all else by default, that the program's tests have in
- * common: over a network it takes longer to make one than what most tests do in it. */
+/* Collective: gives the test the context that the program's tests share, with small segments and
+ * all else by default. Over a network it takes longer to create a context than most tests take. */
 static inline bool fixture_enter(fixture *f) {
     if (fixture_shared.context == NULL) {
         if (!fixture_open_on(&fixture_shared, MPI_COMM_WORLD, NULL))
@@ -123,8 +125,8 @@ static inline void fixture_close(fixture *f) {
     EXPECT_OK(tern_context_destroy(f->context));
 }
 
-/* Collective, with --survivors: rank victim dies, not before everybody came. It serves nobody from
- * the barrier on, and may still be there when the others go on. */
+/* Collective, with --survivors: rank victim dies after all ranks have come. It serves nobody from
+ * the barrier on, and may still be alive when the others go on. */
 static inline void fixture_lose(fixture *f, uint32_t victim) {
     EXPECT_OK(tern_barrier(f->worker));
     if (f->rank == victim)
@@ -144,8 +146,8 @@ static inline void fixture_meet_living(fixture *f) {
     }
 }
 
-/* Collective: gathers bytes from every rank into all. The barrier first: nobody needs this rank's
- * progress while it sits in MPI. */
+/* Collective: gathers bytes from every rank into all. It begins with a barrier, after which nobody
+ * needs this rank's progress while it waits in MPI. */
 static inline void fixture_share(fixture *f, const void *mine, size_t bytes, void *all) {
     EXPECT_OK(tern_barrier(f->worker));
     tern_mpi_lock();
@@ -153,7 +155,7 @@ static inline void fixture_share(fixture *f, const void *mine, size_t bytes, voi
     tern_mpi_unlock();
 }
 
-/* Collective: memory of bytes in every rank's segment; all gets the places by rank. */
+/* Collective: allocates bytes in every rank's segment. [out] all: the global addresses, by rank. */
 static inline void fixture_alloc_all(fixture *f, size_t bytes, tern_domain domain, tern_ptr *all) {
     tern_ptr mine = TERN_NULL;
     EXPECT_OK(tern_alloc(f->worker, bytes, 0, domain, &mine));
@@ -162,7 +164,7 @@ static inline void fixture_alloc_all(fixture *f, size_t bytes, tern_domain domai
     fixture_share(f, &mine, sizeof mine, all);
 }
 
-/* Collective: nobody uses the memory any more. */
+/* Collective: frees this memory when no rank uses it any more. */
 static inline void fixture_free_all(fixture *f, const tern_ptr *all) {
     EXPECT_OK(tern_barrier(f->worker));
     EXPECT_OK(tern_free(f->worker, all[f->rank]));
@@ -188,8 +190,9 @@ static inline bool fixture_uses_rma(const fixture *f) {
     return false;
 }
 
-/* How often to do something that takes nothing over shm: less where ranks talk through MPI, least
- * where they also share processors. The same on every rank. */
+/* Returns how often to do something that is done shm times over shm, where it costs next to
+ * nothing: less often where ranks talk through MPI, and least where they also share processors. The
+ * same on every rank. */
 static inline int fixture_times(const fixture *f, int shm) {
     int times = shm;
     if (tern_context_config(f->context)->transport != TERN_TRANSPORT_AUTO || !fixture_all_direct(f))
@@ -201,19 +204,19 @@ static inline int fixture_times(const fixture *f, int shm) {
     return times > 4 ? times : 4;
 }
 
-/* A number below limit. */
+/* Returns a random number below limit. */
 static inline uint64_t below(uint64_t *state, uint64_t limit) {
     return tern_test_random(state) % limit;
 }
 
-/* A generator of this rank's own. */
+/* Returns the state of a random generator of this rank's own. */
 static inline uint64_t fixture_seed(const fixture *f, uint64_t salt) {
     return tern_test_seed() * 1000003 + f->rank * 7919 + salt;
 }
 
 /* Whole files, for tests that damage them. */
 
-/* Returns how many bytes it has read, at most room. */
+/* Reads a file. Returns how many bytes it has read, at most room. */
 static inline size_t file_slurp(const char *path, char *bytes, size_t room) {
     FILE *file = fopen(path, "rb");
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);

@@ -1,6 +1,6 @@
 /*
- * What test_flip.c does while a bit is damaged. An operation has two halves: the first starts what
- * can be started, the bit is flipped, and the second ends it.
+ * What test_flip.c does while a bit is damaged. An operation has two halves: the first half starts
+ * what can be started; then test_flip.c flips the bit; the second half ends the operation.
  */
 
 #ifndef TERN_TESTS_HARNESS_FLIP_OPERATIONS_H
@@ -149,7 +149,7 @@ FLIP_END(grown_insert) {
     const uint64_t value = 7001;
     return tern_hashtable_insert(FLIP_W, r->s->growing, &r->s->grown, &value, FLIP_FLAGS, NULL);
 }
-/* So many that the part grows. */
+/* Inserts so many keys that the part grows. */
 FLIP_END(grow) {
     const uint64_t value = 7001;
     tern_status status = TERN_OK;

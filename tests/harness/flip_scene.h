@@ -1,6 +1,6 @@
 /*
  * What test_flip.c damages and works on: containers of two ranks, and the words that a damaged bit
- * may be in. All of it is rank 0's but some words of rank 1, which operates.
+ * may be in. All of it lies at rank 0, except some words of rank 1, which does the operations.
  */
 
 #ifndef TERN_TESTS_HARNESS_FLIP_SCENE_H
@@ -104,7 +104,7 @@ static inline bool flip_open(flip_scene *s, MPI_Comm comm) {
     return true;
 }
 
-/* Everything is there that operations are after. Rank 1; rank 0 makes progress. */
+/* Rank 1 makes everything that the operations look for, while rank 0 makes progress. */
 static inline tern_status flip_prepare(flip_scene *s) {
     tern_worker *w = s->f.worker;
     const uint64_t value = 7000;
@@ -202,7 +202,7 @@ static inline uint64_t *flip_queue_word(flip_scene *s, int i) {
 static inline uint64_t *flip_slot(flip_scene *s, int i) {
     return flip_local(s, tern_slot_gaddr(s->queue, *flip_queue_word(s, 1)), i);
 }
-/* Of the next item to be pushed, and of the next one to be popped. */
+/* The turn of the slot of the next push, and that of the slot of the next pop. */
 static inline uint64_t *flip_turn(flip_scene *s, int i) {
     return flip_local(s, tern_turn_gaddr(s->queue, *flip_queue_word(s, i / 2)), i % 2);
 }
@@ -265,7 +265,7 @@ static inline uint64_t *flip_places(flip_scene *s, int i) {
            (i < 2 ? 0 : i - 2);
 }
 
-/* What an operation is about, and what a word is of. */
+/* Groups: what an operation works on, and what a word belongs to. */
 enum {
     FLIP_TABLES = 1,
     FLIP_COUNTERS = 2,
@@ -282,7 +282,7 @@ typedef struct flip_word {
     uint64_t *(*at)(flip_scene *s, int i);
     int count;
     bool origins;   /* rank 1's; else rank 0's */
-    bool channel;   /* what belongs to rings: a context does not go on behind it */
+    bool channel;   /* it belongs to a ring: the context cannot be used on after damage */
     bool unchecked; /* nothing tells a damaged value from a right one */
 } flip_word;
 
@@ -311,7 +311,7 @@ static const flip_word flip_words[] = {
 
 enum { FLIP_WORD_KINDS = sizeof flip_words / sizeof flip_words[0] };
 
-/* Of all kinds together. */
+/* Returns the number of words of all kinds together. */
 static inline int flip_word_count(void) {
     int count = 0;
     for (int i = 0; i < FLIP_WORD_KINDS; i++)

@@ -13,19 +13,19 @@
  *
  * The first line tells tests/CMakeLists.txt how the program is run. Every rank runs all tests in
  * the same order, with a barrier after each. The exit status is 0, 1 (a test failed on some rank,
- * the same on all ranks; or all were skipped for no want of the machine's) or 77 (every test was
- * skipped on every rank).
+ * the same on all ranks; or all were skipped, though the machine lacks nothing) or 77 (every test
+ * was skipped on every rank).
  *
  *   --only NAME             run one test
  *   --seed N                what tern_test_seed returns
- *   --seconds N             how long tests go on that take as much time as they may
+ *   --seconds N             how long those tests last whose length can be chosen
  *   --quick | --full        what tern_test_full returns
  *   --thread-level LEVEL    single, serialized (the default) or multiple
  *   --deadline SECONDS      name the test that is running and exit
  *   --survivors             ranks may be killed: no MPI between and after the tests
  *
- * CUnit takes assertions from one thread at a time: a thread of the test's own hands its findings
- * to the one that runs the test. MPI is up while tests run; tern is not.
+ * CUnit takes assertions from one thread at a time: a thread that a test has started hands its
+ * findings to the thread that runs the test. MPI is up while tests run; tern is not.
  */
 
 #ifndef TERN_TESTS_HARNESS_HARNESS_H
@@ -52,42 +52,44 @@ int tern_test_size(void);
 /* Whether there is time for the long form of a test. */
 bool tern_test_full(void);
 
-/* How long a test goes on that takes as much time as it may: usual seconds, or a hundred times as
+/* Returns how long a test lasts whose length can be chosen: usual seconds, or a hundred times as
  * many with --full, or what --seconds says. */
 double tern_test_seconds(double usual);
 
-/* The same on every rank. Mix in the rank where ranks are to differ. */
+/* Returns the seed, which is the same on every rank. Mix in the rank where ranks are to differ. */
 uint64_t tern_test_seed(void);
 
-/* Before tern_test_main: without --seed the seed is another one each time. It is printed. */
+/* Called before tern_test_main: makes the seed another one in each run that has no --seed.
+ * tern_test_main prints it. */
 void tern_test_draw_seed(void);
 
 /* Registers a function that runs once after all tests, on every rank. It may fail as a test does.
  */
 void tern_test_after(void (*end)(void));
 
-/* The next number of the splitmix64 sequence that *state stands in. */
+/* Returns the next number of the splitmix64 sequence whose state is *state. */
 uint64_t tern_test_random(uint64_t *state);
 
 /* Kills a rank, be it another or the caller. With --survivors only: a tern-test line asks for it.
  */
 void tern_test_kill(int rank);
 
-/* Kills the caller at once, wherever its other threads are. The others may still be served by it
- * when they learn of its death. */
+/* Kills the caller at once, wherever its other threads are. It may still serve the others when they
+ * learn of its death. */
 void tern_test_die(void);
 
 /* Whether a rank has been killed, or is about to be and serves nobody any more. */
 bool tern_test_dead(int rank);
 
-/* With --survivors: a meeting of the living, during which this rank can do something else. */
+/* With --survivors: arrives at a meeting of the living without waiting, so that this rank can do
+ * something else until tern_test_all_arrived returns true. */
 void tern_test_arrive(void);
 bool tern_test_all_arrived(void);
 
-/* Counts the running test as skipped; the test then returns by itself. Of a program that is run
- * with a number of ranks, or over a transport, where all tests are skipped there is nothing to be
- * seen: it fails, so that it is not registered like that. With tern_test_lack it is the machine, or
- * the MPI, that lacks something: then the program as a whole is skipped. */
+/* Counts the running test as skipped; the test then returns by itself. A program that skips all its
+ * tests with some number of ranks, or over some transport, tests nothing there: it fails, so that
+ * it is not registered like that. tern_test_lack says that the machine, or the MPI, lacks
+ * something: then the program as a whole is skipped. */
 void tern_test_skip(const char *why);
 void tern_test_lack(const char *why);
 

@@ -9,8 +9,8 @@
 #include "rma/ring/ring.h"
 #include "rpc/state.h"
 
-/* Commits a record of bytes whose header says something else, which goes out with the next publish.
- * payload NULL: zeros. */
+/* Commits a record of bytes bytes with any header; the next publish sends it. payload NULL: zeros.
+ */
 static inline tern_status inject_record(tern_worker *worker, tern_out *out, uint64_t header,
                                         const void *payload, size_t bytes) {
     void *room = NULL;
@@ -30,10 +30,10 @@ static inline tern_status inject_record(tern_worker *worker, tern_out *out, uint
 }
 
 /*
- * Functions that a file of tern keeps to itself, for tests that call them with what nobody sends.
+ * For tests that call functions which a file of tern keeps to itself, with what no rank sends.
  */
 
-/* As the context knows it. */
+/* Returns a function as the context knows it. */
 static inline tern_function function_of(const tern_context *context, const char *name) {
     const tern_rpc *rpc = tern_rpc_of(context);
     tern_function function = {name, NULL, NULL, 0};

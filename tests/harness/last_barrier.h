@@ -1,5 +1,5 @@
-/* A rank that dies in a collective when all have come to it: rank 0 never leaves that collective,
- * the others do. All collectives go through MPI here, in shared memory too. */
+/* A rank dies in a collective that all ranks have come to: rank 0 never leaves that collective, the
+ * others do. All collectives go through MPI here, even where ranks share memory. */
 
 #ifndef TERN_TESTS_HARNESS_LAST_BARRIER_H
 #define TERN_TESTS_HARNESS_LAST_BARRIER_H
@@ -9,7 +9,7 @@
 #include "src/context.h"
 
 static struct {
-    int in;  /* so many meetings of all ranks from now on; 0: none */
+    int in;  /* the last rank dies in the so many-th meeting from now on; 0: in none */
     int met; /* meetings up to now */
     int nothing;
 } last_barrier;
@@ -35,13 +35,13 @@ int PMPI_Iallreduce(const void *mine, void *all, int count, MPI_Datatype type, M
     return die_in(comm, request, code);
 }
 
-/* Leaves the meetings in shared memory for those by MPI, and begins to count these. */
+/* Makes the context meet by MPI and not in shared memory, and begins to count the meetings. */
 static inline void count_meetings(fixture *f) {
     f->context->meeting = NULL;
     last_barrier.met = 0;
 }
 
-/* Rank 0 is told of the death meanwhile. */
+/* Waits a while, in which rank 0 is told of the death. */
 static inline void let_rank_0_return(fixture *f) {
     for (double end = MPI_Wtime() + 0.3; MPI_Wtime() < end; sched_yield())
         tern_progress(f->worker);

@@ -1,6 +1,6 @@
 /*
- * An MPI whose puts arrive as late as the standard allows: what tern_put puts over rma is kept back
- * until a flush. Over other transports nothing is. For one worker a process.
+ * An MPI whose puts arrive as late as the standard allows: it keeps back what tern_put puts over
+ * rma until a flush, and keeps back nothing over other transports. For one worker of each process.
  */
 
 #ifndef TERN_TESTS_HARNESS_LATE_PUTS_H
@@ -8,9 +8,9 @@
 
 #include "fixture.h"
 
-/* Every put is kept back, or, with sometimes, one in two. */
+/* Begins to keep back every put or, with sometimes, one in two. */
 void late_puts_begin(fixture *f, bool sometimes);
-/* Collective, with a barrier first. How many puts were kept back. */
+/* Ends that, after a barrier; collective. Returns how many puts were kept back. */
 uint64_t late_puts_end(fixture *f);
 
 #endif

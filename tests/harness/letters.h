@@ -32,7 +32,7 @@ static void close_all(void) {
     fixture_close(&f);
 }
 
-/* What functions here find. */
+/* What the functions here have found. */
 static struct {
     uint64_t next[RANKS], run, wrong, vectors, again;
     tern_vector kept;
@@ -65,7 +65,7 @@ typedef struct {
     uint64_t number, in_order, arrays, again;
 } head;
 
-/* Arrays of both kinds in turn: read in place, and taken over. */
+/* Reads the arrays of an archive: in turn one in place, and one that it takes over. */
 static tern_status open_letter(tern_call_info *call, const void *arguments, size_t bytes) {
     tern_reader reader;
     head h = {0};

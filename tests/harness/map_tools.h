@@ -1,5 +1,5 @@
-/* What the map's suites have in common: keys that are functions of numbers, and values of all sizes
- * that tell by themselves which key and version they are of. */
+/* What the map's suites have in common: keys made from numbers, and values of all sizes whose bytes
+ * tell to which key and version they belong. */
 
 #ifndef TERN_TESTS_HARNESS_MAP_TOOLS_H
 #define TERN_TESTS_HARNESS_MAP_TOOLS_H
@@ -10,7 +10,7 @@
 
 enum { MAP_KEY_ROOM = 4096, MAP_VALUE_ROOM = 100 << 10 };
 
-/* Opens with segments of that size. */
+/* Opens a context with segments of that size. */
 static inline bool map_open(fixture *f, size_t bytes) {
     tern_config config;
     EXPECT_OK(tern_config_init(&config));
@@ -24,7 +24,7 @@ static inline tern_map *map_make(fixture *f, tern_map_options options) {
     return map;
 }
 
-/* Collective: no rank uses the map any more. */
+/* Collective: destroys the map when no rank uses it any more. */
 static inline void map_end(fixture *f, tern_map *map) {
     EXPECT_OK(tern_barrier(f->worker));
     EXPECT_OK(tern_map_destroy(f->worker, map));
@@ -37,8 +37,8 @@ static inline void fill_bytes(void *to, size_t bytes, uint64_t state) {
     }
 }
 
-/* Sizes on both sides of what is small, of a word, and of a room on the stack. Numbers below 256
- * give different keys, of which one is empty. */
+/* Makes a key from a number. The sizes lie on both sides of the small size, of a word, and of a
+ * buffer on the stack. Numbers below 256 give different keys, of which one is empty. */
 static inline size_t make_map_key(void *key, uint64_t number) {
     static const size_t sizes[] = {1, 2, 8, 15, 23, 24, 25, 100, 512, 513, 3000};
     size_t bytes = number == 0 ? 0 : sizes[number % (sizeof sizes / sizeof sizes[0])];
@@ -48,7 +48,7 @@ static inline size_t make_map_key(void *key, uint64_t number) {
     return bytes;
 }
 
-/* A key of that rank's own. */
+/* Makes a key that no other rank makes. */
 static inline size_t make_own_key(unsigned char *to, uint32_t rank, uint64_t number) {
     memcpy(to, &rank, sizeof rank);
     return 4 + make_map_key(to + 4, number);
@@ -61,7 +61,7 @@ static inline size_t map_value_bytes(uint64_t number, uint64_t version) {
     return which == 0 ? MAP_VALUE_ROOM : sizes[which % (sizeof sizes / sizeof sizes[0])];
 }
 
-/* The first word is the version, if there is room for it. */
+/* Makes a value. Its first word is the version, if there is room for it. */
 static inline size_t make_map_value(void *value, uint64_t number, uint64_t version) {
     size_t bytes = map_value_bytes(number, version);
     fill_bytes(value, bytes, number * 31 + (bytes < 8 ? 0 : version));
@@ -77,7 +77,7 @@ static inline bool is_map_value(const void *value, size_t bytes, uint64_t number
     return bytes == make_map_value(wanted, number, version) && memcmp(value, wanted, bytes) == 0;
 }
 
-/* Whether they are in any. */
+/* Whether these bytes are the value of that number in any version. */
 static inline bool is_some_map_value(const void *value, size_t bytes, uint64_t number) {
     uint64_t version = 0;
     if (bytes >= 8) {
@@ -95,14 +95,14 @@ static inline size_t heap_in_use(const fixture *f) {
     return info.in_use;
 }
 
-/* Collective: the same before anybody begins. */
+/* Collective: returns what the heap has in use, before any rank begins. */
 static inline size_t heap_at_first(const fixture *f) {
     size_t bytes = heap_in_use(f);
     EXPECT_OK(tern_barrier(f->worker));
     return bytes;
 }
 
-/* Collective: empties the map, and then nothing of what its blocks took is still taken. before:
+/* Collective: empties the map, and expects that all memory of its blocks is free again. before:
  * what the heap had in use when the map was empty. */
 static inline void clear_and_expect_heap(fixture *f, tern_map *map, size_t before) {
     uint64_t count = 77;

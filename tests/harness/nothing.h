@@ -1,5 +1,5 @@
-/* A function for calls, which does nothing, and a program that has all calls of its worker under
- * way. */
+/* A function for calls, which does nothing, and what puts all calls of a worker under way and waits
+ * for them. */
 
 #ifndef TERN_TESTS_HARNESS_NOTHING_H
 #define TERN_TESTS_HARNESS_NOTHING_H

@@ -1,8 +1,8 @@
 #ifndef TERN_TESTS_HARNESS_NUMA_PAGES_H
 #define TERN_TESTS_HARNESS_NUMA_PAGES_H
 
-/* On which NUMA nodes pages lie, as the kernel says. What binds them is hwloc; what reads them back
- * is libnuma, which only the suites with this header need. */
+/* Asks the kernel on which NUMA nodes pages lie. hwloc binds pages; libnuma reads back where they
+ * are, and only the suites with this header need it. */
 
 #include <limits.h>
 #include <numa.h>
@@ -10,8 +10,8 @@
 
 #include "numa_tools.h"
 
-/* The NUMA node, in the kernel's count, that a touched page lies on, or a negative errno; INT_MIN:
- * the kernel does not say. */
+/* Returns the NUMA node, by the kernel's number, that a touched page lies on, or a negative errno;
+ * INT_MIN: the kernel does not say. */
 static inline int numa_of_page(const void *address) {
     void *page = (void *)((uintptr_t)address & ~(uintptr_t)(TERN_PAGE - 1));
     int node = -1;

@@ -8,7 +8,8 @@
 #include "fixture.h"
 #include "rma/memory/state.h"
 
-/* How many NUMA nodes there are, and the kernel's number of the one with a logical index; -1. */
+/* Returns the kernel's number of the NUMA node with a logical index, or -1. [out] count: how many
+ * NUMA nodes there are. */
 static inline int numa_kernel_number(int index, int *count) {
     hwloc_topology_t topology;
     if (!EXPECT_OK(tern_topology_load(&topology)))
@@ -21,8 +22,8 @@ static inline int numa_kernel_number(int index, int *count) {
     return number;
 }
 
-/* Collective: rings are small and many, so that each of up to 8 NUMA nodes has pages of ring
- * headers to itself. */
+/* Collective: opens a context with many small rings, so that each of up to 8 NUMA nodes has pages
+ * of ring headers of its own. */
 static inline bool numa_open_workers(fixture *f, size_t workers) {
     tern_config config;
     EXPECT_OK(tern_config_init(&config));
@@ -45,7 +46,7 @@ static inline void numa_run_on(const tern_placement *placement, int numa) {
     hwloc_topology_destroy(topology);
 }
 
-/* What the calling thread may run on, to be given back to it. */
+/* Returns the processors that the calling thread may run on, so that a test can set them again. */
 static inline cpu_set_t numa_usable_processors(void) {
     cpu_set_t usable;
     CU_ASSERT_EQUAL(sched_getaffinity(0, sizeof usable, &usable), 0);

@@ -1,6 +1,6 @@
 /*
- * What the suites of queues share: queues of all shapes, and items that tell who made them and
- * whether they are whole.
+ * What the suites of queues share: queues of all shapes, and items whose bytes tell their producer,
+ * and whether they are whole.
  */
 
 #ifndef TERN_TESTS_HARNESS_QUEUE_TOOLS_H
@@ -18,7 +18,7 @@ static inline tern_queue *make_queue(fixture *f, tern_queue_options options) {
 
 static inline tern_flags any_path(uint64_t *random) { return fixture_path(below(random, 3)); }
 
-/* Item number of a producer: the rest of it follows from the first bytes. */
+/* Makes item number of a producer. Its first bytes name both, and the others follow from them. */
 static inline void make_item(void *item, size_t bytes, uint32_t producer, uint32_t number) {
     unsigned char *to = item;
     uint64_t state = (uint64_t)producer << 32 | number;
@@ -28,7 +28,7 @@ static inline void make_item(void *item, size_t bytes, uint32_t producer, uint32
     }
 }
 
-/* Of 8 bytes or more. */
+/* Reads an item of 8 bytes or more. False: it is not whole. */
 static inline bool read_item(const void *item, size_t bytes, uint32_t *producer, uint32_t *number) {
     static unsigned char wanted[65536];
     uint64_t word;
@@ -39,7 +39,8 @@ static inline bool read_item(const void *item, size_t bytes, uint32_t *producer,
     return memcmp(item, wanted, bytes) == 0;
 }
 
-/* A consumer's book: items are whole, and each producer's come in its order. */
+/* What a consumer has seen: it checks that items are whole, and that those of each producer come in
+ * order. */
 typedef struct queue_book {
     uint32_t next[64]; /* by producer */
     uint64_t items, sum, wrong;
@@ -59,7 +60,7 @@ static inline void enter(queue_book *book, const void *items, size_t bytes, size
     }
 }
 
-/* Collective: what all have pushed, by count and sum, is what all have popped. */
+/* Collective: expects that all ranks have popped what all have pushed, by count and sum. */
 static inline void balance(fixture *f, const queue_book *pushed, const queue_book *popped) {
     uint64_t mine[4] = {pushed->items, pushed->sum, popped->items, popped->sum}, all[64][4];
     uint64_t sum[4] = {0};

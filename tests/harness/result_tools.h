@@ -45,7 +45,7 @@ static inline void expect_result(const wish *w, const unsigned char *result, siz
     CU_ASSERT_EQUAL(wrong, 0);
 }
 
-/* Bytes of this rank's segment that are allocated. */
+/* Returns how many bytes of this rank's segment are allocated. */
 static inline size_t in_use(const fixture *f) {
     tern_segment_info info;
     tern_segment_get_info(f->context, &info);

@@ -1,6 +1,7 @@
 /*
- * A rank dies while another one is in a call of MPI towards it that never ends: a rank that waits
- * for the second is told, with the names of both. A rank that only computes is waited for.
+ * A rank dies while a second rank is in a call of MPI towards it that never ends. A third rank that
+ * waits for the second gets an error with the names of both. For a rank that only computes, other
+ * ranks go on waiting.
  */
 
 #ifndef TERN_TESTS_HARNESS_STUCK_RANK_H
@@ -21,7 +22,7 @@ static inline bool put_none(tern_worker *worker, uint32_t rank, uint64_t offset,
     return false;
 }
 
-/* Inside what stands for MPI_Win_flush, until this process is killed. */
+/* Stands for an MPI_Win_flush that does not end before this process is killed. */
 static inline void flush_for_ever(tern_worker *worker, uint32_t rank) {
     (void)worker;
     if ((int)rank != tern_test_size() - 1)
@@ -36,7 +37,7 @@ static inline void compute(double seconds) {
         ;
 }
 
-/* What has been found once is told at once by the waits that follow. */
+/* Expects that later waits fail at once, because an earlier wait has found the rank stuck. */
 static inline void told_at_once(fixture *f) {
     for (int i = 0; i < 10; i++) {
         tern_wait_state wait = TERN_WAIT_IN("a test");
@@ -80,7 +81,7 @@ static inline void a_rank_gets_stuck(void (*opened)(fixture *f)) {
     tern_test_arrive();
     if (f.rank == 0) {
         char name[64];
-        /* STUCK serves calls until it is in the flush, where the victim dies. */
+        /* Rank STUCK serves calls until it is in the flush, during which the victim dies. */
         while (!tern_test_dead((int)victim))
             (void)tern_progress(f.worker);
         snprintf(name, sizeof name, "towards rank %u, which has died", victim);

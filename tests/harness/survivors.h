@@ -1,7 +1,7 @@
 /*
- * What the suites share in which a rank dies: one of the ranks, the victim, is killed while others
- * wait for it; the survivors are told, meet, and go on. How soon they are told is not asserted: a
- * survivor that is never told hangs, and the deadline of the program says in which test.
+ * What the suites share in which a rank dies. One of the ranks, the victim, is killed while others
+ * wait for it; the survivors get an error, meet, and go on. How soon they are told is not asserted:
+ * a survivor that is never told hangs, and the deadline of the program says in which test.
  */
 
 #ifndef TERN_TESTS_HARNESS_SURVIVORS_H
@@ -18,10 +18,10 @@ static double began;
 
 static inline void start_clock(void) { began = MPI_Wtime(); }
 
-/* For loops: since start_clock there has been no time for what happens unless something hangs. */
+/* For loops: whether so little time has passed since start_clock that nothing hangs. */
 static inline bool still_patient(void) { return MPI_Wtime() - began < TERN_TEST_PATIENCE; }
 
-/* A wait that ended in the death of rank victim, with a detail that says so. */
+/* Expects that a wait ended because of the death of rank victim, and that the detail says so. */
 static inline bool was_told(tern_status status, const char *call, uint32_t victim, unsigned line) {
     char name[32];
     snprintf(name, sizeof name, "rank %u", victim);
@@ -33,7 +33,7 @@ static inline bool was_told(tern_status status, const char *call, uint32_t victi
 
 #define TOLD(victim, call) was_told(call, #call, victim, __LINE__)
 
-/* Opens a context, if two live on when a rank dies. */
+/* Opens a context if at least two ranks are left when one dies. */
 static inline bool open_for_two_survivors(fixture *f) {
     if (tern_test_size() < 3) {
         tern_test_skip("two have to be left");
@@ -68,7 +68,7 @@ static inline bool survivors_open(fixture *f, uint32_t victim) {
     return true;
 }
 
-/* The survivors wait for each other by an atomic, making progress for those who come later. */
+/* The survivors count themselves by an atomic, and make progress until all of them have come. */
 static inline void meet_survivors(fixture *f) {
     uint64_t here = 0, all = (uint64_t)(f->size - 1) * ++play.met;
     EXPECT_OK(tern_atomic_fetch_add(f->worker, play.counter, 1, NULL));
@@ -83,9 +83,9 @@ static inline void meet_survivors(fixture *f) {
         tern_progress(f->worker);
 }
 
-/* Any thread of a rank kills it, but not inside MPI: a rank that dies while it puts a message into
- * a queue that MPI's processes share leaves the others' messages behind it for ever, and under Open
- * MPI the reader of that queue never comes back from MPI. */
+/* Kills the rank, in any of its threads, but not inside MPI: a rank that dies while it puts a
+ * message into a queue that MPI's processes share leaves the others' messages behind it for ever,
+ * and under Open MPI the reader of that queue never comes back from MPI. */
 static inline void die_outside_mpi(void) {
     tern_mpi_lock();
     tern_test_kill(tern_test_rank());
@@ -100,13 +100,13 @@ static inline void *die_in_time(void *moment_us) {
     return NULL;
 }
 
-/* Lets the others get into their wait, without any progress, and is gone. */
+/* Sleeps, without any progress, until the others are in their wait, and then dies. */
 static inline void die_later(void) {
     usleep(200000);
     die_outside_mpi();
 }
 
-/* Collective: the victim makes no progress from here on, and is gone while the others wait. */
+/* Collective: the victim makes no progress from here on, and dies while the others wait. */
 static inline void lose_later(fixture *f) {
     bool mine[2] = {false, false}, any[2];
     EXPECT_OK(tern_barrier(f->worker));
@@ -117,7 +117,7 @@ static inline void lose_later(fixture *f) {
     start_clock();
 }
 
-/* The context can be destroyed, once all who are left are through with it. */
+/* Destroys the context when no survivor uses it any more. */
 static inline void survivors_close(fixture *f) {
     meet_survivors(f);
     fixture_close(f);

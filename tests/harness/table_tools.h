@@ -1,4 +1,4 @@
-/* What the hash table's suites have in common: keys and values that are functions of numbers. */
+/* What the hash table's suites have in common: keys and values made from numbers. */
 
 #ifndef TERN_TESTS_HARNESS_TABLE_TOOLS_H
 #define TERN_TESTS_HARNESS_TABLE_TOOLS_H
@@ -7,8 +7,7 @@
 
 enum { KEY_MAX = 1024, VALUE_MAX = 65536 };
 
-/* Key number of a table: for fewer than 8 bytes only the low bytes of the number tell keys apart.
- */
+/* Makes key number of a table. A key of fewer than 8 bytes has only the low bytes of the number. */
 static inline void make_key(void *key, size_t bytes, uint64_t number) {
     unsigned char *to = key;
     uint64_t state = number;
@@ -18,7 +17,7 @@ static inline void make_key(void *key, size_t bytes, uint64_t number) {
     }
 }
 
-/* Its value in a version. With 16 bytes or more the value tells its version itself. */
+/* Makes the value of that key in a version. A value of 16 bytes or more contains its version. */
 static inline void make_value(void *value, size_t bytes, uint64_t number, uint64_t version) {
     unsigned char *to = value;
     uint64_t state = number * 31 + version;
@@ -51,7 +50,7 @@ static inline uint64_t number_owned_by(const tern_hashtable *table, uint32_t ran
     return start;
 }
 
-/* Keys of all ranks together; collective. */
+/* Collective: returns the number of keys of all ranks. */
 static inline uint64_t total_keys(fixture *f, tern_hashtable *table) {
     uint64_t mine = 0, all[64], sum = 0;
     EXPECT_OK(tern_barrier(f->worker));

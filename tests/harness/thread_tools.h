@@ -1,5 +1,5 @@
-/* What the suites share that give a worker to each thread of theirs, while the one that made the
- * context's objects serves calls. */
+/* What the suites share that give a worker to each of their threads, while the thread that created
+ * the context's objects serves calls. */
 
 #ifndef TERN_TESTS_HARNESS_THREAD_TOOLS_H
 #define TERN_TESTS_HARNESS_THREAD_TOOLS_H
@@ -8,8 +8,8 @@
 
 #include "fixture.h"
 
-/* Waits until the thread has ended, making progress meanwhile: it may wait for others, who call
- * this worker. */
+/* Waits until the thread has ended, making progress meanwhile: it may wait for other ranks, which
+ * call this worker. */
 static inline void join_serving(fixture *f, pthread_t thread) {
     while (pthread_tryjoin_np(thread, NULL) != 0)
         if (tern_progress(f->worker) == 0)
