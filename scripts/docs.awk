@@ -27,7 +27,7 @@ function slug(text) {
     return text
 }
 
-# The path of link, which a page in folder has, from the root of the repository.
+# Returns the path of a link from the root of the repository; the page with the link is in folder.
 function resolve(folder, link,    part, count, i, depth, path, out) {
     count = split((folder == "" ? "" : folder "/") link, part, "/")
     depth = 0
@@ -139,7 +139,7 @@ function comment_text(first,    i, out) {
     return out
 }
 
-# What becomes of the comment when the line after it is known.
+# Prints the comment before next_line, as one of Doxygen's if that line declares something.
 function settle(next_line,    start, text) {
     if (!pending) return
     pending = 0

@@ -43,7 +43,7 @@ function peer(name, what,    i) {
     return ""
 }
 
-# First the ranks of one host, then those of two hosts; a star where more ranks than cores shared these.
+# Returns the label of a number of ranks. A star says that there were more ranks than cores.
 function label() {
     return (hosts ? "2 hosts, " : "") V["ranks"] (V["oversubscribed"] == "true" ? "*" : "")
 }
@@ -51,7 +51,8 @@ function point(figure, series, x, order, ns) {
     if (ns > 0)
         print "point", figure, series, x, order, ns
 }
-# Of one host only shm is shown: over other transports these are measured for the cells alone.
+# Points by the number of ranks, those of two hosts last. Of one host it shows only shm: over other
+# transports tern-bench measures these for the cells alone.
 function by_ranks(figure, series, ns) {
     if (hosts || V["transport"] == "shm")
         point(figure, series, label(), 1000 * hosts + V["ranks"], ns)
@@ -106,7 +107,7 @@ function simulated(    name) {
     point("scale rate " V["network"], name, V["ranks"], V["ranks"], V["each"])
     point("scale p99 " V["network"], name, V["ranks"], V["ranks"], V["p99"] / 1000)
 }
-# Memory is the same over all networks, and points that come twice are one.
+# Memory is the same over all networks, so a point that comes twice is shown once.
 function memory(    MiB) {
     MiB = 1048576
     point("scale memory", "before anything is said", V["ranks"], V["ranks"], V["value"] / MiB)
@@ -138,5 +139,5 @@ V["bench"] == "mcts" && V["case"] == "search" { search() }
 V["bench"] == "attentive" && V["case"] == "push" { attentive() }
 V["bench"] == "scale" && V["case"] == "rate" { simulated() }
 V["bench"] == "scale" && V["case"] == "memory" { memory() }
-# The rows of the hash table in model are also measured by hash.
+# Of model it takes only push and pop: hash measures the rows of the hash table, too.
 has("model.call") && (V["bench"] != "model" || V["case"] ~ /^(push|pop)$/) && V["bench"] != "queue" { cell() }

@@ -9,7 +9,7 @@ function brief_of(text) {
     return text
 }
 
-# A line of prose or code as troff takes it.
+# Returns a line of prose or code as troff reads it.
 function troff(text) {
     gsub(/\\/, "\\e", text)
     gsub(/-/, "\\-", text)
@@ -32,7 +32,7 @@ function bold(text,    out, name) {
     return out text
 }
 
-# The comment without its signs, as lines of prose.
+# Returns the comment as lines of prose, without the signs of a comment.
 function plain(line) {
     sub(/^ *\/\*+ ?/, "", line)
     sub(/ *\*+\/ *$/, "", line)
@@ -85,7 +85,7 @@ function mentioned(text,    name) {
     }
 }
 
-# What the comment at hand documents so far becomes a page.
+# Makes a page of what the last comment has documented so far.
 function finish(    i, text) {
     if (declared > 0 && lines > 0) {
         pages++
@@ -111,7 +111,7 @@ function declare(name,    i) {
     declaration_name[++declared] = name
 }
 
-# The name that a declaration gives.
+# Returns the name that text declares, or an empty string.
 function name_of(text,    type) {
     if (match(text, /\(\*tern_[a-z0-9_]+\)\(/)) text = substr(text, RSTART + 2, RLENGTH - 4)
     else if (text ~ /^typedef/ && text !~ /\(/) {

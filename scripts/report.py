@@ -137,7 +137,7 @@ def plot(title, axis, group, identity):
     rows = [[dict(series_of(case)).get(name, "-") for name in names] for case in group]
     data = "\n".join(" ".join(str(v) for v in [case["params"][axis]] + row)
                      for case, row in zip(group, rows))
-    # Double quotes end a name of gnuplot's.
+    # A double quote would end a name in gnuplot.
     lines = ", ".join(f"$data using 1:{i + 2} with linespoints linewidth 2 pointtype 7 pointsize .4 "
                       f'title "{name.replace(chr(34), "")}"' for i, name in enumerate(names))
     program = f"""set terminal svg size 640,420 dynamic font "sans,13" name "{identity}"

@@ -52,7 +52,7 @@ static void print_events(void) {
     }
 }
 
-/* The second of two keys of the other rank, since the first use of a table does more. */
+/* Inserts two keys of the other rank and watches the second: the first use of a table does more. */
 static void insert(tern_worker *worker, tern_hashtable *table, tern_flags flags) {
     uint64_t key = 0, value = 1;
     for (int i = 0; i < 2; key++) {
