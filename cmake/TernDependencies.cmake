@@ -28,7 +28,7 @@ find_package(Threads REQUIRED)
 pkg_check_modules(JANSSON IMPORTED_TARGET jansson>=2.10)
 set(TERN_HAVE_JANSSON ${JANSSON_FOUND})
 
-# Optional: what native networks stand on. Only the headers are needed; the libraries are loaded when a
+# Optional: what native networks need. The build needs only the headers; tern loads the libraries when a
 # program asks for them.
 pkg_check_modules(LIBFABRIC libfabric>=1.17)
 set(TERN_HAVE_OFI ${LIBFABRIC_FOUND})

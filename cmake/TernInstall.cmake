@@ -19,7 +19,7 @@ if(TARGET tern_fortran)
     install(FILES ${PROJECT_BINARY_DIR}/fortran/modules/tern.mod
             DESTINATION ${TERN_INSTALL_INCLUDEDIR}/tern/fortran COMPONENT dev)
 endif()
-# A project without MPI finds this one alone.
+# Exported apart, so that a project without MPI finds this library alone.
 install(TARGETS tern_mailbox tern_mailbox_static EXPORT tern_mailbox ${forms})
 
 file(RELATIVE_PATH TERN_BIN_TO_LIB /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
@@ -85,7 +85,7 @@ configure_package_config_file(cmake/ternConfig.cmake.in ternConfig.cmake
                               INSTALL_DESTINATION ${TERN_CMAKE_DIR}
                               PATH_VARS TERN_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(ternConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-# find_package(tern) looks at each folder lib/cmake/tern*, and passes over those that do not fit.
+# find_package(tern) looks at each folder lib/cmake/tern*, and skips those that do not fit.
 file(APPEND ${PROJECT_BINARY_DIR}/ternConfigVersion.cmake
      "if(DEFINED TERN_MPI AND NOT TERN_MPI STREQUAL \"${TERN_MPI}\")\n"
      "    set(PACKAGE_VERSION_UNSUITABLE TRUE)\nendif()\n")
@@ -94,8 +94,8 @@ install(FILES ${PROJECT_BINARY_DIR}/ternConfig.cmake ${PROJECT_BINARY_DIR}/ternC
 
 # tern.pc finds its prefix relative to its own folder, so that the tree can be moved.
 file(RELATIVE_PATH TERN_PKGCONFIG_TO_PREFIX /${TERN_PKGCONFIG_DIR} /)
-# Behind the folders of an mpicc, whichever it is: <tern/mpi_check.h> then sees the <mpi.h> of that one, and
-# refuses it if it is another MPI's.
+# These folders come behind those of the program's mpicc. So <tern/mpi_check.h> sees the <mpi.h> of that
+# mpicc, and refuses it if it belongs to another MPI.
 list(TRANSFORM MPI_C_INCLUDE_DIRS PREPEND "-idirafter " OUTPUT_VARIABLE TERN_PKGCONFIG_CFLAGS)
 list(TRANSFORM TERN_SKIP_MPI_CPLUSPLUS PREPEND -D OUTPUT_VARIABLE definitions)
 list(APPEND TERN_PKGCONFIG_CFLAGS ${definitions})

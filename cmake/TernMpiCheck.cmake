@@ -1,4 +1,4 @@
-# <build>/include/tern/mpi_check.h: does not compile with another <mpi.h> than that of this build.
+# Writes <build>/include/tern/mpi_check.h, which does not compile with another <mpi.h> than this build's.
 # The library and a program that use different MPIs crash in the first call that takes a handle.
 
 if(TERN_MPI STREQUAL openmpi)

@@ -42,7 +42,8 @@ function(tern_transport_environment transport result)
     set(${result} "${environment}" PARENT_SCOPE)
 endfunction()
 
-# Whether the pair needs a test at all. TERN_HAVE_OFI: tern was built with libfabric.
+# [out] result: whether this transport needs a test with this number of ranks. TERN_HAVE_OFI: tern was built
+# with libfabric.
 function(tern_transport_takes transport ranks result)
     set(least 1)
     if(transport MATCHES "^mix-")

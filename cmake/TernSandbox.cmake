@@ -22,7 +22,7 @@ function(tern_sandbox_bare name)
     target_link_libraries(${name} PRIVATE tern_compiler)
     target_compile_options(${name} PRIVATE ${TERN_SANDBOX_FLAGS} -O2)
     target_link_options(${name} PRIVATE -fno-sanitize=all -nostdlib)
-    # A shell cannot run it, so tests/programs does not either.
+    # A shell cannot run the program, so tests/programs leaves it out.
     set_target_properties(${name} PROPERTIES TERN_RUNS_IN_SANDBOX ON)
 endfunction()
 
