@@ -3,7 +3,8 @@
 #include "base/error.h"
 #include "src/progress/wait.h"
 
-/* Whether a call takes message and result. A batch of finds gets larger values in another call. */
+/* Whether a call has room for the message and the result. For a batch of finds the owner sends
+ * larger values in a call of its own. */
 static bool call_fits(const tern_path_question *q) {
     return q->message <= tern_call_room(q->worker->context) &&
            (q->result <= TERN_RESULT_MAX || tern_path_is_many(q->kind));

@@ -4,13 +4,13 @@
 /*
  * Chooser: decides how an operation of a table, a map or a queue is done: directly, by RMA, or by a
  * call. Single operations, requests, batches and their items all ask it, and nothing else decides.
- * tern_choice_of is the decision alone; tern_*_explain tell what it says. tern_choose takes it, and
- * does what goes with it.
+ * tern_choice_of only decides, and tern_*_explain report that decision. tern_choose decides, too,
+ * and also measures, makes progress and times calls where the decision needs it.
  *
  * The chooser looks at five things, in this order: the path that the program names; for a batch
- * whether the memory is of the caller's node; the paths that the container's options and the sizes
- * of a call leave; for a kind that the cost model does not know, whether load and store reach the
- * memory; and for all other kinds the selector.
+ * whether the memory lies on the caller's node; the paths that the container's options and the
+ * sizes of a call leave; for a kind that the cost model does not know, whether load and store reach
+ * the memory; and for all other kinds the selector.
  */
 
 #include "path/selector.h"
@@ -30,8 +30,7 @@ typedef struct tern_path_question {
     size_t message, result; /* bytes that a call would send and bring back */
 } tern_path_question;
 
-/* The most bytes of arguments that a ring takes, behind the address of the result.
- */
+/* The most bytes of arguments that a ring takes in one call, behind the return address. */
 static inline size_t tern_call_room(const tern_context *context) {
     const size_t room = context->config.ring_size / 2 - 64 - sizeof(tern_return_address);
     return room < TERN_ARGUMENTS_MAX ? room : TERN_ARGUMENTS_MAX;
@@ -46,17 +45,17 @@ static inline bool tern_path_is_open(tern_flags flags) {
     return tern_flags_path(flags) == TERN_AUTO;
 }
 
-/* Whether a batch with these flags works itself on the memory of a rank, since that rank is of its
- * node. The memory of a call_only container may be changed by the processor's atomics alone, so
- * there load and store have to reach it. */
+/* Whether the caller of a batch with these flags works on the memory of a rank itself, because that
+ * rank is on its node. Only the processor's atomics may change the memory of a call_only container,
+ * so load and store have to reach that. */
 static inline bool tern_batch_stays(const tern_context *context, uint32_t rank, tern_flags flags,
                                     bool call_only, bool reached) {
     return tern_path_is_open(flags) && tern_same_node(context, rank) && (reached || !call_only);
 }
 
-/* Whether an operation on memory that load and store reach goes there at once: the program asks for
- * it, or no operation of the kind goes by call. For containers that are not call_only, and flags
- * without TERN_BY_CALL. */
+/* Whether an operation works directly on memory that load and store reach: the program asks for
+ * that, or no operation of the kind goes by call. The container must not be call_only, nor flags
+ * hold TERN_BY_CALL. */
 static inline bool tern_is_direct(const tern_worker *worker, tern_flags flags,
                                   tern_path_kind kind) {
     return (flags & TERN_BY_RMA) != 0 || tern_path_settled(worker, kind);
@@ -66,12 +65,12 @@ static inline bool tern_is_direct(const tern_worker *worker, tern_flags flags,
  * what the worker knows. TERN_ERR_UNSUPPORTED: the named path is not possible, and why. */
 tern_status tern_choice_of(const tern_path_question *question, tern_pick *pick);
 
-/* Takes the decision, for which it measures if that is due and allowed. An operation by call on the
- * caller's own part is done in place, and makes progress first: the calls of other ranks would
- * starve behind a loop of such operations. tern_pick_done ends it. */
+/* Decides, and measures first if that is due and allowed. An operation by call on the caller's own
+ * part is done in place, so this makes progress before it: a loop of such operations would starve
+ * the calls of other ranks. The caller calls tern_pick_done after the operation. */
 tern_status tern_choose_at_length(const tern_path_question *question, tern_pick *pick);
 
-/* The same, fast, for most operations: on memory that load and store reach, where no operation of
+/* Decides fast for most operations: those on memory that load and store reach, if no operation of
  * the kind goes by call. False: the operation is not one of these; ask the whole question. */
 static inline bool tern_chosen_at_once(const tern_worker *worker, tern_flags flags,
                                        tern_path_kind kind, bool call_only, bool reached,
@@ -86,7 +85,7 @@ static inline bool tern_chosen_at_once(const tern_worker *worker, tern_flags fla
     return true;
 }
 
-/* tern_chosen_at_once and, if that says false, tern_choose_at_length. */
+/* Decides by tern_chosen_at_once or, if that returns false, by tern_choose_at_length. */
 static inline tern_status tern_choose(const tern_path_question *q, tern_pick *pick) {
     return tern_chosen_at_once(q->worker, q->flags, q->kind, q->call_only, q->reached, pick)
                ? TERN_OK
@@ -99,8 +98,8 @@ static inline void tern_pick_done(tern_worker *worker, const tern_pick *pick, te
         tern_selector_record(worker, pick, status);
 }
 
-/* explain.c: writes the text of tern_hashtable_explain about count questions, which have one
- * target. function: for messages. */
+/* explain.c: writes the text of tern_hashtable_explain about count questions, which all have the
+ * same target. function: the public one, for messages. */
 tern_status tern_path_explain(const tern_path_question *questions, size_t count, char *to,
                               size_t room, size_t *bytes, const char *function);
 

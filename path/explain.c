@@ -60,7 +60,7 @@ static void explain_costs(text *t, const tern_path_question *q, const tern_pick 
              sums.call, call != (sums.call < sums.rma) ? "; the lead is less than a quarter" : "");
 }
 
-/* NULL: the costs decide (explain_costs). */
+/* The texts of the reasons. NULL: the costs decide, and explain_costs writes the text. */
 static const char *const reasons[] = {
     [TERN_REASON_ASKED] = "since the program asks for it",
     [TERN_REASON_ONLY] = "since options or sizes permit no other path",

@@ -10,8 +10,8 @@
 /*
  * Measures the cost of each component, as the median of a few samples. A component is measured for
  * BUDGET_NS, or for one operation if that takes longer. To measure a call, the worker calls a
- * function that calls back. Nobody waits for a result, so a target that does not attend blocks
- * neither the caller nor one of its requests.
+ * function that calls back. It waits for no result, so a target that makes no progress blocks
+ * neither the worker nor one of its requests.
  */
 enum {
     SAMPLES = 15,
@@ -65,7 +65,7 @@ static tern_status add_word(tern_worker *worker, tern_ptr scratch) {
     return tern_atomic_fetch_add(worker, tern_ptr_add(scratch, sizeof before), 1, &before);
 }
 
-/* Measures a component. To memory that load and store reach, one sample is ROW operations. */
+/* Measures a component. Where load and store reach the memory, one sample is ROW operations. */
 static bool component_measure(tern_worker *worker, component *run, tern_ptr scratch, double *ns) {
     samples s = {.count = 0};
     const int row =
@@ -111,8 +111,8 @@ void tern_measure_own(tern_costs *costs) {
     *costs = (tern_costs){.get = ns, .put = ns, .cas = ns, .fetch = ns, .hot = ns};
 }
 
-/* The target runs tern_path_on_question and calls back; tern_path_on_answer notes the answer. The
- * overflow queue holds a call for which the ring has no room, so neither function waits. */
+/* The target runs tern_path_on_question and calls back; tern_path_on_answer notes the answer. A
+ * call for which the ring has no room goes to the overflow queue, so neither function waits. */
 static tern_status tern_path_on_answer(tern_call_info *call, const void *message, size_t bytes) {
     tern_selector *s = tern_selector_of(call->worker);
     if (bytes == sizeof s->answered)

@@ -6,7 +6,7 @@
 /*
  * How often each component occurs in an operation, from the tables of costs in tern/hashtable.h and
  * tern/queue.h. The suites of costs (test_queue_cost.c and others) count operations and so check
- * them.
+ * these numbers.
  */
 typedef struct profile {
     double get, put, flush, cas, fetch, hot, store;
@@ -142,8 +142,8 @@ tern_status tern_model_predict(tern_model_operation operation, tern_flags flags,
     return TERN_OK;
 }
 
-/* Ranks that call are also called. The time that the processor spends on serving one call is not in
- * the caller's own round trip, so it is added. */
+/* A rank that makes calls also serves calls of other ranks. The round trip of its own call does not
+ * contain the time that its processor spends on serving one, so the model adds that. */
 #define SERVING_NS 300.0
 
 /* The average number of buckets of other keys that linear probing passes on its way to a key in a

@@ -55,8 +55,8 @@ void tern_path_decide(tern_path_costs *costs, const tern_costs *own, bool first)
     costs->open = costs->until == 0 ? costs->by_call : costs->open | costs->by_call;
 }
 
-/* Computes worker->unsettled. Operations on the caller's own part are done in place; a kind that
- * goes by call to other ranks makes progress there, and so stays unsettled. */
+/* Computes worker->unsettled. An operation on the caller's own part is done in place, but if its
+ * kind goes by call to other ranks, it has to make progress; so the kind stays unsettled there. */
 static void selector_settle(tern_worker *worker) {
     const tern_selector *s = tern_selector_of(worker);
     const uint32_t local = s->of[TERN_PATH_LOCAL].open, remote = s->of[TERN_PATH_REMOTE].open,
@@ -123,7 +123,8 @@ double tern_selector_expects(const tern_worker *worker, tern_path_kind kind,
 }
 
 /* After a death there is nothing to measure. A measurement may fail, or wait and recover from an
- * error, so the detail of the operation's own error is kept. */
+ * error. So the thread's record of failures, with the detail of the operation's own error, is saved
+ * before it and restored after it. */
 void tern_selector_record(tern_worker *worker, const tern_pick *pick, tern_status status) {
     if (status == TERN_ERR_PEER)
         return;

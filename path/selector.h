@@ -88,7 +88,7 @@ typedef enum tern_path {
     TERN_PATH_CALL    /* by a call to the owner, which does it */
 } tern_path;
 
-/* Why. */
+/* Why the chooser has taken a path. */
 typedef enum tern_reason {
     TERN_REASON_ASKED, /* the program names the path */
     TERN_REASON_ONLY,  /* options or sizes leave no other */
@@ -115,13 +115,13 @@ typedef struct tern_pick {
  * before the first decision. */
 tern_sums tern_path_sums(tern_path_kind kind, const tern_costs *target, const tern_costs *own);
 tern_flags tern_path_choose(tern_flags now, tern_sums sums);
-/* Chooses for every kind. first: no path is in use. */
+/* Chooses a path for every kind. first: no path is in use yet. */
 void tern_path_decide(tern_path_costs *costs, const tern_costs *own, bool first);
 /* Records that a call took this long, and what its predicted sum was (both in ns). Returns true if
  * the class is inattentive from now on. */
 bool tern_path_late(tern_path_costs *costs, double expected, double took, uint64_t now);
 
-/* measure.c: measure the components in the caller's own memory, and towards a target. A cost that
+/* measure.c: measure the components in the caller's own memory, and on a target. A cost that
  * cannot be measured stays as it was. tern_measure_call waits a fraction of a millisecond for the
  * answers of a target. If they do not come, it returns false, and the call's cost is the time that
  * it has waited. */
@@ -160,9 +160,9 @@ static inline bool tern_path_settled(const tern_worker *worker, tern_path_kind k
             (tern_path_bit(TERN_PATH_OWN, kind) | tern_path_bit(TERN_PATH_LOCAL, kind))) == 0;
 }
 
-/* The cheaper path of an operation of the kind on the class, as far as the worker knows. RMA in a
- * handler, which cannot wait for a call, and if the program has all calls under way. [out] reason:
- * of tern_reason. */
+/* Returns the cheaper path of an operation of the kind on the class, as far as the worker knows.
+ * Returns RMA in a handler, which cannot wait for a call, and while the program has all of the
+ * worker's calls under way. [out] reason: why. */
 tern_flags tern_selector_path(tern_worker *worker, tern_path_kind kind, tern_path_class class,
                               tern_reason *reason);
 /* Measures a class, and decides again. */
