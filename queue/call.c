@@ -6,8 +6,8 @@
 #include "rpc/call/await.h"
 #include "tern/call.h"
 
-/* An op by a call to the host: one message, and one handler for both kinds, which runs the same op
- * on the host's own memory. The host never waits for a free slot or an item, and keeps no list of
+/* An op by a call to the host is one message. One handler serves both kinds: it runs the same op on
+ * the host's own memory. The host never waits for a free slot or an item, and keeps no list of
  * waiting callers: a caller that waits asks again, and one that gives up leaves nothing there. An
  * op that would wait for another rank's half-done operation returns TERN_ERR_AGAIN before it draws
  * a ticket, and the call is made again. */
@@ -22,7 +22,7 @@ typedef struct queue_message {
 
 _Static_assert(sizeof(queue_message) == TERN_QUEUE_MESSAGE, "what the chooser is told");
 
-/* bytes: of the whole message. */
+/* Whether ranks of this queue send such a message. bytes: of the whole message. */
 static bool message_is_for(const queue_message *m, size_t bytes, const tern_queue *queue) {
     const size_t items = bytes - sizeof *m;
     if (m->count == 0 || (m->promise != TERN_READ_WRITE && m->promise != TERN_WRITE_ONLY &&
@@ -34,8 +34,9 @@ static bool message_is_for(const queue_message *m, size_t bytes, const tern_queu
                      m->count <= TERN_RESULT_MAX / queue->item_bytes;
 }
 
-/* Settles the op of a call at once: the host may already be in the barrier that ends the phase, and
- * have settled its own operations. Nobody reads the words before the barrier ends. */
+/* Settles at once what the op of a call has left undone in a phase: the host may already be in the
+ * barrier that ends the phase, and have settled its own operations before. No rank reads the words
+ * before the barrier ends. */
 static tern_status settle_phase(const tern_queue_op *op) {
     return op->promise != TERN_READ_WRITE ? tern_queue_settle(op->worker, op->queue) : TERN_OK;
 }
@@ -71,10 +72,11 @@ static tern_status tern_queue_on_op(tern_call_info *call, const void *arguments,
 }
 TERN_FUNCTION(tern_queue_on_op)
 
-/* The most bytes of items of one message, unless a single item is larger; built on the stack. */
+/* A message has at most so many bytes of items, unless one item is larger. The stack holds
+ * such a message. */
 enum { SMALL_ITEMS = 4096 };
 
-/* How many items of the op one message or one result takes. */
+/* How many items of the op fit into one message (push) or one result (pop). */
 static size_t call_items(const tern_queue_op *op) {
     size_t most = tern_call_room(op->queue->context) - sizeof(queue_message);
     most = most < SMALL_ITEMS ? most : SMALL_ITEMS;
@@ -83,7 +85,7 @@ static size_t call_items(const tern_queue_op *op) {
     return op->count < most ? op->count : most;
 }
 
-/* If request is NULL, waits for the answer. [out] done: number of items. */
+/* Calls the host. If request is NULL, waits for the answer. [out] done: number of items. */
 static tern_status queue_call(const tern_queue_op *op, tern_request *request, size_t *done) {
     _Alignas(queue_message) char small[sizeof(queue_message) + SMALL_ITEMS];
     const tern_queue *q = op->queue;

@@ -12,7 +12,7 @@
 
 enum { WORDS = 4 * TERN_QUEUE_LINE }; /* scratch, tail, head, popped */
 
-/* What every rank sends to the others. They use only that of a host. */
+/* What every rank sends to the others, which use only what a host has sent. */
 typedef struct queue_introduction {
     uint64_t random;
     tern_ptr memory;
@@ -43,8 +43,8 @@ static tern_status queue_check_options(const tern_context *context, const tern_q
     return TERN_OK;
 }
 
-/* A small slot takes a power of two, so that none lies in two cache lines; a larger one takes whole
- * lines. */
+/* A small slot takes a power of two in bytes, so that no slot lies in two cache lines; a larger one
+ * takes whole lines. */
 static size_t stride_of(size_t slot_bytes) {
     size_t stride = 32;
     while (stride < slot_bytes)
@@ -96,8 +96,8 @@ static void meet_host(tern_worker *worker, tern_queue *q, const queue_introducti
     tern_callee_add(q->context, &q->callee, TERN_CALLEE_QUEUE, q->nonce, q);
 }
 
-/* Allocates the memory at the hosts and sends its place to all ranks. [out] memory: this rank's
- * own, or null; the caller frees it on an error. */
+/* Allocates the memory at the hosts and sends its global address to all ranks. [out] memory: this
+ * rank's own, or null; the caller frees it on an error. */
 static tern_status queue_introduce(tern_worker *worker, tern_queue *parts, size_t count,
                                    queue_introduction *all, tern_ptr *memory, const char *name) {
     tern_context *context = worker->context;
@@ -210,8 +210,8 @@ tern_status tern_queue_destroy_parts(tern_worker *worker, tern_queue *parts, siz
         status = tern_queue_pools_drain(worker, &parts[i], name);
     if (status != TERN_OK)
         return status;
-    /* After the barrier the puts of all ranks are complete and nobody calls any more. After a death
-     * there is no barrier. */
+    /* After the barrier the puts of all ranks are complete and no rank calls any more. After a
+     * death the barrier fails, and the queue is destroyed without it. */
     tern_peers_look(&worker->context->peers);
     status = tern_barrier(worker);
     if (status == TERN_ERR_MISMATCH)

@@ -9,8 +9,9 @@
 #include "src/collective/collective.h"
 #include "src/progress/wait.h"
 
-/* The parts are hosted queues that are created together. This file adds the choice of the part to
- * which an item is pushed and from which one is popped, and waits for items until none can come. */
+/* The parts are hosted queues that are created together. This file chooses the part that an item is
+ * pushed to or popped from. A pop that waits ends with an item or when no item can come any more.
+ */
 
 struct tern_distributed_queue {
     tern_context *context;
@@ -93,7 +94,7 @@ tern_status tern_distributed_queue_part(tern_distributed_queue *queue, uint32_t 
     return TERN_OK;
 }
 
-/* A rank at random: splitmix64 of the number of steals. */
+/* Returns a random rank: splitmix64 of the number of steals. */
 static uint32_t next_victim(tern_distributed_queue *queue) {
     /* R4 */
     uint64_t x = atomic_fetch_add_explicit(&queue->steals, 1, memory_order_relaxed);
@@ -129,7 +130,8 @@ static tern_status distributed_check(const tern_worker *worker, const tern_distr
     return TERN_OK;
 }
 
-/* Pops from the own part or, if that is empty, from one of up to others other parts. */
+/* Pops from this rank's part or, if that is empty, from another one; looks at up to `others` of
+ * these. */
 static tern_status distributed_look(tern_worker *worker, tern_distributed_queue *queue, void *items,
                                     size_t count, tern_flags flags, uint32_t others,
                                     size_t *popped) {
@@ -183,7 +185,7 @@ tern_status tern_distributed_queue_try_pop(tern_worker *worker, tern_distributed
                            "tern_distributed_queue_try_pop");
 }
 
-/* Each round looks at the own part and at one other part at random. So what a wait costs other
+/* Each round looks at this rank's part and at one random other part. So what a wait costs other
  * ranks does not grow with their number, and every item is found sooner or later. */
 static tern_status distributed_await(tern_worker *worker, tern_distributed_queue *queue,
                                      void *items, size_t count, uint64_t until, tern_flags flags,

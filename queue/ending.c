@@ -36,7 +36,7 @@ static tern_ending *ending_of_call(const tern_call_info *call, const void *argum
     return tern_callee_find(call->worker->context, TERN_CALLEE_ENDING, message->nonce);
 }
 
-/* A queue that is gone needs no report: the work has ended, or a rank has died. */
+/* Drops a report for a queue that is gone: the work has ended, or a rank has died. */
 static tern_status tern_ending_on_report(tern_call_info *call, const void *arguments,
                                          size_t bytes) {
     ending_message m;
@@ -146,7 +146,7 @@ static bool all_reported(const tern_ending *ending, tern_ending_sums *sums) {
     return true;
 }
 
-/* At rank 0: makes the verdict of the round. */
+/* At rank 0: compares the sums and sets the verdict of the round. */
 static void decide(tern_ending *ending, tern_ending_sums sums) {
     const bool ended = ending->counted && sums.begun == ending->finished;
     ending->counted = !ended;

@@ -2,15 +2,16 @@
 #define TERN_QUEUE_ENDING_H
 
 /*
- * When the work in a distributed queue has ended. An item is begun when its push draws a ticket of
- * a part, and finished when the worker that popped it pops again; tern_distributed_queue_hold and
- * _release begin and finish something without an item. Both numbers only grow. The work has ended
- * if as many are finished as are begun, and every rank waits for items.
+ * Finds out when the work in a distributed queue has ended. An item is begun when its push draws a
+ * ticket of a part, and finished when the worker that popped it pops again;
+ * tern_distributed_queue_hold and _release begin and finish something without an item. Both numbers
+ * only grow. The work has ended if as many are finished as are begun, and every rank waits for
+ * items.
  *
  * Ranks form a tree in which each has up to TERN_ENDING_CHILDREN children. They count in rounds: a
  * worker that waits and has found nothing adds its rank's numbers to those of its children and
- * reports them to its parent. Rank 0 compares what is begun in this round with what was finished in
- * the last one, and tells its verdict down the tree, with which the next round begins.
+ * reports them to its parent. Rank 0 compares the number begun in this round with the number
+ * finished in the last one, and sends its verdict down the tree. The verdict begins the next round.
  *
  * Why that is right: let t be a moment between the two rounds, f the finished ones as counted in
  * the first round, all before t, and b the begun ones as counted in the second, all after t. At t
@@ -50,7 +51,7 @@ typedef struct tern_ending {
 
     atomic_flag stepping; /* a worker is in tern_ending_step, and uses these: */
     bool reported;        /* in this round */
-    bool counted;         /* rank 0: there is a last round */
+    bool counted;         /* rank 0: finished is set */
     uint32_t told;        /* children that know the verdict */
     uint64_t round;       /* 1, 2, ... */
     uint64_t finished;    /* rank 0: in the last round */
@@ -69,16 +70,16 @@ void tern_ending_close(tern_ending *ending);
 
 /* Notes that the worker has popped so many items. */
 void tern_ending_take(tern_worker *worker, tern_ending *ending, size_t items);
-/* Notes that the worker pops again, so the items that it had are finished. Not so in a handler: the
- * code that it has interrupted still works on them. */
+/* Notes that the worker pops again, so the items that it had are finished. In a handler it notes
+ * nothing: the code that the handler has interrupted still works on the items. */
 void tern_ending_finish(tern_worker *worker, tern_ending *ending);
 void tern_ending_hold(const tern_worker *worker, tern_ending *ending);
 void tern_ending_release(const tern_worker *worker, tern_ending *ending);
 
-/* Whether the work has ended since this worker was last told so, once for each end. */
+/* Whether the work has ended and this worker was not told so yet. True once for each end. */
 bool tern_ending_has_come(const tern_worker *worker, tern_ending *ending);
 
-/* One step of the rounds, by a worker that waits and has found nothing. */
+/* Takes one step of the rounds. A worker that waits and has found no item calls it. */
 tern_status tern_ending_step(tern_worker *worker, tern_ending *ending);
 
 #endif

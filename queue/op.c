@@ -40,14 +40,14 @@ static const char *queue_name_of(const tern_queue_op *op) {
     return op->kind == TERN_PATH_PUSH ? "a push" : "a pop";
 }
 
-/* Waits for the transfer. It returns an error only once, so an error ends the op here. */
+/* Waits for the transfer. A transfer returns its error only once, so an error ends the op here. */
 static void queue_await(tern_queue_op *op) {
     const tern_status status = tern_transfer_wait(op->worker, &op->transfer);
     if (status != TERN_OK)
         tern_queue_finish(op, status);
 }
 
-/* One turn of a wait. For an op by call, the host's answer "full" or "empty" is no outcome yet. */
+/* Takes one turn of a wait. An op by call goes on after the host's answer "full" or "empty". */
 static tern_status queue_turn(tern_queue_op *op, tern_queue_waiting *wait) {
     const tern_status status = tern_queue_wait(op->worker, op->queue, wait, op->until,
                                                (tern_queue_due)op->due, op->ticket);
@@ -81,8 +81,8 @@ static inline tern_status queue_run(tern_queue_op *op, uint64_t *slots, size_t r
                                                              : queue_drive(op, waited);
 }
 
-/* Runs an op of a large item or of a batch, which moves in pieces that fit the stack. An item that
- * does not fit gets memory from the heap. */
+/* Runs an op of a large item or of a batch. It moves items in pieces for which the stack has room.
+ * An item that is larger than a piece gets memory from the heap. */
 static __attribute__((noinline)) tern_status queue_run_large(tern_queue_op *op, bool *waited) {
     uint64_t piece[TERN_SLOT_PIECE];
     if (op->queue->stride <= sizeof piece)

@@ -2,12 +2,13 @@
 #define TERN_QUEUE_OP_H
 
 /*
- * Op: one push or one pop, of one item or of several, whatever asks for it. It goes on in steps,
- * each of which never waits for another rank:
+ * Op: one push or one pop, of one item or of several. It goes on in steps, and no step waits for
+ * another rank:
  *
- *     begin    tern_queue_op_init, and the caller's other arguments
- *     look     whether the next tickets may be used: push.c asks for room, pop.c for items
- *     draw     the tickets: by a compare-and-swap once that is known, or by a fetch-and-add before
+ *     begin    tern_queue_op_init; the caller sets the other arguments
+ *     look     asks whether the next tickets may be used: push.c for room, pop.c for items
+ *     draw     draws the tickets: after the look by a compare-and-swap, or before it by a
+ *              fetch-and-add
  *     move     push.c writes the slots; pop.c has read them, and posts their turns
  *     finish   the outcome, and how many items are done
  *
@@ -19,9 +20,9 @@
  * pool, which progress steps (pool.h). By call an op is one message, and the host runs the same op
  * in one handler (call.c).
  *
- * An op that draws before it looks owns a ticket while it waits, so it has to be waited for: only
- * blocking operations do that. Every other op owns a ticket only from the moment in which nothing
- * but its own steps is left to do, and leaves nothing behind where it gives up.
+ * An op that draws before it looks owns a ticket while it waits, and so must be brought to its end:
+ * only blocking operations do that. Every other op draws a ticket only when it waits for no other
+ * rank any more, so it leaves nothing behind if it gives up.
  */
 
 #include "queue/slot.h"
@@ -121,7 +122,7 @@ static inline void tern_queue_finish(tern_queue_op *op, tern_status outcome) {
     op->outcome = outcome;
 }
 
-/* Notes an access that was started, after which the op goes on at stage. Whether it is complete. */
+/* Notes an access that was started. The op goes on at stage. Returns whether it is complete. */
 static inline bool tern_queue_goes_on(tern_queue_op *op, tern_queue_stage stage,
                                       tern_status status) {
     op->stage = (uint8_t)stage;
@@ -139,7 +140,7 @@ static inline void tern_queue_wait_for(tern_queue_op *op, tern_queue_due due) {
     op->waits = true;
 }
 
-/* Start an atomic of a word of the queue; the word before goes to op->word. */
+/* Start an atomic on a word of the queue; the old word goes to op->word. */
 static inline tern_status tern_queue_add(tern_queue_op *op, tern_ptr word, uint64_t number) {
     if (__builtin_expect(tern_internal_unprofiled_word(op->worker, word, 8) == NULL, 0))
         return tern_transfer_atomic(op->worker, word, TERN_ATOMIC_ADD, number, 0, &op->word,
@@ -172,7 +173,7 @@ static inline char *tern_queue_item(const tern_queue_op *op, size_t i) {
     return op->each != NULL ? op->each[i] : op->items + i * op->queue->item_bytes;
 }
 
-/* How many slots the memory of the op takes. */
+/* How many slots fit into the op's buffer. */
 static inline size_t tern_queue_slots(const tern_queue_op *op) {
     return 8 * op->room / op->queue->stride > 1 ? 8 * op->room / op->queue->stride : 1;
 }
@@ -184,8 +185,8 @@ void tern_queue_step_call(tern_queue_op *op);
 
 /* queue.c */
 
-/* Checks the arguments of an op with these flags, and chooses its path, which sets the stage where
- * it begins. may_measure: as in a question (path/choose.h). */
+/* Checks the arguments of an op with these flags, chooses its path, and sets the stage at which an
+ * op on that path begins. may_measure: as in a question (path/choose.h). */
 tern_status tern_queue_choose(tern_queue_op *op, tern_flags flags, bool may_measure,
                               const char *name, tern_pick *pick);
 

@@ -4,8 +4,8 @@
 #include "src/collective/collective.h"
 
 /*
- * The end of a phase of pops alone. During the phase, ranks draw tickets and leave no mark that the
- * tickets are done, except turns that a store reaches. At the end all tickets are done. Each
+ * The end of a phase of pops alone. During the phase, ranks draw tickets and do not mark them as
+ * done, except by turns that a store reaches. At the end all tickets are done. Each
  * process therefore raises the word popped past its own last ticket; after the barrier the word is
  * past every rank's last ticket.
  */

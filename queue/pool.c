@@ -8,7 +8,7 @@
 #include "src/progress/progress.h"
 #include "src/progress/request.h"
 
-/* Pushes or pops of a worker. */
+/* The pushes or the pops that a worker has under way, in the order of their starts. */
 typedef struct queue_line {
     tern_queue_op op; /* serves the first op.count requests */
     bool begun;       /* the op has begun */
@@ -29,7 +29,7 @@ typedef struct tern_queue_pool {
     struct tern_queue_pool *next;
     tern_worker *worker;
     tern_queue *queue;
-    bool stepping; /* a step may make progress, which must not step it again */
+    bool stepping; /* set during a step: the step may make progress, which must not begin another */
     bool listed;   /* as pending */
     queue_line pushes, pops;
 } tern_queue_pool;
@@ -241,7 +241,7 @@ tern_status tern_queue_pools_drain(tern_worker *worker, tern_queue *queue, const
     while (mine != NULL && queue_pool_is_busy(mine)) {
         (void)tern_puts_deliver(worker);
         (void)tern_progress_round(worker);
-        if (queue_pool_is_busy(mine)) /* a death ends ops, in progress */
+        if (queue_pool_is_busy(mine)) /* if a rank has died, progress ends the ops */
             (void)tern_wait_step(worker->context, &wait, TERN_ANYBODY);
     }
     /* R4 */

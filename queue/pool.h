@@ -10,20 +10,22 @@
  * since they were started before it looked.
  *
  * So requests of one worker take tickets in the order of their starts, and many of them cost few
- * trips. With an op for each, their compare-and-swaps would meet, and only one would succeed.
+ * trips. If each had an op of its own, their compare-and-swaps would compete, and only one would
+ * succeed.
  *
- * A pool is its worker's alone. Its start and the worker's progress step it. A request owns a
- * ticket from the compare-and-swap on, and the op's next step uses it, without a wait for another
- * rank. Over a network that step is in the worker's progress: until then an operation of another
- * rank that comes to the ticket waits for this rank, as it waits for an item that tern_queue_push
- * has put and MPI has kept back.
+ * Only its worker uses a pool. The start of a request and the worker's progress step it. A request
+ * owns a ticket from the compare-and-swap on. The op's next step uses the ticket and waits for no
+ * other rank. Over a network that step is in the worker's progress. Until then an operation of
+ * another rank that comes to the ticket waits for this rank, as it waits for an item that
+ * tern_queue_push has put and MPI still holds back.
  */
 
 #include "queue/op.h"
 #include "tern/queue.h"
 
-/* Starts an op with all its arguments, of one item: a request in its worker's pool. Done at once if
- * nothing is in its way. TERN_ERR_AGAIN: the line is full; TERN_ERR_MEMORY; TERN_ERR_PEER. */
+/* Starts a request in the pool of op's worker. op: has all its arguments, and one item. The request
+ * ends at once if nothing is in its way. TERN_ERR_AGAIN: the line is full; TERN_ERR_MEMORY;
+ * TERN_ERR_PEER. */
 tern_status tern_queue_pool_start(const tern_queue_op *op, tern_request *request);
 
 /* For a queue that is to be destroyed: makes progress until none of this worker's requests is under

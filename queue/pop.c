@@ -49,7 +49,7 @@ static void pop_free(tern_queue_op *op) {
         tern_queue_finish(op, TERN_OK);
 }
 
-/* Takes the items: the op owns the tickets, and has read their slots. */
+/* Takes the items. The op owns the tickets, and has read their slots. */
 static void pop_own(tern_queue_op *op) {
     const tern_queue *q = op->queue;
     for (size_t i = 0; i < op->ready; i++)
@@ -99,7 +99,7 @@ static slot_state slot_judge(const tern_queue *q, const uint64_t *slot, uint64_t
     return slot[TERN_SLOT_TICKET] == ticket ? SLOT_READY : SLOT_PAST;
 }
 
-/* There is no item for the ticket. */
+/* Acts on a ticket without an item: gives it back, ends the op, or asks for head again. */
 static void pop_empty(tern_queue_op *op) {
     if (op->drawn)
         (void)tern_queue_goes_on(op, TERN_QUEUE_BACK,
@@ -152,7 +152,8 @@ static void pop_see_tail(tern_queue_op *op) {
         (void)tern_queue_goes_on(op, TERN_QUEUE_HEAD, tern_queue_load(op, op->queue->head));
 }
 
-/* The op could not use the ticket. If that is still head, it waits. */
+/* Acts on the value of head after the op could not use its ticket. If the ticket is still head, the
+ * op waits; else it goes on with the ticket at head. */
 static void pop_see_head(tern_queue_op *op) {
     if (op->word == op->ticket) {
         tern_queue_wait_for(op, TERN_DUE_ITEM);

@@ -9,11 +9,11 @@
  * which head does not change, at any time. tern/queue.h and tests/contract/test_queue_cost.c have
  * the costs.
  *
- * An op that draws first waits for its slot with its ticket. A pusher may only use free-slot
- * information that it read before it drew its ticket: such information covers all tickets from an
- * earlier one on, so its own, too. Newer information can be about later tickets alone, of another
- * worker or of calls that run meanwhile, whose slots were freed first. Every other op draws by CAS
- * the tickets whose slots it has seen to be free.
+ * An op that draws first owns its ticket while it waits for its slot. A pusher may only use
+ * free-slot information that it read before it drew its ticket: such information covers all tickets
+ * from an earlier one on, so its own, too. Newer information may cover only later tickets, which
+ * another worker or a call that ran meanwhile has drawn, and whose slots were freed first. Every
+ * other op draws by CAS the tickets whose slots it has seen to be free.
  *
  * A ticket is given back only in a phase of pushes, when it has no free slot and no pop can free
  * one. By then every ticket with a free slot is drawn for good. So tail ends at the last of these
@@ -30,8 +30,8 @@ static void push_fill(const tern_queue *q, uint64_t *slot, uint64_t ticket, cons
     slot[TERN_SLOT_CHECK] = tern_slot_check_of(q, slot);
 }
 
-/* Puts the items into the slots of their tickets, as many at a time as follow each other. A popper
- * that looks before they have arrived waits for them. */
+/* Puts the items into the slots of their tickets. One put covers slots that follow each other. A
+ * popper that looks before the items have arrived waits for them. */
 static void push_write(tern_queue_op *op) {
     const tern_queue *q = op->queue;
     while (op->written < op->ready) {
@@ -56,7 +56,7 @@ static void push_write(tern_queue_op *op) {
     tern_queue_finish(op, TERN_OK);
 }
 
-/* Writes the items: the op owns the tickets, and their slots are free. */
+/* Writes the items. The op owns the tickets, and their slots are free. */
 static void push_own(tern_queue_op *op) {
     tern_queue_learn(&op->queue->tail_seen, op->ticket + op->ready);
     push_write(op);
@@ -123,14 +123,14 @@ static void push_look(tern_queue_op *op) {
         push_draw(op);
 }
 
-/* Every ticket below end has a free slot. */
+/* Notes that every ticket below end has a free slot. */
 static void push_found(tern_queue_op *op, uint64_t end) {
     tern_queue_learn(&op->queue->room, end);
     op->ready = end - op->ticket < op->count ? (size_t)(end - op->ticket) : op->count;
     op->stage = TERN_QUEUE_LOOK;
 }
 
-/* The ticket that was asked for has no free slot. full: capacity items are in the queue; else
+/* Acts on the answer that the ticket has no free slot. full: capacity items are in the queue; else
  * another rank still pops from the slot. */
 static void push_stuck(tern_queue_op *op, bool full) {
     const bool phase = op->promise != TERN_READ_WRITE;

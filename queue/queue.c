@@ -64,7 +64,7 @@ tern_status tern_queue_choose(tern_queue_op *op, tern_flags flags, bool may_meas
     return status;
 }
 
-/* One reservation of a push or a pop. */
+/* Pushes or pops as many items as one reservation takes. */
 static inline __attribute__((always_inline)) tern_status
 queue_do(tern_queue_op *op, tern_flags flags, const char *name) {
     tern_pick pick;
@@ -83,7 +83,7 @@ queue_do(tern_queue_op *op, tern_flags flags, const char *name) {
                                                   : queue_explain(worker, status, queue, name);
 }
 
-/* One item. */
+/* Pushes or pops one item. */
 static tern_status queue_one(tern_path_kind kind, tern_worker *worker, tern_queue *queue,
                              const void *item, uint64_t until, tern_flags flags, const char *name) {
     tern_queue_op op;
@@ -143,9 +143,9 @@ tern_status tern_queue_pop_timed(tern_worker *worker, tern_queue *queue, void *i
     return status;
 }
 
-/* Reservations are repeated, each for as many items as it can take, until all items are done or one
- * reservation finds the queue full or empty. A batch of which some items are done is a success, and
- * leaves no detail of the last reservation. */
+/* Repeats reservations, each for as many items as it can take, until all items are done or one
+ * reservation finds the queue full or empty. A batch of which some items are done is a success, so
+ * the error detail of the last reservation is cleared. */
 static tern_status queue_many(tern_path_kind kind, tern_worker *worker, tern_queue *queue,
                               const void *items, size_t count, tern_flags flags, size_t *done,
                               const char *name) {

@@ -7,7 +7,7 @@
  *     scratch  one line: measurements write it (tern_path_target), nobody reads it
  *     tail     one line: the next ticket to be pushed   \  drawn by FAO or CAS
  *     head     one line: the next ticket to be popped   /
- *     popped   one line: lower tickets are out of their slots, as of the last phase of pops
+ *     popped   one line: as of the last phase of pops, the items of lower tickets are popped
  *     slots    capacity of them: check, ticket, item; padded with zeros to whole words. The pusher
  *              of the ticket puts the slot as a whole
  *     turns    capacity of them: generation, ~generation. The popper of the slot puts the
@@ -42,7 +42,7 @@ typedef struct tern_queue_watch {
     uint32_t passes; /* how often all workers have begun rounds since */
 } tern_queue_watch;
 
-/* What a wait is for. It is due once other ranks have begun it. */
+/* What an op waits for. It is due once another rank has begun the operation that brings it. */
 typedef enum tern_queue_due {
     TERN_DUE_ROOM, /* for the ticket to be pushed: due once a pop has drawn the ticket one
                     * generation before it */
@@ -71,7 +71,7 @@ struct tern_queue {
     tern_ptr scratch, tail, head, popped, slots, turns;
     tern_phase_hook hook;
 
-    /* What this process has seen of words that only grow: earlier values of them. */
+    /* Values that this process has read of words that only grow. The words may be greater now. */
     _Alignas(TERN_QUEUE_LINE) _Atomic uint64_t tail_seen;
     _Atomic uint64_t head_seen;
     _Atomic uint64_t room; /* tickets below it that are drawn from now on may be pushed */
@@ -94,7 +94,7 @@ struct tern_queue {
 #define TERN_QUEUE_TRY 0u
 #define TERN_QUEUE_FOREVER UINT64_MAX
 
-/* [out] until: when a wait of seconds, 0 or more, ends that begins now. */
+/* [out] until: the end of a wait that begins now and takes seconds, 0 or more. */
 tern_status tern_queue_deadline(double seconds, uint64_t *until, const char *name);
 
 enum { TERN_QUEUE_MESSAGE = 16 }; /* bytes of a call before the items that are pushed */
@@ -126,8 +126,7 @@ tern_status tern_queue_create_parts(tern_worker *worker, tern_status before,
 tern_status tern_queue_destroy_parts(tern_worker *worker, tern_queue *parts, size_t count,
                                      const char *name);
 
-/* phase.c: after join, tern_barrier settles what this process left undone in a phase of the queue.
- */
+/* phase.c: from join to leave, tern_barrier settles what this process left undone in a phase. */
 void tern_queue_join_phases(tern_queue *q);
 void tern_queue_leave_phases(tern_queue *q);
 

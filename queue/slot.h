@@ -1,8 +1,8 @@
 #ifndef TERN_QUEUE_SLOT_H
 #define TERN_QUEUE_SLOT_H
 
-/* The places of slots and turns, reading and writing them while other ranks do the same, and the
- * check that makes a slot valid. */
+/* Computes the global addresses of slots and turns, reads and writes them while other ranks do the
+ * same, and computes the check that makes a slot valid. */
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -51,7 +51,7 @@ static inline uint64_t tern_slot_check_of(const tern_queue *q, const uint64_t *s
 }
 
 /* Get and put slots and turns, which other ranks may be writing. With shared memory they copy word
- * by word. transfer: what may be under way when they return; NULL: nothing. */
+ * by word. transfer: of the access, which may be under way on return; NULL: none may be. */
 static inline tern_status tern_slot_get(tern_worker *worker, uint64_t *to, tern_ptr from,
                                         size_t words, tern_transfer *transfer) {
     const uint64_t *direct = (const void *)tern_internal_reach_address(worker, from, 8 * words);
@@ -86,8 +86,8 @@ static inline void tern_queue_learn(_Atomic uint64_t *known, uint64_t value) {
         atomic_store_explicit(known, value, memory_order_release);
 }
 
-/* Stores to a word that no other worker uses in this phase. It is a store of the processor if the
- * word's atomics are the processor's. */
+/* Stores to a word that no other worker uses in this phase. If the word's atomics are the
+ * processor's, this is one store of the processor. */
 static inline tern_status tern_queue_set_alone(tern_worker *worker, tern_ptr word, uint64_t value) {
     uint64_t *direct = tern_internal_atomic_address(worker, word, sizeof *direct);
     if (direct == NULL)

@@ -8,7 +8,7 @@ tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_queue_waiti
     tern_context *context = worker->context;
     (void)tern_queue_settle(worker, q); /* this process's own ticket may be the one waited for */
     const bool comes_back = worker->in_handler || worker->in_progress;
-    /* The look reads the lines that pushes and pops write, so it is done now and then. */
+    /* A look reads the cache lines that pushes and pops write, so this looks only now and then. */
     const tern_status damage =
         comes_back || wait->step.rounds % STEPS_PER_LOOK == STEPS_PER_LOOK - 1
             ? tern_queue_look_for_damage(worker, q, &wait->watch, due, ticket)

@@ -6,9 +6,9 @@
  * be popped once the check of its slot holds. A pop posts the turn of the slot for the next
  * generation; a push leaves nothing behind but the slot.
  *
- * In a phase of pushes or pops alone, nothing is left behind except turns that a store reaches. The
- * free slots then follow from head, since nobody pops. The end of the phase settles what later
- * phases need (queue/phase.c).
+ * In a phase of pushes or pops alone, operations leave nothing behind except turns that a store
+ * reaches. In a phase of pushes head tells which slots are free, since nobody pops. The end of the
+ * phase settles what later phases need (queue/phase.c).
  *
  * Memory order. Slots need no order: a popper accepts a slot whose check holds. A pusher must not
  * see a turn before the slot was read. The popper's release store of the turn therefore pairs with
@@ -38,8 +38,9 @@ typedef struct tern_queue_waiting {
 tern_status tern_queue_wait(tern_worker *worker, tern_queue *q, tern_queue_waiting *wait,
                             uint64_t until, tern_queue_due due, uint64_t ticket);
 
-/* One look at whether what is due for the ticket will never come; after several such looks it
- * returns TERN_ERR_CORRUPT. watch: of the operation that waits; a handler uses the queue's. */
+/* Looks once whether the ticket waits for something that is due and never comes. Several such looks
+ * in a row end with TERN_ERR_CORRUPT. watch: of the operation that waits; a handler uses the
+ * queue's. */
 tern_status tern_queue_look_for_damage(tern_worker *worker, tern_queue *q, tern_queue_watch *watch,
                                        tern_queue_due due, uint64_t ticket);
 

@@ -2,13 +2,13 @@
 #include "queue/slot.h"
 
 /*
- * Damage that others would wait for. A worker that waits for a ticket's room or item waits for an
- * operation that has drawn its ticket. That operation ends within a round of its worker, or itself
- * waits for the room or the item of an earlier ticket; the earliest waits for nobody. So these
- * operations form a chain of at most one for each worker of the job. Whenever all workers have
- * begun some rounds, the first operation of the chain has ended. After as many such passes as the
- * chain may be long, what is still due never comes: a word of the queue says what no rank has
- * written there. The waiting worker looks for its item again between two passes.
+ * Finds damage that ranks would wait for without end. A worker that waits for a ticket's room or
+ * item waits for an operation that has drawn its own ticket. That operation ends within a round of
+ * its worker, or itself waits for the room or the item of an earlier ticket; the earliest waits for
+ * nobody. So these operations form a chain of at most one for each worker of the job. Whenever all
+ * workers have begun some rounds, the first operation of the chain has ended. After as many such
+ * passes as the chain may be long, what is still due never comes: a word of the queue says what no
+ * rank has written there. The waiting worker looks for its item again between two passes.
  *
  * Each operation keeps a watch of its own, since several workers of a process may wait for
  * different tickets. An operation in a handler returns and is begun again, so the queue keeps one
