@@ -4,8 +4,8 @@
 /*
  * Blocks: memory for large keys and values. The rank in whose segment a block lies allocates and
  * writes it, before any descriptor names it. The operation that replaces or erases the descriptor
- * gives the block back; each replaced descriptor is the last one that the table shows to exactly
- * one operation (tern_op_hook).
+ * gives the block back: the last descriptor that the table has shown to its hook is the one that
+ * this operation, and no other, has replaced (tern_op_hook).
  *
  * Memory order. With shared memory, the table publishes an entry with a release, which orders the
  * block's stores before its descriptor; a find that has read the entry sees the whole block.

@@ -13,7 +13,7 @@ _Static_assert(8 * (1 + TERN_MAP_FINGERPRINT / 8 + TERN_MAP_WORDS_MAX) <=
 
 const char tern_map_kind[] = "map";
 
-/* As hashtable/create.c refers to the handler of tables. */
+/* Makes the linker take the handler, as hashtable/create.c does for that of tables. */
 static __attribute__((used)) const tern_handler serves = tern_map_on_op;
 
 static tern_status map_check_options(const tern_map_options *o, tern_map **map) {
@@ -133,8 +133,8 @@ tern_status tern_map_destroy(tern_worker *worker, tern_map *map) {
     status = tern_barrier(worker);
     if (status == TERN_ERR_MISMATCH)
         return status; /* the other ranks have not called destroy */
-    /* Nothing from here on takes memory. A rank that lacks memory would keep the blocks of other
-     * ranks. So this ends the moves of this rank alone: its part then names all blocks to free. */
+    /* Nothing from here on allocates memory: a rank without memory would keep the blocks of other
+     * ranks. So this ends the moves of this rank alone; its part then names all blocks to free. */
     const bool died = status == TERN_ERR_PEER;
     tern_status freed = tern_growth_come_to_rest(worker, map->table);
     if (freed == TERN_OK)

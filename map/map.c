@@ -41,7 +41,7 @@ tern_status tern_map_op_prepare(tern_map_op *m, tern_op_kind kind, tern_worker *
     return tern_hashtable_check_owner(map->table, m->owner, flags, name);
 }
 
-/* A function of its own, so that callers which need no question do without its stack. */
+/* Not inlined, so that a caller which asks no question needs no stack for it. */
 static __attribute__((noinline)) tern_status map_question(const tern_map_op *m, tern_path_kind kind,
                                                           bool may_measure, tern_flags flags,
                                                           const char *name, tern_pick *pick) {
@@ -70,7 +70,7 @@ tern_status tern_map_op_choose(tern_map_op *m, tern_path_kind kind, bool may_mea
     return tern_worker_may_wait(worker, name);
 }
 
-/* Gives back the block that the op has replaced. The outcome with its detail. */
+/* Gives back the block that the op has replaced. Returns the outcome, with its detail. */
 static tern_status op_outcome(tern_map_op *m, tern_status status) {
     if (status == TERN_OK)
         tern_block_free(tern_map_op_worker(m), m->map, m->old);
@@ -147,8 +147,8 @@ tern_status tern_map_find(tern_worker *worker, tern_map *map, const void *key, s
     return status;
 }
 
-/* A value that an answer to a call holds comes into room on the stack, and so costs no second
- * trip. */
+/* If the answer to a call holds the value, it goes into room on the stack, so no second trip is
+ * needed. */
 tern_status tern_map_find_alloc(tern_worker *worker, tern_map *map, const void *key,
                                 size_t key_bytes, tern_flags flags, void **value,
                                 size_t *value_bytes) {

@@ -58,7 +58,7 @@ struct tern_map {
     void *key_argument;
 };
 
-/* Marks the table of a map, by this address: a message of a faulty rank may name any table. */
+/* The object kind of a map's table. Handlers check it: a faulty message may name any table. */
 extern const char tern_map_kind[];
 
 /* A key with its hashes. bytes is NULL if a message named the key without its bytes. */

@@ -87,8 +87,8 @@ static tern_status map_request_wait(tern_worker *worker, tern_request *request) 
 static const tern_request_kind map_request_kind = {map_request_look, map_request_wait,
                                                    map_request_explain};
 
-/* Whether the wait returns this status, and not the start. TERN_ERR_RANGE is about the value:
- * arguments out of range were refused before. */
+/* Whether the wait for the request returns this status, and not its start. TERN_ERR_RANGE is about
+ * the value: arguments out of range were refused before. */
 static bool is_outcome(tern_status status) {
     return status == TERN_OK || status == TERN_ERR_NOT_FOUND || status == TERN_ERR_FULL ||
            status == TERN_ERR_RANGE;

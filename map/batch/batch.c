@@ -38,7 +38,7 @@ tern_status tern_map_batch_run(tern_map_batch *batch, tern_map_op *m, size_t num
 
 /* ---- Changes with calls of their own ---- */
 
-/* Notes the outcome of a change. With TERN_ERR_AGAIN (all calls were under way) it is lost. */
+/* Notes the outcome of a change. A change with TERN_ERR_AGAIN (all calls under way) is lost. */
 static void large_note(tern_map_batch *b, size_t keys, tern_status status) {
     if (status == TERN_ERR_AGAIN)
         status = tern_fail(TERN_ERR_MEMORY,
@@ -116,8 +116,7 @@ static tern_status add_by_itself(tern_map_batch *b, const uint64_t *item) {
                         TERN_BY_CALL, NULL);
 }
 
-/* Whether an owner can answer so to an item. at: the words that follow, left of them.
- */
+/* Whether an owner can give this outcome to an item. at: the words behind; left: how many. */
 static bool answer_may_be(const tern_map_batch *b, const tern_scatter_bundle *bundle, size_t i,
                           unsigned char outcome, const uint64_t *at, size_t left) {
     const bool finds = b->slots != NULL;
@@ -235,8 +234,8 @@ tern_status tern_map_batch_begin(tern_map_batch *batch, size_t expected, uint32_
     return status;
 }
 
-/* Whether this process does an op itself. Where load and store reach the key's part, a call saves
- * nothing, and waits for the owner. */
+/* Whether this process does an op itself. Where load and store reach the key's part, a call would
+ * save nothing, and would wait for the owner. */
 static bool batch_needs_no_call(const tern_map_batch *batch, const tern_map_op *m) {
     const tern_hashtable *table = batch->map->table;
     return m->owner == table->rank || !batch->by_call[!tern_op_is_remote(table, m->owner)];

@@ -16,7 +16,7 @@ _Static_assert(GROUP <= (int)TERN_COMBINE_KEYS, "a group can be combined");
 static const char *group_first(const tern_map_key *keys) { return (const char *)keys->fingerprint; }
 enum { GROUP_BYTES = offsetof(tern_map_key, seed) + 8 - offsetof(tern_map_key, fingerprint) };
 
-/* missing: NULL, or what is. */
+/* missing: the name of an argument that is NULL, or NULL. */
 static tern_status many_check(tern_worker *worker, const tern_map *map, const char *missing,
                               tern_flags flags, tern_flags excluded, const char *name) {
     tern_status status = tern_map_check(worker, map, name, 1, flags, excluded, name);
@@ -27,8 +27,8 @@ static tern_status many_check(tern_worker *worker, const tern_map *map, const ch
     return status;
 }
 
-/* Sends and ends what has calls, of count slots that are taken. The outcome of all but that keys or
- * values found no room. status: what has come of it so far. */
+/* Sends and ends the ops by call, for count slots that were taken. Returns the outcome of the
+ * batch, except that keys or values found no room. status: the outcome so far. */
 static tern_status many_end(tern_map_batch *b, tern_status status, size_t count) {
     tern_ignore(tern_scatter_note(&b->scatter, status));
     if (tern_map_batch_calls(b)) {
@@ -56,7 +56,7 @@ typedef struct map_batch {
     tern_map_key keys[GROUP];
 } map_batch;
 
-/* [out] key: of an item whose arguments are right. */
+/* Checks the arguments of an item. [out] key: of the item. */
 static tern_status batch_check_item(const map_batch *b, const tern_map_item *item,
                                     tern_map_key *key) {
     const tern_map *map = b->batch.map;
@@ -96,7 +96,7 @@ static tern_status batch_take_combined(map_batch *b, const tern_map_item *group,
     return status;
 }
 
-/* Takes count items, up to the first that is not valid, whose status is noted. */
+/* Takes up to count items. Stops before the first one that is not valid, and notes its status. */
 static tern_status batch_take_group(map_batch *b, const tern_map_item *group, size_t count,
                                     bool first) {
     tern_status valid = TERN_OK, status = TERN_OK;
@@ -114,7 +114,7 @@ static tern_status batch_take_group(map_batch *b, const tern_map_item *group, si
     return status;
 }
 
-/* [out] done: keys that are stored or counted for certain. */
+/* Runs the batch. [out] done: keys that are stored or counted for certain. */
 static tern_status batch_run(map_batch *b, size_t *done) {
     const tern_map_batch *c = &b->batch;
     tern_status status = TERN_OK;
@@ -167,7 +167,7 @@ tern_status tern_map_add_many(tern_worker *worker, tern_map *map, const tern_map
     return batch_change("tern_map_add_many", true, delta, worker, map, items, count, flags, done);
 }
 
-/* [out] key: of a slot whose arguments are right. */
+/* Checks the arguments of a slot. [out] key: of the slot. */
 static tern_status finds_check_slot(const tern_map_batch *b, const tern_map_slot *slot,
                                     tern_flags flags, const char *name, tern_map_key *key) {
     tern_status status = tern_map_check(b->scatter.worker, b->map, slot->key, slot->key_bytes,
@@ -181,7 +181,7 @@ static tern_status finds_check_slot(const tern_map_batch *b, const tern_map_slot
                                       flags, name);
 }
 
-/* Takes all slots. The first error ends it. */
+/* Takes all slots. The first error ends the batch. */
 static tern_status finds_run(tern_map_batch *b, size_t count, tern_flags flags, const char *name) {
     tern_status status = TERN_OK;
     for (size_t i = 0; i < count && status == TERN_OK && b->scatter.failed == TERN_OK; i++) {

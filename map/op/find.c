@@ -54,7 +54,7 @@ static tern_status judge_descriptor(tern_map_op *m, tern_block_verdict *verdict)
     return TERN_OK;
 }
 
-/* Takes the value from the block that a request has got. Whether it held the key's value. */
+/* Takes the value from the block that a request has got. Returns whether the block held it. */
 static bool take_copy(tern_map_op *m) {
     const uint64_t *d = m->d.words;
     if (m->copy == NULL || m->transfer.under_way || !tern_block_is_whole(m->map, d, m->copy) ||
@@ -65,8 +65,8 @@ static bool take_copy(tern_map_op *m) {
     return true;
 }
 
-/* Takes the value after a look that has found a descriptor. first: the block that a request has got
- * may serve. [out] verdict: UNREAD if the block is remote and is left to the caller. */
+/* Takes the value after a look that has found a descriptor. first: at the first look a
+ * request may have got the block. [out] verdict: UNREAD if a remote block is left to the caller. */
 static tern_status map_find_value(tern_map_op *m, bool first, tern_block_verdict *verdict) {
     tern_status status = TERN_OK;
     *verdict = TERN_BLOCK_UNREAD;

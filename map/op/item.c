@@ -2,8 +2,7 @@
 
 #include "base/process.h"
 
-/* Copies bytes into whole words, the last of which ends with zeros. Returns where the next begin.
- */
+/* Copies bytes into whole words, and fills up the last one with zeros. Returns the word behind. */
 static uint64_t *item_fill(uint64_t *words, const void *from, size_t bytes) {
     const size_t count = tern_map_words(bytes);
     if (bytes % 8 != 0)
@@ -23,7 +22,7 @@ uint64_t *tern_map_item_write(uint64_t *words, uint32_t what, const tern_map_key
     return item_fill(words, value, value_bytes);
 }
 
-/* [out] key: from an item's head; bytes: of it or NULL. TERN_ERR_ARGUMENT: another rank's key. */
+/* [out] key: from an item's head. bytes: the key's, or NULL. TERN_ERR_ARGUMENT: it is another's. */
 static tern_status item_key(const tern_map *map, const tern_map_item_head *head, const void *bytes,
                             tern_map_key *key) {
     *key = (tern_map_key){.bytes = bytes,

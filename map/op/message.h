@@ -101,7 +101,7 @@ tern_map *tern_map_of_call(const tern_worker *worker, const void *message, size_
 
 /* Does the ops of a message. */
 tern_status tern_map_on_op(tern_call_info *call, const void *message, size_t bytes);
-extern const tern_function *const tern_map_ops; /* that */
+extern const tern_function *const tern_map_ops; /* tern_map_on_op, for calls */
 
 /* ---- The caller's side ---- */
 

@@ -145,7 +145,7 @@ static tern_status modify_try(tern_map_op *m, bool *raced) {
     return status;
 }
 
-/* Modifies on this rank. If another operation comes between, tries again, but not for a call. */
+/* Modifies on this rank. If another operation comes between, tries again, except for a call. */
 static tern_status modify_with_retries(tern_map_op *m) {
     uint64_t room[MODIFY_ROOM / 8];
     tern_worker *worker = tern_map_op_worker(m);
