@@ -4,7 +4,7 @@
 
 /*
  * Operations on a table as a whole, by all ranks together. A barrier at the start ends all
- * operations under way. One at the end (the sum is one) holds each rank back until all are through.
+ * operations under way. A barrier or a sum at the end holds each rank back until all are done.
  */
 
 static tern_status table_collective_begin(tern_worker *worker, tern_hashtable *table, bool missing,

@@ -211,7 +211,7 @@ static void table_describe(tern_hashtable *t, const tern_hashtable_options *opti
 /* Frees what table_make has allocated, except the table itself. */
 static void table_free_members(tern_worker *worker, tern_hashtable *t) {
     if (t->requests != NULL)
-        tern_pools_free(t); /* the handler of grace periods looks at them */
+        tern_pools_free(t); /* only now, as the handler of grace periods looks at the pools */
     tern_growth_free(worker, t->growth);
     if (t->deferred != NULL)
         tern_deferred_free(t);

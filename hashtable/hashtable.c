@@ -4,12 +4,12 @@
 #include "hashtable/bucket/short.h"
 #include "hashtable/op/begin.h"
 
-/* The public operations on one key: check the arguments, then do the operation by RMA or by a call,
- * or in place if the caller owns the key. Inserts, adds and finds try the short path (short.h)
- * first: table_begin asks in one row of conditions all that tern_hashtable_check does; if one
- * fails, the operation goes at length, and that check says what is wrong. */
+/* The public operations on one key check the arguments, and then do the operation by RMA or by a
+ * call, or in place if the caller owns the key. Inserts, adds and finds try the short path
+ * (short.h) first: one condition in table_begin covers all that tern_hashtable_check does. If it is
+ * false, the operation takes the general path, where that check says what is wrong. */
 
-/* Any operation, in place or by a call to the owner. */
+/* Does any operation by the general path: in place, by RMA or by a call to the owner. */
 static __attribute__((noinline)) tern_status table_operate(const tern_asked *asked) {
     tern_table_key k;
     tern_pick pick;
@@ -116,8 +116,8 @@ tern_status tern_hashtable_compare_swap(tern_worker *worker, tern_hashtable *tab
                      .name = __func__, .before = before);
 }
 
-/* A function of its own, so that the short path saves few registers. While it waits for memory, a
- * processor has several finds under way: the more, the fewer instructions one takes. */
+/* Not inlined, so that the short path saves few registers. While a processor waits for memory, it
+ * has several finds under way: the fewer instructions a find takes, the more of them. */
 static __attribute__((noinline)) tern_status find_at_length(tern_worker *worker,
                                                             tern_hashtable *table, const void *key,
                                                             tern_flags flags, void *value) {

@@ -5,7 +5,7 @@
 #include "hashtable/bucket/scratch.h"
 #include "hashtable/op/op.h"
 
-/* Modifiers run at the owner with the bucket locked: a hook that makes the value (op/op.h). */
+/* A modifier runs at the owner with the bucket locked, in a hook that makes the value (op/op.h). */
 
 typedef struct modify_hook {
     tern_op_hook hook; /* first */
@@ -14,8 +14,8 @@ typedef struct modify_hook {
     tern_hashtable_modify_info *info;
 } modify_hook;
 
-/* The modifier may make progress. The count keeps handlers that run then (arrays/liveness.c) from
- * taking its bucket for one that nobody writes. */
+/* Runs the modifier, which may make progress. The count tells the handlers that run then
+ * (arrays/liveness.c) that a modifier has a bucket, so that they do not mark that as damaged. */
 static tern_status modify_see(tern_op_hook *hook, const uint64_t *value, uint64_t *next) {
     const modify_hook *h = (const modify_hook *)(const void *)hook;
     h->info->existed = value != NULL;
@@ -26,7 +26,7 @@ static tern_status modify_see(tern_op_hook *hook, const uint64_t *value, uint64_
     return status;
 }
 
-/* Runs function here, where info->key lies in the key's padded words. */
+/* Runs function in this process. info->key: the key's padded words. */
 static tern_status modify_bucket(tern_hashtable *table, uint64_t hash, tern_absent absent,
                                  tern_hashtable_modify_function function,
                                  tern_hashtable_modify_info *info) {

@@ -4,7 +4,7 @@
 #include "hashtable/op/begin.h"
 #include "hashtable/op/pool.h"
 
-/* The public operations that start and return at once: an op in the worker's pool, or a call. */
+/* The public operations that start an op in the worker's pool, or a call, and return at once. */
 
 static tern_status request_start(const tern_asked *asked, tern_request *request) {
     tern_table_key k;

@@ -5,7 +5,7 @@
 #include "hashtable/bucket/scratch.h"
 #include "rma/transfer.h"
 
-/* Knowledge of arrays: learning of others' arrays, publishing one's own, waiting for the owner. */
+/* Learns of the arrays of other ranks, publishes those of this rank, and waits for owners. */
 
 /* After so many operations that met a moved key, the worker asks the owner whether all keys of the
  * part have moved. */
@@ -144,7 +144,7 @@ tern_status tern_growth_wait(tern_worker *worker, uint32_t owner, tern_wait_stat
     return status == TERN_OK ? tern_probe_wait(worker, wait, tern_state_locked(0, owner)) : status;
 }
 
-/* Only the owner knows how full its part is; another rank takes the last refusal for the answer. */
+/* Only the owner knows how full its part is. Other ranks assume that it would refuse again. */
 bool tern_growth_is_refused(const tern_key_search *p, const tern_array_descriptor *descriptor) {
     return descriptor->refused > 0 &&
            (descriptor->moves == 0 || p->part->buckets.rank != p->table->rank ||

@@ -57,8 +57,8 @@ static inline bool tern_growth_flushes(const tern_hashtable *table, tern_flags p
     return promise != TERN_WRITE_ONLY || tern_table_moves(table);
 }
 
-/* Reads a rank's array descriptor, and makes the arrays known that it describes. [out] known: false
- * while the owner writes it. */
+/* Reads a rank's array descriptor, and makes its arrays known in this process. [out] known: false
+ * while the owner writes the descriptor. */
 tern_status tern_growth_learn(tern_worker *worker, const tern_hashtable *table, uint32_t rank,
                               tern_array_descriptor *descriptor, bool *known);
 
@@ -70,8 +70,8 @@ tern_status tern_growth_learn_from(tern_worker *worker, const tern_hashtable *ta
  * then one does, so that later operations start there when the move is over. */
 bool tern_growth_looks(const tern_hashtable *table);
 
-/* Whether the worker is in an operation within another one, which keeps the grace period of a first
- * move from ending until it returns. False in handlers, which do not wait. */
+/* Whether the worker is in an operation within another one. The outer one keeps the grace period of
+ * a first move from ending until it returns. False in handlers, which do not wait. */
 bool tern_growth_is_between(const tern_worker *worker, const tern_hashtable *table,
                             const tern_array_descriptor *descriptor);
 

@@ -6,7 +6,7 @@
 #include "src/mpi/mpi.h"
 
 /*
- * Liveness queries. A bucket that says for long that a rank is writing it may be damaged, and only
+ * Liveness queries. If a bucket says for long that a rank is writing it, it may be damaged. Only
  * that rank knows: it writes a bucket that it reaches by load and store in one go, so a handler of
  * its only worker never runs in the middle. Two cases are different, and the rank knows of them:
  * while a modifier has a bucket, the modifier may make progress (modify.c), and the move of keys
@@ -166,8 +166,8 @@ static bool liveness_is_left(const tern_hashtable *table, const tern_table_part 
 
 /* The rank that knows whether the state of a bucket in owner's part is right: the rank that the
  * state names. If that rank is on another node and the bucket is taken for a new key, it is the
- * owner, which serves the put-if in one go (rma/put_if.c). Of a lock only its holder knows: it may
- * keep the lock over several trips (op/remote.c). */
+ * owner, which serves the put-if in one go (rma/put_if.c). Only the holder of a lock knows about
+ * it: it may keep the lock over several trips (op/remote.c). */
 static uint32_t liveness_knower(const tern_hashtable *table, uint32_t owner, uint64_t state) {
     const uint32_t *node = table->context->node, writer = tern_state_writer(state);
     const bool served =
@@ -175,8 +175,8 @@ static uint32_t liveness_knower(const tern_hashtable *table, uint32_t owner, uin
     return served ? owner : writer;
 }
 
-/* Answers for a bucket of this rank's part that a rank of another node is said to write. Any thread
- * may serve such a put-if, under the lock of MPI, so this takes the lock. */
+/* Answers for a bucket of this rank's part, if its state says that a rank of another node writes
+ * it. Any thread may serve such a put-if, under the lock of MPI, so this takes the lock. */
 static void liveness_served(const tern_key_search *p, uint64_t state) {
     tern_mpi_lock();
     liveness_deny(p, state);

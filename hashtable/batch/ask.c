@@ -70,7 +70,7 @@ static bool found_is_whole(const tern_item_batch *b, const unsigned char *found,
     return all <= 1 && value_bytes == *present * tern_found_bytes(b->scatter.table);
 }
 
-/* Puts flags and values of the first items of a bundle where they belong. packed: the values. */
+/* Copies flags and values of the first done items of a bundle to their places. packed: values. */
 static void batch_place(tern_item_batch *b, const tern_scatter_bundle *bundle,
                         const unsigned char *found, size_t done, const char *packed) {
     const size_t step = tern_found_bytes(b->scatter.table);
@@ -126,7 +126,7 @@ static tern_status wait_for_values(tern_worker *worker, const tern_scatter_bundl
     return status;
 }
 
-/* Takes the reply to finds. [out] done: as of batch_take. */
+/* Takes the reply to finds. [out] done: as in batch_take. */
 static tern_status finds_take(tern_item_batch *b, tern_scatter_bundle *bundle,
                               const tern_bundle_reply *r, size_t rest, uint32_t *done) {
     const unsigned char *found = (const unsigned char *)r->rest;
@@ -152,7 +152,7 @@ static uint64_t bundle_keys(const tern_scatter_bundle *bundle, size_t items) {
     return keys;
 }
 
-/* Counts the first items of a bundle of changes. False: they have fewer keys than stored. */
+/* Counts the keys of the first items of a bundle of changes. False: fewer keys than stored. */
 static bool batch_count(tern_item_batch *b, const tern_scatter_bundle *bundle, size_t items,
                         size_t stored) {
     const uint64_t keys = bundle_keys(bundle, items);
@@ -186,7 +186,7 @@ static tern_status batch_take(tern_scatter *scatter, tern_scatter_bundle *bundle
                                            (int)rest, r.rest);
 }
 
-/* Does a bundle in place, and waits where a handler would not. */
+/* Does a bundle in place. It may wait for other ranks, as a handler may not. */
 static tern_status batch_in_place(tern_scatter *scatter, tern_scatter_bundle *bundle) {
     tern_item_batch *b = (tern_item_batch *)(void *)scatter;
     tern_items items = tern_items_of(scatter->table, &bundle->head, bundle->words);

@@ -7,8 +7,8 @@
 #include "hashtable/batch/run.h"
 #include "hashtable/batch/scatter.h"
 
-/* Has the owner do an op with all its arguments. request: NULL, and the outcome is waited for; else
- * it returns with the call under way, whose result is the op's. */
+/* Has the owner do an op that has all its arguments. If request is NULL, waits for the outcome;
+ * else returns with the call under way. The call's result is the op's. */
 tern_status tern_op_call(tern_op *op, tern_request *request);
 
 /* Items of one kind that go to their owners in bundles. */
@@ -20,7 +20,7 @@ typedef struct tern_item_batch {
     unsigned char *found;
 } tern_item_batch;
 
-/* What the chooser is asked about items of that kind and form, as they are for that owner. */
+/* The question to the chooser about a batch of items of that kind and form for that owner. */
 tern_path_question tern_items_question(tern_worker *worker, const tern_hashtable *table,
                                        uint8_t kind, uint8_t form, uint32_t owner, tern_flags flags,
                                        const char *name);
@@ -28,15 +28,15 @@ tern_path_question tern_items_question(tern_worker *worker, const tern_hashtable
 /* Whether a ring takes a bundle of one item. */
 bool tern_item_batch_fits(const tern_hashtable *table, uint8_t kind, uint8_t form);
 
-/* number: of all items, as many as the kind has. Other arguments as of tern_scatter_begin. The
- * caller has asked tern_choice_of whether a ring takes a bundle of one item, and its answer. */
+/* number: the numbers of all items, if the kind has any. Other arguments as of tern_scatter_begin.
+ * The caller has asked tern_choice_of whether a ring takes a bundle of one item, and its answer. */
 tern_status tern_item_batch_begin(tern_item_batch *batch, tern_worker *worker,
                                   tern_hashtable *table, uint8_t kind, uint8_t form,
                                   const uint64_t *number, size_t expected, uint32_t limit);
 
-/* Gathers an item; tern_scatter_written comes next. value: of an insert its value, of a numbered
- * add what it adds; number: of a find its place in the batch, else the keys that it is for. [out]
- * owner. TERN_ERR_MEMORY: it is not taken. */
+/* Gathers an item; the caller then calls tern_scatter_written. value: of an insert its value, of a
+ * numbered add what it adds; number: of a find its place in the batch, else the keys that it is
+ * for. [out] owner. TERN_ERR_MEMORY: it is not taken. */
 tern_status tern_item_batch_gather(tern_item_batch *batch, const void *key, const void *value,
                                    size_t number, uint32_t *owner);
 

@@ -15,13 +15,13 @@
  */
 enum { GROUP = 16 };
 
-/* A round takes as long as one key, and who sends batches by call waits for the next one: it would
- * else find calls dear only because the other rank goes by RMA. */
+/* A round of progress takes as long as one key. Ranks that send batches by call wait for it. If it
+ * came more rarely, they would measure calls as slow only because this rank works by RMA. */
 enum { KEYS_PER_PROGRESS = 128 };
 
-/* A group that has met a part which is crowded or moving pays at once, as an operation of its own
- * would. A batch that did not could put more new keys into a part than its owner, which may be this
- * rank, moves out of it, and probes get longer without end. */
+/* If a group has met a part that is crowded or moving, makes progress at once, as a single
+ * operation would. Otherwise a batch could put new keys into the part faster than its owner, which
+ * may be this rank, moves them out, and probes would get longer without end. */
 static void batch_make_progress(tern_worker *worker, const tern_hashtable *table, size_t applied) {
     tern_table_inside *inside = &table->inside[worker->index];
     if (__builtin_expect(!inside->owes, 1) && applied % KEYS_PER_PROGRESS != 0)
@@ -62,7 +62,7 @@ TERN_ALWAYS_INLINE void look_direct8(tern_worker *worker, const tern_hashtable *
     }
 }
 
-/* An add of its own. The batch holds no array meanwhile. */
+/* Adds to one key by an op of its own. The batch holds no array meanwhile. */
 static __attribute__((noinline)) tern_status add_alone(tern_worker *worker,
                                                        const tern_hashtable *table,
                                                        const uint64_t *key, uint64_t hash,
@@ -77,7 +77,7 @@ static __attribute__((noinline)) tern_status add_alone(tern_worker *worker,
     return status;
 }
 
-/* [out] alone: an add of its own was needed, and counters that were found before may have moved. */
+/* [out] alone: add_alone was needed, so counters that were found before may have moved. */
 TERN_ALWAYS_INLINE tern_status add_direct8_one(tern_worker *worker, const tern_hashtable *table,
                                                const char *at, const direct_key *found,
                                                uint64_t delta, bool *alone) {
@@ -134,8 +134,8 @@ static tern_status add_direct8(tern_worker *worker, const tern_hashtable *table,
     return right ? TERN_OK : tern_fail(TERN_ERR_ARGUMENT, "a key in a batch is another rank's");
 }
 
-/* Where there is no memory to put keys in order, in theirs. done counts keys then, and says nothing
- * of which. */
+/* Adds keys in the order of regions or, without memory to sort them, in their own. done counts
+ * keys, and does not say which. */
 static tern_status add_by_region(tern_worker *worker, const tern_hashtable *table, const char *keys,
                                  size_t count, uint64_t delta, tern_outcomes *out) {
     const size_t together = tern_regions_together(table, count);
@@ -162,7 +162,7 @@ static bool adds_are_direct8(const tern_hashtable *table, const tern_items *item
 
 static tern_status add_many_direct8(tern_worker *worker, const tern_hashtable *table,
                                     const tern_items *items, tern_outcomes *out) {
-    /* In a message the items that are done are the first ones. */
+    /* Of a message the items that are done have to be the first ones, so these are not sorted. */
     const bool regions = items->owner == TERN_NOBODY && tern_regions_pay(table, items->count);
     out->done = out->stored = 0;
     tern_table_enter(worker, table);

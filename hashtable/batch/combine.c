@@ -26,7 +26,7 @@ size_t tern_batch_combine(const char *keys, size_t step, size_t key_bytes, size_
     return different;
 }
 
-/* A combined item has one word more, so combining should remove half of the items. Of keys by
+/* A combined item has one more word, so combining should remove half of the items. Of keys by
  * Zipf's law it removes half or more of 1,024 if it removes a quarter of the first 128. */
 bool tern_batch_repeats(const char *keys, size_t step, size_t key_bytes, size_t count) {
     tern_combined combined[LOOKED_AT];

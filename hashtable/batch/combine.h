@@ -18,7 +18,7 @@ typedef struct tern_combined {
 
 /* Combines the first count keys, at most TERN_COMBINE_KEYS, each of key_bytes and the second one
  * step bytes after the first. [out] combined: in the order in which keys occur first; room for
- * count. Returns how many they are. */
+ * count. Returns how many different keys there are. */
 size_t tern_batch_combine(const char *keys, size_t step, size_t key_bytes, size_t count,
                           tern_combined *combined);
 

@@ -2,11 +2,11 @@
 #define TERN_HASHTABLE_BATCH_DEFERRED_H
 
 /*
- * Deferred: how far a message of changes was done, one of which met a bucket that another rank is
- * just writing, or a part that has to be moved first. Such a call stays at the head of its ring
- * (TERN_ERR_AGAIN), so the calls behind it wait, and changes of one key keep their order. When it
- * runs again, it goes on from there and changes nothing twice. An origin has at most one such call,
- * and its calls come to one worker, which has a list of its own (docs/decisions/0140).
+ * Deferred: how far the owner has done a message of changes when one of them meets a bucket that
+ * another rank is just writing, or a part that has to be moved first. Such a call stays at the head
+ * of its ring (TERN_ERR_AGAIN), so the calls behind it wait, and changes of one key keep their
+ * order. When it runs again, it goes on from there and changes nothing twice. An origin has at most
+ * one such call. Its calls come to one worker, which has its own list (docs/decisions/0140).
  */
 
 #include "hashtable/table/table.h"

@@ -3,12 +3,12 @@
 /* A table has at most REGIONS regions: one counter for each still fits the innermost cache. */
 enum { REGION_BITS = 11, REGIONS = 1 << REGION_BITS, REGION_BYTES = 2 << 20 };
 
-/* With so many keys a region, each of its pages is used more than once. */
+/* If a region gets so many keys, each of its pages is used more than once. */
 enum { KEYS_PER_REGION = 128 };
 
 /* New keys in the order of regions fill a table from its beginning. In a table that grows, owners
- * judge a part as a whole before they enlarge it. So all ranks together must not fill up one place
- * before they come to the next: a rank sorts at a time a sixteenth as many keys as a part has
+ * judge a part as a whole before they enlarge it. So all ranks together must not fill up one region
+ * before they come to the next: a rank sorts a sixteenth as many keys at a time as a part has
  * buckets. */
 enum { SHARE = 16 };
 

@@ -2,9 +2,9 @@
 #define TERN_HASHTABLE_BATCH_RUN_H
 
 /*
- * Runs: keys worked on one after the other, by load/store where that reaches them. The cache lines
- * of the keys ahead are on their way meanwhile, which hides most of what a miss costs. By an
- * origin, or in a handler by the owner, where a key that would have to wait ends the run with
+ * A run works on keys one after the other, by load/store where that reaches them. It prefetches the
+ * cache lines of the keys ahead, which hides most of what a miss costs. An origin or, in a
+ * handler, an owner runs items. In a handler a key that would have to wait ends the run with
  * TERN_ERR_AGAIN.
  */
 
@@ -20,11 +20,11 @@ typedef struct tern_items {
     const char *counts; /* of the keys that an item is for, value_step apart; NULL: one each */
     size_t key_step, value_step;
     uint64_t number, desired; /* as in an op, for each key */
-    uint32_t owner; /* of all keys; TERN_NOBODY: of some this rank, of some others. Where it is this
-                       rank, a key of another is TERN_ERR_ARGUMENT */
+    uint32_t owner;           /* of all keys; TERN_NOBODY: owners may differ. If it is this rank, a
+                                 key of another one is TERN_ERR_ARGUMENT */
 } tern_items;
 
-/* What has come of items, and where it goes. */
+/* The outcomes of items, and where finds write values and flags. */
 typedef struct tern_outcomes {
     char *values;         /* of finds */
     unsigned char *found; /* 1 or 0 for each; NULL: not wanted */
@@ -40,7 +40,7 @@ static inline size_t tern_found_bytes(const tern_hashtable *table) {
     return tern_shape_counts(table->shape) ? sizeof(uint64_t) : table->value_bytes;
 }
 
-/* The items of a message whose head says so, and whose words are behind it; of this rank. */
+/* Returns the items of a message to this rank. words: behind the head. */
 tern_items tern_items_of(const tern_hashtable *table, const tern_bundle_head *head,
                          const uint64_t *words);
 
@@ -51,8 +51,8 @@ struct tern_op;
 void tern_items_op(const tern_items *items, size_t number, struct tern_op *op);
 /* Where the value of a find goes. */
 char *tern_outcome_value(const tern_outcomes *out, const tern_hashtable *table, size_t number);
-/* Notes what has come of an item. Whether that is no error: keys that are absent or find no room
- * are passed over. */
+/* Notes the outcome of an item. Returns whether it is no error: a batch goes on behind keys that
+ * are absent or find no room. */
 bool tern_outcome_note(tern_outcomes *out, const tern_items *items, size_t number,
                        tern_status outcome);
 
@@ -65,8 +65,8 @@ tern_status tern_items_run(tern_worker *worker, tern_hashtable *table, const ter
 tern_status tern_items_without_calls(tern_worker *worker, tern_hashtable *table,
                                      const tern_items *items, tern_outcomes *out);
 
-/* many.c: the same by the path that is chosen, TERN_ERR_FULL if any found no room. name: of the
- * public function. [out] done (may be NULL): stored, of finds on TERN_OK alone. */
+/* many.c: the same by the path that it chooses. TERN_ERR_FULL: some keys found no room. name: of
+ * the public function. [out] done (may be NULL): out->stored; finds set it on TERN_OK alone. */
 tern_status tern_items_do(tern_worker *worker, tern_hashtable *table, const tern_items *items,
                           tern_flags flags, const char *name, tern_outcomes *out, size_t *done);
 

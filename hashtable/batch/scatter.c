@@ -82,7 +82,7 @@ static void put_away(tern_scatter *s, tern_scatter_bundle *bundle) {
 /* Sends a bundle, which is under way from then on, unless this returns an error. */
 static tern_status scatter_start(tern_scatter *s, tern_scatter_bundle *bundle);
 
-/* Sends the rest of a bundle, of which the owner has gone through done items. */
+/* Sends a bundle again without its first done items, which the owner has gone through. */
 static tern_status start_rest(tern_scatter *s, tern_scatter_bundle *bundle, uint32_t done) {
     const uint32_t first = bundle->at[0], gone = bundle->at[done] - first;
     bundle->count -= done;
@@ -94,12 +94,12 @@ static tern_status start_rest(tern_scatter *s, tern_scatter_bundle *bundle, uint
     return scatter_start(s, bundle);
 }
 
-/* Waits for the oldest bundle. On an error it is given up. */
+/* Waits for the reply to the oldest bundle. On an error the bundle is given up. */
 static tern_status scatter_finish_oldest(tern_scatter *s) {
     tern_scatter_bundle *bundle = s->first;
     size_t bytes;
     uint32_t done = 0;
-    /* The bundle stays in the list: a tern_found_late that comes before the reply looks there. */
+    /* The bundle stays in the list: the handler of a tern_found_late looks for it there. */
     tern_status status =
         tern_answer_wait(s->worker, &bundle->answer, s->answer, s->ops->answer_bytes, &bytes);
     if (status == TERN_OK)
@@ -138,7 +138,7 @@ static tern_status scatter_start(tern_scatter *s, tern_scatter_bundle *bundle) {
         status = tern_answer_ask(
             s->worker, tern_table_worker(s->table, bundle->owner), s->ops->function, &bundle->head,
             sizeof bundle->head + 8 * (size_t)bundle->at[bundle->count], &bundle->answer);
-        /* All requests are in use. The program waits for its own, this for one of ours. */
+        /* All requests are in use. The program waits for its own; this waits for a bundle's. */
         if (status != TERN_ERR_AGAIN || s->first == NULL)
             break;
         status = scatter_finish_oldest(s);

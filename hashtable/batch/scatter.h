@@ -18,7 +18,7 @@ typedef struct tern_scatter_bundle {
     tern_answer answer;
     uint32_t owner;
     uint32_t count;
-    uint32_t landed; /* items whose answer came with a call of its own */
+    uint32_t landed; /* items whose answer has come, in a call of its own (tern_found_late) */
     size_t *number;  /* of each item in the batch, behind the words */
     uint32_t *at;    /* where each item begins, and behind the last one the next, behind number */
     tern_bundle_head head;
@@ -71,11 +71,11 @@ tern_status tern_scatter_begin_sizes(tern_scatter *scatter, tern_worker *worker,
                                      tern_hashtable *table, const tern_scatter_ops *ops,
                                      size_t expected, uint32_t limit);
 
-/* Sends what is begun for one owner. */
+/* Sends the bundle that is begun for one owner, if there is one. */
 tern_status tern_scatter_send_to(tern_scatter *scatter, uint32_t owner);
 
-/* Makes room for an item of owner: begins a bundle, sends one that has too little room left, or
- * both. */
+/* Makes room for an item of owner: sends a bundle that has too little room left, and begins one
+ * if none is begun. */
 tern_status tern_scatter_make_room(tern_scatter *scatter, uint32_t owner, size_t size);
 
 /* Makes room for an item of size words in the owner's bundle. [out] words: where the caller writes
@@ -108,20 +108,20 @@ static inline tern_status tern_scatter_written(tern_scatter *scatter, uint32_t o
     return tern_scatter_send_to(scatter, owner);
 }
 
-/* Sends what is begun. Waits for every reply. Both do all they can; their errors are also those of
- * tern_scatter_failure, but for TERN_ERR_AGAIN of the first, as above, which comes before others.
- */
+/* Send all begun bundles; wait for all replies. Both go on after an error. tern_scatter_failure
+ * also returns their errors, except TERN_ERR_AGAIN (as above), which the first returns before
+ * others. */
 tern_status tern_scatter_send(tern_scatter *scatter);
 tern_status tern_scatter_wait(tern_scatter *scatter);
 
-/* Keeps an error, unless there is an earlier one, and returns it. TERN_OK and TERN_ERR_AGAIN are
- * none. */
+/* Keeps an error, unless there is an earlier one. Returns status. TERN_OK and TERN_ERR_AGAIN are
+ * not kept. */
 tern_status tern_scatter_note(tern_scatter *scatter, tern_status status);
 
 /* The first error since the last such call, with its detail. */
 tern_status tern_scatter_failure(tern_scatter *scatter);
 
-/* Nothing may be under way. */
+/* Frees the scatter. Nothing may be under way. */
 void tern_scatter_end(tern_scatter *scatter);
 
 #endif

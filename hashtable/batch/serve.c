@@ -116,7 +116,7 @@ static tern_status serve_alone(tern_call_info *call, const serve_request *r) {
     return status;
 }
 
-/* Begins the reply. If status is an error, which has ended the items, its text ends the reply. */
+/* Begins the reply. If status is an error, it has ended the items, and its text ends the reply. */
 static void serve_answer(tern_call_info *call, tern_status status, size_t done, size_t stored) {
     tern_bundle_reply *reply = call->result;
     reply->done = (uint32_t)done;

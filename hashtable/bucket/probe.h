@@ -84,7 +84,7 @@ TERN_ALWAYS_INLINE tern_key_search tern_probe_start(tern_worker *worker,
     return p;
 }
 
-/* Whether an insert passes by an entry that is on its way: a defect that the tests turn on. */
+/* Whether an insert ignores an entry that is on its way: a defect that the tests turn on. */
 TERN_ALWAYS_INLINE bool tern_probe_passes_by(void) { return TERN_BROKEN(TERN_BREAK_SETTLE); }
 
 /* Buckets that a probe has passed. */
@@ -108,7 +108,7 @@ TERN_ALWAYS_INLINE uint64_t *tern_counter_direct(const tern_key_search *p, tern_
     return (uint64_t *)(void *)(p->part->direct + p->index * s.stride + 8);
 }
 
-/* The address at bytes behind the start of the bucket. */
+/* The address that lies `at` bytes behind the start of the bucket. */
 TERN_ALWAYS_INLINE char *tern_bucket_direct(const tern_key_search *p, tern_shape s, uint32_t at) {
     return p->part->direct + p->index * s.stride + at;
 }
@@ -118,7 +118,7 @@ TERN_ALWAYS_INLINE tern_ptr tern_bucket_remote(const tern_key_search *p, tern_sh
     return tern_ptr_add(p->part->buckets, (int64_t)(p->index * s.stride + at));
 }
 
-/* Needs no order with the entry: what the state says about it is checked by reading the entry. */
+/* The load needs no order with the entry: a reader checks the entry, whatever the state says. */
 TERN_ALWAYS_INLINE tern_status tern_state_load(const tern_key_search *p, tern_shape s, bool direct,
                                                uint64_t *state) {
     if (!direct)
@@ -252,7 +252,7 @@ TERN_ALWAYS_INLINE void tern_state_unlock(const tern_key_search *p, tern_shape s
     __atomic_store_n((uint64_t *)(void *)tern_bucket_direct(p, s, 0), state, __ATOMIC_RELEASE);
 }
 
-/* Completes entry by the key of p and the check. The caller has set the value words. */
+/* Completes entry: adds the key of p and the check. The caller has set the value words. */
 TERN_ALWAYS_INLINE void tern_entry_seal(const tern_key_search *p, tern_shape s, uint64_t *entry,
                                         uint64_t stamp) {
     for (uint32_t i = 0; i < s.key_words; i++)
@@ -274,8 +274,8 @@ TERN_ALWAYS_INLINE uint64_t tern_counter_add(uint64_t *counter, uint64_t step) {
     return __atomic_fetch_add(counter, step, __ATOMIC_SEQ_CST);
 }
 
-/* A new key so many buckets behind the start of its probe is a sign that the part is crowded. Where
- * two thirds of the buckets are used, which a table may stay at, one new key in a hundred is. */
+/* A new key so many buckets behind the start of its probe is a sign that the part is crowded. If
+ * two thirds of the buckets are used, as a table may stay, one new key in a hundred is. */
 enum { TERN_PROBE_LONG = 64 };
 
 TERN_ALWAYS_INLINE bool tern_probe_is_crowded(const tern_key_search *p) {

@@ -17,7 +17,7 @@
  *
  * Budget: in these cases no call and no loop but the probe's. A find takes some 145 instructions,
  * an insert 170, of which two thirds are the two hashes and the 1.5 buckets that are looked at on
- * average; the general path 430 and 440 (callgrind).
+ * average. The general path takes 430 and 440 (callgrind).
  */
 
 #include "hashtable/bucket/probe.h"

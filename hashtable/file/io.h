@@ -18,7 +18,7 @@ tern_status tern_file_arguments(tern_worker *worker, tern_status others, const c
 tern_status tern_file_open(tern_worker *worker, const char *path, int flags, const char *what,
                            int *file);
 
-/* [out] got: fewer than bytes where the file ends before. */
+/* [out] got: bytes that were read; fewer than bytes if the file ends before. */
 tern_status tern_file_read(int file, uint64_t place, void *to, size_t bytes, const char *what,
                            const char *path, size_t *got);
 tern_status tern_file_write(int file, uint64_t place, const void *from, size_t bytes,

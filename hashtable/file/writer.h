@@ -21,7 +21,7 @@ typedef struct tern_file_writer {
 /* What a rank's own part adds to the file. */
 typedef struct tern_file_part {
     uint64_t keys, records;
-    uint64_t key_bytes, value_bytes; /* what the part adds to those of the header */
+    uint64_t key_bytes, value_bytes; /* are added to those of the header */
 } tern_file_part;
 
 /* What is saved. */

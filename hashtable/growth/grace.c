@@ -105,7 +105,7 @@ static void grace_visit_rank(tern_worker *worker, tern_hashtable *table, grace_m
     tern_growth_cut(table, m->owner);
     grace_visit_workers(table, m);
     if (m->worker == context->workers) {
-        if (m->owner != rank) /* other ranks may still use the owner's */
+        if (m->owner != rank) /* other ranks may still use the owner's arrays */
             tern_growth_forget(worker, growth, m->owner, m->generation, false);
         rank = (rank + 1) % table->ranks;
         m->worker = 0;

@@ -11,16 +11,16 @@
  *     no free bucket in the whole array     the same
  *
  * Why no key is lost or stored twice. In the old array the probe of a key ends at the first free or
- * frozen bucket, or after once round. No bucket ever becomes free again, so this end only moves on,
- * and once its bucket is frozen, it stays. Until then the key can only be put there; from then on
- * it can only be put into the new array, unless it stands before that end, where every rank that
+ * frozen bucket, or after all buckets. No bucket ever becomes free again, so this end only moves
+ * on, and once its bucket is frozen, it stays. Until then the key can only be put there; from then
+ * on it can only be put into the new array, unless it stands before that end, where every rank that
  * looks for it meets it first. The owner locks such a key while it copies it, so nobody changes it.
  * Finds that still read the old entry are right, since nobody changes the copy either before the
  * old entry says that it has moved. With three arrays in a row this holds twice.
  *
  * A lock does not keep a counter still. Instead the owner marks the counter by an atomic, which
  * returns the last number. A rank whose own atomic returns the mark has changed nothing. It repeats
- * the operation in the new array once the old state says moved; the copy may not be there before.
+ * the operation in the new array once the old state says moved: before that there may be no copy.
  *
  * Room. The new array takes all keys that may come from the old one, and as many new ones as the
  * anchor says; a rank that wants to put more waits until the move is over. A key that has its
@@ -42,7 +42,7 @@
 
 /* Makes a table's growth state. Local. When all ranks have the table, the caller adds its task. */
 tern_status tern_growth_make(tern_hashtable *table);
-/* Frees also the arrays in the segment. growth may be NULL. */
+/* Frees the growth state and the arrays in the segment. growth may be NULL. */
 void tern_growth_free(tern_worker *worker, tern_growth *growth);
 
 /* Waits until this rank's move is over, and clears a growth request that would begin another one.
@@ -54,8 +54,8 @@ tern_status tern_growth_come_to_rest(tern_worker *worker, tern_hashtable *table)
 tern_status tern_growth_end_moves(tern_worker *worker, tern_hashtable *table);
 
 /* Called after tern_growth_end_moves, before the ranks meet again. Takes this rank's part from a
- * larger array back to its first, empty; returns whether it did. Others learn of it as of any
- * move. */
+ * larger array back to its first one, which is empty then. Returns whether it did. Other ranks
+ * learn of this as of any move. */
 bool tern_growth_shrink(tern_worker *worker, tern_hashtable *table);
 
 /* What the files below share. */

@@ -175,7 +175,7 @@ static size_t clear_some(tern_worker *worker, tern_growth *growth) {
     return 1;
 }
 
-/* Copies what p's bucket holds into the new array. A key that is there already stays as it is. */
+/* Copies what p's bucket holds into the new array. A key that the array has stays as it is. */
 static tern_status move_copy(const tern_growth *growth, const tern_key_search *p, tern_op *op,
                              bool grave) {
     tern_op_init(op, TERN_OP_COPY, p->worker, growth->table, p->key, p->hash, TERN_WRITE_ONLY);
@@ -199,7 +199,7 @@ static bool move_is_damaged(const tern_key_search *p, uint64_t state) {
 }
 
 /* Puts a grave into the new array: an entry whose check is never right, in a bucket whose state
- * says that writer is writing it. If writer is alive, it says there again that it is not. */
+ * says that writer is writing it. If writer is alive, it denies that there again. */
 static tern_status move_grave(const tern_growth *growth, const tern_key_search *p, uint32_t writer,
                               const uint64_t *entry) {
     tern_op op = {.given = entry, .mine = tern_state_locked(p->hash, writer)};
@@ -254,10 +254,10 @@ static void move_log_lost(const tern_growth *growth) {
              rank, rank);
 }
 
-/* Deals with a bucket whose entry is not whole, and whose writer died or is not writing it. An
- * insert has not happened then: the bucket becomes aborted. After an update the key stays, with a
- * value that nobody knows: the bucket stays as it is, and the new array gets a grave. In both
- * arrays a rank that needs the key is told of the death or of the damage. */
+/* Deals with a bucket whose entry is not whole, and whose writer died or is not writing it. If
+ * an insert was to write it, the insert has not happened: the bucket becomes aborted. If an update
+ * was, the key stays, but nobody knows its value: the bucket stays as it is, and the new array gets
+ * a grave. In both arrays a rank that needs the key learns of the death or of the damage. */
 static tern_status move_bury(tern_growth *growth, tern_key_search *p, uint64_t state,
                              uint64_t *entry) {
     tern_shape s = growth->table->shape;
@@ -299,7 +299,7 @@ static bool is_orphan(const tern_key_search *p, uint64_t state) {
     return tern_peer_is_dead(peers, writer);
 }
 
-/* Keeps put-ifs from being served (rma/put_if.c) until move_lets_puts. False: one may be in
+/* Stops the service of put-ifs (rma/put_if.c) until move_lets_puts. False: one may be in
  * service. A put-if is served to its end even if its origin died, perhaps by another thread; then
  * the state that names the dead rank is that put-if's. Where owners serve none, there is nothing to
  * stop. */
@@ -328,7 +328,7 @@ static tern_status move_hold(tern_growth *growth, const tern_key_search *p, uint
     return status == TERN_OK && seen != state ? TERN_ERR_AGAIN : status;
 }
 
-/* Gives a bucket that the move has locked up as aborted. A store suffices: no rank changes it. */
+/* Aborts a bucket that the move has locked. A store suffices: no other rank changes it. */
 static tern_status move_give_up(tern_growth *growth, const tern_key_search *p) {
     move_log_lost(growth);
     const tern_status status =

@@ -45,7 +45,7 @@ static tern_status asked_check(const tern_asked *asked) {
     return status;
 }
 
-/* A function of its own, so that callers which need no question do without its stack. */
+/* Not inlined, so that a caller which asks no question needs no stack for it. */
 static __attribute__((noinline)) tern_status asked_question(const tern_asked *asked, uint32_t owner,
                                                             bool may_measure, tern_pick *pick) {
     tern_path_question question = tern_op_question(asked->worker, asked->table, asked->kind, owner,

@@ -26,7 +26,7 @@ typedef struct tern_asked {
 tern_status tern_asked_choose(const tern_asked *asked, bool may_measure, tern_table_key *key,
                               tern_pick *pick);
 
-/* Initializes the op that was asked for. key: that key, which stays until the op is done. */
+/* Initializes the op that was asked for. key: its key, which must stay until the op is done. */
 static inline void tern_asked_begin(const tern_asked *asked, const tern_table_key *key,
                                     tern_op *op) {
     tern_op_init(op, asked->kind, asked->worker, asked->table, key->words, key->hash,

@@ -68,8 +68,8 @@ static void direct_write(tern_op *op, uint64_t *entry, bool erased) {
     tern_state_unlock(p, s, tern_state_unlocked(p->hash, erased));
 }
 
-/* Where a hook makes the value, the bucket is locked from the start: other ops wait as for any
- * lock, and if the hook refuses, the key is left erased. */
+/* Fills a new bucket with a value that a hook makes. The bucket is locked from the start, so other
+ * ops wait as for any lock. If the hook refuses, the key is left erased. */
 static void direct_make(tern_op *op, uint64_t *entry) {
     uint64_t *value = entry + 1 + op->probe.table->shape.key_words;
     const tern_status status = tern_op_fill(op, NULL, value);

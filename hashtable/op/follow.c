@@ -5,7 +5,7 @@
 #include "hashtable/arrays/arrays.h"
 
 /*
- * An op that goes on in the next array of a part whose keys are moved (growth/growth.h), in steps:
+ * Takes an op on to the next array of a part whose keys are moved (growth/growth.h), in steps:
  *
  *     GET_DESCRIPTOR  get the owner's array descriptor, if no next array is known, and else now and
  *                     then, so that later operations start in it
@@ -18,14 +18,14 @@
  * first. It asks for room only when its probe has come to a free bucket.
  *
  * An op that waits for the owner holds no array between two looks at the descriptor (outside). If
- * probes start further on then, it begins anew there. So an op that waits holds up no grace period.
+ * probes start in a later array by then, it begins anew there. So it holds up no grace period.
  */
 
 static uint32_t follow_owner(const tern_op *op) {
     return tern_hash_owner(op->probe.table, op->probe.hash);
 }
 
-/* Begins anew in the array part. permitted: it may take a free bucket there. */
+/* Begins the op anew in the array part. permitted: the op may take a free bucket there. */
 static void follow_into(tern_op *op, const tern_table_part *part, bool permitted) {
     op->probe.part = part;
     op->probe.index = tern_part_bucket(part, op->probe.hash);
@@ -191,7 +191,7 @@ static void act_for_next(tern_op *op, const tern_array_descriptor *descriptor, b
     }
 }
 
-/* Acts on the descriptor. The worker's next operation makes progress (owes). */
+/* Acts on the descriptor, and has the worker's next operation make progress (owes). */
 static void follow_act(tern_op *op, const tern_array_descriptor *descriptor, bool known) {
     const tern_hashtable *table = op->probe.table;
     const tern_table_part *start = tern_table_part_of(table, follow_owner(op));

@@ -2,8 +2,8 @@
 #define TERN_HASHTABLE_OP_MESSAGE_H
 
 /*
- * Messages of operations on keys of a table. A message holds items of one kind: a call one, a batch
- * many. Layout of such a message, in words of 8 bytes:
+ * Messages of operations on keys of a table. A message holds items of one kind: one for a single
+ * operation, many for a batch. Layout, in words of 8 bytes:
  *
  *     nonce
  *     kind 1 byte, form 1, count 2, number 4
@@ -45,7 +45,7 @@ typedef struct tern_bundle_head {
 typedef struct tern_bundle_reply {
     uint32_t done;   /* items gone through: all, unless they are finds or status is an error */
     uint32_t stored; /* keys of these that were stored, counted or found */
-    uint16_t status; /* an error ended the items here: its text follows */
+    uint16_t status; /* an error: it ended the items here, and its text follows */
     uint16_t late;   /* 1: what was found comes in a call of its own, a tern_found_late */
     /* Of finds, unless late: a byte for each item, 1: found; and the values found, one behind the
      * other. */

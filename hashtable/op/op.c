@@ -11,7 +11,7 @@ void tern_op_finish(tern_op *op, tern_status outcome) {
     op->outcome = outcome;
 }
 
-/* ---- What an op does about what it sees ---- */
+/* ---- How an op acts on each sight ---- */
 
 void tern_op_create(tern_op *op) {
     if (!op->permitted)
@@ -275,7 +275,7 @@ size_t tern_op_room(const tern_hashtable *table) {
 
 /* ---- Waiting for one ---- */
 
-/* One turn of a wait for another rank. An op that waits outside holds up no grace period. */
+/* Takes one turn of a wait for another rank. An op that waits outside holds up no grace period. */
 static tern_status op_turn(const tern_op *op, tern_wait_state *wait) {
     tern_worker *worker = op->probe.worker;
     const tern_hashtable *table = op->probe.table;
@@ -287,8 +287,8 @@ static tern_status op_turn(const tern_op *op, tern_wait_state *wait) {
     return status;
 }
 
-/* A transfer returns its error once. If it has ended, that was here, and the op fails; if it is
- * still under way, the next step gets the error. */
+/* A transfer returns its error only once. If it has ended, this function has got the error, and the
+ * op fails; if it is still under way, the next step gets the error. */
 void tern_op_await(tern_op *op) {
     if (!op->transfer.under_way)
         return;
@@ -310,7 +310,7 @@ static __attribute__((noinline)) tern_status op_drive(tern_op *op) {
     }
 }
 
-/* part: the only array; NULL: from where probes start. */
+/* part: the only array that the op works in; NULL: it begins where probes start. */
 static tern_status op_run(tern_op *op, const tern_table_part *part, uint64_t *room) {
     if (part == NULL) {
         tern_op_start(op, room);
@@ -321,7 +321,7 @@ static tern_status op_run(tern_op *op, const tern_table_part *part, uint64_t *ro
         op->probe.left = part->count;
         op_start(op, room);
     }
-    /* One look is all that most direct ops take. */
+    /* Most direct ops are done after one look. */
     if (!op->remote)
         tern_direct_look(op);
     return op->stage == TERN_OP_DONE ? op->outcome : op_drive(op);

@@ -21,14 +21,14 @@
  * When the part has moved its keys, an op goes on in the next array (follow.c), the same way on
  * both paths.
  *
- * Who drives an op: tern_op_run waits for it. A pool of requests and a pipeline of a batch start
- * ops and step them in progress (pool.c, pipeline.c). In a handler tern_op_run does not wait for
- * other ranks: TERN_ERR_AGAIN, and nothing has been changed.
+ * Callers: tern_op_run runs an op and waits for it. A pool of requests and a pipeline of a batch
+ * start ops and step them in progress (pool.c, pipeline.c). In a handler tern_op_run does not wait
+ * for other ranks: it returns TERN_ERR_AGAIN and has changed nothing.
  *
- * Which array an op holds. Between steps an op may stand in an array whose memory its owner would
- * like to have back. tern_op_holds says so, and no grace period ends meanwhile (growth/grace.c). An
- * op that waits for the owner itself holds no array (outside): if probes start in a later array
- * after the wait, it begins anew there.
+ * Which array an op holds. Between steps an op may stand in an array whose memory its owner wants
+ * back. tern_op_holds tells that, so no grace period ends meanwhile (growth/grace.c). An op that
+ * waits for the owner itself holds no array (outside): if probes start in a later array after the
+ * wait, it begins anew there.
  */
 
 #include "hashtable/bucket/probe.h"
@@ -225,7 +225,7 @@ void tern_op_meet(tern_op *op, tern_sight sight);
 bool tern_op_passes(const tern_op *op, uint64_t state);
 /* Makes the op wait for the rank that state names, and then look at the bucket again. */
 void tern_op_wait_for(tern_op *op, uint64_t state);
-/* Counts looks in a row at a state that contradicts its entry. Whether they are more than looks. */
+/* Counts looks in a row at a state that contradicts its entry. True: they are more than looks. */
 bool tern_op_suspects(tern_op *op, uint64_t state, uint32_t looks);
 /* Begins the search where the probe stands. */
 void tern_op_set_out(tern_op *op);
@@ -270,7 +270,7 @@ void tern_op_leave(tern_op *op, tern_status met);
 void tern_op_leave_counter(tern_op *op);
 /* The probe is at a free bucket, which the op may take only if the array has room for new keys. */
 void tern_op_ask_room(tern_op *op);
-/* A new key has its bucket, maybe far from where its probe began: asks for growth, and ends. */
+/* The new key has its bucket. If that is far from where its probe began, asks for growth. Ends. */
 void tern_op_report(tern_op *op);
 /* The steps of the stages GET_DESCRIPTOR, LEFT, RESERVE and REQUEST_GROWTH. */
 void tern_op_step_follow(tern_op *op);

@@ -44,7 +44,7 @@ bool tern_op_pipeline_takes(const tern_op_pipeline *pipeline, const tern_op *op,
     return pipeline->begun - pipeline->ended < TERN_PIPELINE_OPS;
 }
 
-/* Keeps the text of the first error: what the others do may overwrite it. */
+/* Keeps the text of the first error, since other ops may overwrite it. */
 static void pipeline_note(tern_op_pipeline *w, const tern_op *op) {
     if (op->stage == TERN_OP_DONE && w->failed == TERN_OK && !tern_op_is_answer(op->outcome)) {
         w->failed = op->outcome;
@@ -75,7 +75,7 @@ void tern_op_pipeline_begin(tern_op_pipeline *pipeline, const tern_op *op, const
     tern_table_exit(pipeline->worker, table);
 }
 
-/* Makes progress, since others may wait for this worker; steps complete at once make none. */
+/* Makes progress, since others may wait for this worker: steps that need no trip make none. */
 const tern_op *tern_op_pipeline_end(tern_op_pipeline *pipeline, size_t *number) {
     tern_worker *worker = pipeline->worker;
     tern_op *op = pipeline_op(pipeline, pipeline->ended);

@@ -85,7 +85,7 @@ static tern_op *pool_put(tern_op_pool *pool, unsigned place, const tern_op *op) 
 /* Runs an op that must not be under way when the start returns. */
 static tern_status start_at_once(tern_op *op, uint32_t owner, tern_request *request) {
     const tern_status status = tern_op_run(op);
-    if (!tern_op_is_answer(status)) /* an answer is told by the wait for the request */
+    if (!tern_op_is_answer(status)) /* the wait for the request returns an answer */
         return status;
     tern_request_begin(request, &tern_op_request, owner);
     tern_request_end(request, status, op->result);
@@ -184,7 +184,7 @@ void tern_pool_drain(tern_worker *worker, tern_hashtable *table) {
     while (mine != NULL && mine->under_way != 0) {
         (void)tern_puts_deliver(worker);
         (void)tern_progress_round(worker);
-        if (mine->under_way != 0) /* a death ends ops, in progress */
+        if (mine->under_way != 0) /* if a rank has died, progress ends the ops */
             (void)tern_wait_step(table->context, &wait, TERN_ANYBODY);
     }
 }

@@ -50,7 +50,7 @@ typedef struct tern_op_pipeline {
     size_t number[TERN_PIPELINE_OPS]; /* of an op's item */
     tern_status failed;               /* the first error, */
     char text[240];                   /* and its text */
-    char *places;                     /* ops with their keys, and behind all of them their rooms */
+    char *places;                     /* ops; behind each one its key and its room */
 } tern_op_pipeline;
 
 /* TERN_ERR_MEMORY. */

@@ -51,7 +51,7 @@ enum { GUESS = 256 };
 static bool remote_counts(const tern_op *op) { return tern_shape_counts(op->probe.table->shape); }
 static bool remote_makes(const tern_op *op) { return op->hook != NULL && op->hook->makes; }
 
-/* Whether the op writes by put-ifs. A put-if may replace another value than the op has seen. */
+/* Whether it writes by put-ifs, which may replace a value that a REPLACE or hook has not seen. */
 static bool remote_stores(const tern_op *op) {
     return op->probe.table->owners_put && op->kind != TERN_OP_REPLACE && !remote_makes(op);
 }
@@ -61,7 +61,7 @@ static bool remote_is_still(const tern_op *op) {
     return op->promise == TERN_READ_ONLY && !tern_table_moves(op->probe.table);
 }
 
-/* Whether a get may read words that atomics change: MPI forbids it. */
+/* Whether gets may read words that atomics change, which MPI forbids. */
 static bool remote_sees_words(const tern_op *op) { return op->probe.table->words_seen; }
 
 static tern_put_if *remote_put(const tern_op *op) {
@@ -109,7 +109,7 @@ static void remote_judge_state(tern_op *op, uint64_t state) {
 }
 
 /* Acts on a bucket whose entry is not whole. state: came with the entry, so it may be older. An op
- * that creates acts on it all the same, since it ends in a compare and swap. */
+ * that creates acts on it all the same, since it ends in a compare and swap of the state. */
 static void remote_meet_nothing(tern_op *op, uint64_t state) {
     const bool seen = remote_sees_words(op) || remote_is_still(op);
     if (seen && (state == TERN_FREE || state == TERN_FROZEN || tern_op_creates(op)))
@@ -412,7 +412,7 @@ static void remote_revive(tern_op *op, uint64_t expected) {
     tern_op_atomic(op, TERN_OP_REVIVE, TERN_ATOMIC_CAS, 8, tern_counter_word(op->number), expected);
 }
 
-/* Works on a counter that is there. That of a find may have come with its entry. */
+/* Works on a counter that is there. For a find, the counter may have come with its entry. */
 void tern_remote_count(tern_op *op) {
     const uint64_t number = op->seen[-1];
     const bool seen = remote_sees_words(op);

@@ -37,7 +37,7 @@
  *
  * Counter, from bit 0: 0: erased; 1: moved; 2..63: the number, in two's complement. An add changes
  * the number alone, whatever it adds. So an add that comes too late does no harm to an erased or
- * moved counter, and learns from its result that the counter is one.
+ * moved counter, and learns from its result that the counter is gone.
  *
  * Check, from bit 0:
  *
@@ -218,7 +218,7 @@ typedef enum tern_verdict {
     TERN_ENTRY_OTHER,   /* whole, with another key */
     TERN_ENTRY_MOVED,   /* whole, with the key that is looked for, which the next array has */
     TERN_ENTRY_ERASED,  /* the same, erased */
-    TERN_ENTRY_MINE     /* the same, neither */
+    TERN_ENTRY_MINE     /* the same, neither moved nor erased */
 } tern_verdict;
 
 static inline tern_verdict tern_entry_of_key(const uint64_t *entry) {

@@ -1,7 +1,7 @@
 #include "hashtable/table/table.h"
 
-/* Maps hash to one that belongs (tern_hash_owner) to the rank for which the program's number
- * stands, spread over that rank's hashes as well as hash is over all. The hashes of rank r begin at
+/* Maps hash to a hash of the rank (tern_hash_owner) that the program's number selects. The results
+ * spread over that rank's hashes as well as hash does over all. The hashes of rank r begin at
  * r * 2^64 / ranks, which r * share + r is not below, and there are at least share of them. */
 static uint64_t place_hash(const tern_hashtable *table, uint64_t hash, uint64_t number) {
     const uint64_t share = UINT64_MAX / table->ranks;

@@ -23,12 +23,11 @@
 /* An array descriptor: which arrays of a part are in use. Keys move from the first to the second.
  * The owner puts it as a whole. Other ranks get it as a whole, and use it if the check is right. */
 typedef struct tern_array_descriptor {
-    uint64_t check; /* of what follows (descriptor_check) */
-    uint64_t generation, buckets,
-        count;                         /* the array that probes start in: number, place, buckets */
-    uint64_t next_buckets, next_count; /* the one after it; 0 buckets: none */
-    uint64_t refused;                  /* how often the owner has refused to make one */
-    uint64_t moves;                    /* 1: all ranks know that keys may move (growth/grace.c) */
+    uint64_t check;                      /* of what follows (descriptor_check) */
+    uint64_t generation, buckets, count; /* of the array where probes start; buckets: offset */
+    uint64_t next_buckets, next_count;   /* the next array; offset 0: it does not exist */
+    uint64_t refused;                    /* how often the owner has refused to make one */
+    uint64_t moves;                      /* 1: all ranks know that keys may move (growth/grace.c) */
 } tern_array_descriptor;
 
 /*
@@ -97,7 +96,7 @@ struct tern_hashtable {
 /* The operations of a worker that may hold an array while they make progress (growth/grace.c).
  * Used by the worker alone. */
 typedef struct tern_table_inside {
-    uint64_t operations;                /* how many it is in, nested */
+    uint64_t operations;                /* how many it is in, one inside the other */
     uint64_t begun;                     /* how many outermost ones it has begun so far */
     struct tern_op_pipeline *pipelines; /* batches that it is in, the innermost first (op/pool.h) */
     bool owes; /* a part was crowded or moving: the next operation makes progress */
@@ -108,7 +107,7 @@ typedef struct tern_table_inside {
  * on ranks, too, that do nothing but operations. */
 void tern_table_pay(tern_worker *worker, const tern_hashtable *table);
 
-/* Enters again after a wait that held no array. No progress: it could overwrite an error. */
+/* Enters again after a wait that held no array. Makes no progress: it could overwrite an error. */
 static inline void tern_table_reenter(const tern_worker *worker, const tern_hashtable *table) {
     tern_table_inside *inside = &table->inside[worker->index];
     if (inside->operations++ == 0)
