@@ -44,10 +44,10 @@ run(0, "nonsense", expected=2)
 
 one = read(1, "--job", "--mpi")
 assert one["job"]["transports"] == [["shm"]] and one["job"]["pairs_of_ranks_by_transport"] == {}, one
-assert one["MPI_as_probed"]["ranks"] == 1
+assert one["MPI_as_tested"]["ranks"] == 1
 
 # A put is tried between two ranks or more. The atomics of either MPI are sound while all use them alike.
-probed = read(2, "--mpi")["MPI_as_probed"]
+probed = read(2, "--mpi")["MPI_as_tested"]
 assert probed["thread_level"] == "multiple" and probed["memory_model"] == "unified", probed
 assert probed["8_byte_atomics_lose_nothing"] is True and probed["8_byte_atomic_ns"] > 0, probed
 assert probed["puts_land_outside_of_MPI"] in (True, False) and probed["largest_tag"] >= 32767, probed
