@@ -159,10 +159,14 @@ typedef struct tern_config {
                              none */
     size_t trace_events;  /* the most events of a worker in the timeline */
     tern_log_level log_level;
-    char verbs_device[32];      /* card, or card:port; "": tern chooses an active card near the
-                                   process */
-    size_t verbs_gid_index;     /* TERN_VERBS_GID_ANY: the first index that maps an IPv4 address */
+    char verbs_device[32];  /* card, or card:port; "": tern chooses an active card near the
+                               process */
+    size_t verbs_gid_index; /* TERN_VERBS_GID_ANY: the best one, RoCE version 2 before version 1,
+                               IPv4 before IPv6 */
     size_t verbs_service_level; /* of all packets */
+    size_t verbs_traffic_class; /* of all packets that are routed, as all of RoCE are: 0 to 255;
+                                   DSCP is its upper six bits */
+    size_t verbs_pkey;          /* key of the partition; 0: the first of the port */
     size_t verbs_mtu;           /* largest packet in bytes; 0: the largest of the port */
     size_t verbs_queue_pairs;   /* the most connections of a worker at a time; tern closes old ones
                                    for new ones */

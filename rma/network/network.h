@@ -69,8 +69,10 @@ typedef struct tern_network_options {
     const char *device; /* "": any card */
     size_t gid_index;   /* TERN_VERBS_GID_ANY */
     size_t service_level;
-    size_t mtu;         /* 0: that of the card */
-    size_t queue_pairs; /* largest number of an end */
+    size_t traffic_class;
+    size_t partition_key; /* 0: the first of the port */
+    size_t mtu;           /* 0: that of the card */
+    size_t queue_pairs;   /* largest number of an end */
 } tern_network_options;
 
 struct tern_network_ops;

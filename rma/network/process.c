@@ -64,6 +64,8 @@ tern_status tern_native_open(tern_context *context, const tern_network_ops *ops,
                                           .device = config->verbs_device,
                                           .gid_index = config->verbs_gid_index,
                                           .service_level = config->verbs_service_level,
+                                          .traffic_class = config->verbs_traffic_class,
+                                          .partition_key = config->verbs_pkey,
                                           .mtu = config->verbs_mtu,
                                           .queue_pairs = config->verbs_queue_pairs};
     tern_status status = ops->open(&options, &fresh->network);

@@ -42,7 +42,6 @@ typedef struct verbs_network {
     tern_network network; /* first */
     tern_verbs_card card;
     struct ibv_pd *domain;
-    uint8_t service_level;
     uint64_t names;
     struct ibv_cq *nothing; /* for the guests' queues, which complete nothing */
     verbs_guest *guests;
@@ -62,6 +61,7 @@ typedef struct verbs_end {
     verbs_network *of;
     struct ibv_cq *completions;
     verbs_connection *connections;
+    uint32_t posted; /* of all connections: as many as the completion queue has room for */
 } verbs_end;
 
 /* The content of a post's context. */
@@ -92,6 +92,7 @@ static struct ibv_qp *make_queues(verbs_network *v, struct ibv_cq *completions, 
                                                   .max_inline_data = inline_max},
                                           .qp_type = IBV_QPT_RC};
     struct ibv_qp_attr start = {.qp_state = IBV_QPS_INIT,
+                                .pkey_index = v->card.partition,
                                 .port_num = v->card.port,
                                 .qp_access_flags =
                                     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
@@ -117,19 +118,14 @@ static verbs_name name_queues(verbs_network *v, const struct ibv_qp *queues) {
 
 /* Makes the queues receive from the other side. */
 static int hear_queues(verbs_network *v, struct ibv_qp *queues, const verbs_name *other) {
-    struct ibv_qp_attr attributes = {
-        .qp_state = IBV_QPS_RTR,
-        .path_mtu = other->mtu < v->card.mtu ? other->mtu : v->card.mtu,
-        .dest_qp_num = other->queues,
-        .rq_psn = other->packet,
-        .max_dest_rd_atomic = v->card.reads,
-        .min_rnr_timer = 12,
-        .ah_attr = {
-            .is_global = v->card.lid == 0,
-            .grh = {.dgid = other->gid, .sgid_index = (uint8_t)v->card.gid_index, .hop_limit = 64},
-            .dlid = other->lid,
-            .sl = v->service_level,
-            .port_num = v->card.port}};
+    struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTR,
+                                     .path_mtu =
+                                         other->mtu < v->card.mtu ? other->mtu : v->card.mtu,
+                                     .dest_qp_num = other->queues,
+                                     .rq_psn = other->packet,
+                                     .max_dest_rd_atomic = v->card.reads,
+                                     .min_rnr_timer = 12};
+    tern_verbs_card_path(&v->card, other->lid, &other->gid, &attributes.ah_attr);
     return v->card.ibv.modify_qp(queues, &attributes,
                                  IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
                                      IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
@@ -191,7 +187,6 @@ static tern_status verbs_open(const tern_network_options *options, tern_network 
     v->network.connections_max = options->queue_pairs;
     v->network.post_max = POST_MAX;
     v->network.inline_max = INLINE_MAX;
-    v->service_level = (uint8_t)options->service_level;
     tern_status status = tern_verbs_card_open(&v->card, options);
     if (status == TERN_OK && (v->domain = v->card.ibv.alloc_pd(v->card.device)) == NULL)
         status = verbs_fail(TERN_ERR_SYSTEM, "ibv_alloc_pd");
@@ -334,15 +329,15 @@ static tern_status verbs_add_local(tern_network_end *handle, void *base, size_t 
     return status;
 }
 
-/* Makes the queues of a connection. A card that cannot carry data in its posts refuses the first
- * attempt; the second one asks for posts without data. */
+/* Makes the queues of a connection. A card refuses queues whose posts would carry more data than it
+ * can; each further attempt asks for half as much, and the last one for posts without data. */
 static tern_status open_connection(verbs_end *end, verbs_connection *connection) {
     verbs_network *v = end->of;
     connection->inline_max = INLINE_MAX;
-    connection->queues = make_queues(v, end->completions, DEPTH, connection->inline_max);
-    if (connection->queues == NULL) {
-        connection->inline_max = 0;
-        connection->queues = make_queues(v, end->completions, DEPTH, 0);
+    connection->queues = make_queues(v, end->completions, DEPTH, INLINE_MAX);
+    while (connection->queues == NULL && connection->inline_max > 0) {
+        connection->inline_max = connection->inline_max > 16 ? connection->inline_max / 2 : 0;
+        connection->queues = make_queues(v, end->completions, DEPTH, connection->inline_max);
     }
     if (connection->queues == NULL)
         return verbs_fail(TERN_ERR_MEMORY, "queues to a rank");
@@ -408,7 +403,7 @@ static tern_status verbs_post(tern_network_end *handle, const tern_network_post 
     verbs_post_context *context = post->context;
     const bool carried = post->act == TERN_NETWORK_WRITE && post->bytes <= connection->inline_max;
     struct ibv_mr *local = (struct ibv_mr *)(void *)post->local;
-    if (connection->posted == DEPTH)
+    if (connection->posted == DEPTH || end->posted == COMPLETIONS)
         return TERN_ERR_AGAIN;
     *context = (verbs_post_context){.connection = connection};
     if (local == NULL && !carried) {
@@ -451,6 +446,7 @@ static tern_status verbs_post(tern_network_end *handle, const tern_network_post 
     const int code = ibv_post_send(connection->queues, &request, &bad);
     if (code == 0) {
         connection->posted++;
+        end->posted++;
         return TERN_OK;
     }
     if (context->local != NULL)
@@ -468,6 +464,7 @@ static size_t verbs_complete(tern_network_end *handle, tern_network_done *done, 
         verbs_post_context *context = (verbs_post_context *)(uintptr_t)entry[i].wr_id;
         const bool good = entry[i].status == IBV_WC_SUCCESS;
         context->connection->posted--;
+        end->posted--;
         if (context->local != NULL)
             end->of->card.ibv.dereg_mr(context->local);
         if (!good && entry[i].status != IBV_WC_WR_FLUSH_ERR)

@@ -1,5 +1,6 @@
 #include "rma/network/verbs_card.h"
 
+#include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +14,16 @@
 #define READS_MAX 16
 
 static tern_status verbs_load(tern_verbs_library *ibv) {
-    const tern_symbol symbols[] = {{"ibv_get_device_list", &ibv->get_device_list},
+    const tern_symbol symbols[] = {{"ibv_fork_init", &ibv->fork_init},
+                                   {"ibv_get_device_list", &ibv->get_device_list},
                                    {"ibv_free_device_list", &ibv->free_device_list},
                                    {"ibv_get_device_name", &ibv->get_device_name},
                                    {"ibv_open_device", &ibv->open_device},
                                    {"ibv_close_device", &ibv->close_device},
                                    {"ibv_query_device", &ibv->query_device},
                                    {"ibv_query_port", &ibv->query_port},
-                                   {"ibv_query_gid", &ibv->query_gid},
+                                   {"_ibv_query_gid_ex", &ibv->query_gid_ex},
+                                   {"ibv_query_pkey", &ibv->query_pkey},
                                    {"ibv_alloc_pd", &ibv->alloc_pd},
                                    {"ibv_dealloc_pd", &ibv->dealloc_pd},
                                    {"ibv_reg_mr", &ibv->reg_mr},
@@ -34,31 +37,52 @@ static tern_status verbs_load(tern_verbs_library *ibv) {
     return tern_library_load("verbs", LIBRARY, symbols, sizeof symbols / sizeof *symbols);
 }
 
-static bool is_ipv4(const union ibv_gid *gid) {
-    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-    return memcmp(gid->raw, mapped, sizeof mapped) == 0;
-}
-
-static bool is_zero(const union ibv_gid *gid) {
+/* How well an address of a port serves; 0: not at all. RoCE version 2 crosses routers and is what
+ * switches are set up for, so it comes before version 1, which the tables of cards list first. An
+ * address that maps an IPv4 address comes before one of IPv6, and link-local addresses come last.
+ * InfiniBand has one kind alone. */
+static int gid_merit(const struct ibv_gid_entry *entry) {
     static const union ibv_gid zero;
-    return memcmp(gid, &zero, sizeof zero) == 0;
+    static const uint8_t ipv4[12] = {[10] = 0xff, [11] = 0xff};
+    const uint8_t *raw = entry->gid.raw;
+    if (memcmp(&entry->gid, &zero, sizeof zero) == 0)
+        return 0;
+    if (entry->gid_type != IBV_GID_TYPE_ROCE_V2)
+        return 1;
+    const bool link_local = raw[0] == 0xfe && (raw[1] & 0xc0) == 0x80;
+    return memcmp(raw, ipv4, sizeof ipv4) == 0 ? 4 : link_local ? 2 : 3;
 }
 
-/* Chooses the given GID; otherwise one that maps an IPv4 address, which over RoCE can be routed
- * (version 2); otherwise the first that is not zero. */
+/* Chooses the given GID, or else the first of the best ones. */
 static bool choose_gid(tern_verbs_card *card, size_t given, int count) {
-    card->gid_index = -1;
-    for (int i = 0; i < count; i++) {
-        union ibv_gid gid;
+    int best = 0;
+    for (int i = 0; i < count && i < (int)TERN_VERBS_GID_ANY; i++) {
+        struct ibv_gid_entry entry = {0};
         if ((given != TERN_VERBS_GID_ANY && (size_t)i != given) ||
-            card->ibv.query_gid(card->device, card->port, i, &gid) != 0 || is_zero(&gid))
+            card->ibv.query_gid_ex(card->device, card->port, (uint32_t)i, &entry, 0,
+                                   sizeof entry) != 0 ||
+            gid_merit(&entry) <= best)
             continue;
-        if (card->gid_index < 0 || (is_ipv4(&gid) && !is_ipv4(&card->gid))) {
-            card->gid_index = i;
-            card->gid = gid;
+        best = gid_merit(&entry);
+        card->gid_index = (uint8_t)i;
+        card->gid = entry.gid;
+    }
+    return best > 0;
+}
+
+/* Chooses the partition with the given key, or else the first of the port's table. The highest bit
+ * of a key says whether the port is a full member, and is not compared. */
+static bool choose_partition(tern_verbs_card *card, size_t given, int count) {
+    card->partition = 0;
+    for (int i = 0; i < count && given != 0; i++) {
+        __be16 key = 0;
+        if (card->ibv.query_pkey(card->device, card->port, i, &key) == 0 &&
+            ((be16toh(key) ^ given) & 0x7fffu) == 0) {
+            card->partition = (uint16_t)i;
+            return true;
         }
     }
-    return card->gid_index >= 0;
+    return given == 0;
 }
 
 static uint32_t mtu_of(size_t bytes) {
@@ -68,19 +92,31 @@ static uint32_t mtu_of(size_t bytes) {
     return mtu;
 }
 
+/* The function that libibverbs exports leaves out the flags, so this calls that of the card's
+ * driver if there is one. */
+static bool query_port(const tern_verbs_card *card, uint8_t port,
+                       struct ibv_port_attr *attributes) {
+    const struct verbs_context *driver = verbs_get_ctx_op(card->device, query_port);
+    memset(attributes, 0, sizeof *attributes);
+    return (driver != NULL
+                ? driver->query_port(card->device, port, attributes, sizeof *attributes)
+                : card->ibv.query_port(card->device, port,
+                                       (struct _compat_ibv_port_attr *)(void *)attributes)) == 0;
+}
+
 static bool use_port(tern_verbs_card *card, uint8_t port, const tern_network_options *options) {
     struct ibv_port_attr attributes;
-    memset(&attributes, 0, sizeof attributes);
-    if (card->ibv.query_port(card->device, port,
-                             (struct _compat_ibv_port_attr *)(void *)&attributes) != 0 ||
-        attributes.state != IBV_PORT_ACTIVE)
+    if (!query_port(card, port, &attributes) || attributes.state != IBV_PORT_ACTIVE)
         return false;
     card->port = port;
     card->lid = attributes.lid;
+    card->routes = attributes.link_layer == IBV_LINK_LAYER_ETHERNET || attributes.lid == 0 ||
+                   (attributes.flags & IBV_QPF_GRH_REQUIRED) != 0;
     card->mtu = attributes.active_mtu;
     if (options->mtu != 0 && mtu_of(options->mtu) < card->mtu)
         card->mtu = mtu_of(options->mtu);
-    return choose_gid(card, options->gid_index, attributes.gid_tbl_len);
+    return choose_gid(card, options->gid_index, attributes.gid_tbl_len) &&
+           choose_partition(card, options->partition_key, attributes.pkey_tbl_len);
 }
 
 /* Opens the card if the given port is active or, with port 0, any of its ports. */
@@ -115,6 +151,27 @@ static bool card_is_near(const tern_verbs_card *card, struct ibv_device *device)
     return tern_locality_is_near(path);
 }
 
+/* named: the options name a card. */
+static tern_status card_missing(const tern_network_options *options, bool named) {
+    char wanted[96] = "";
+    if (options->gid_index != TERN_VERBS_GID_ANY)
+        snprintf(wanted, sizeof wanted, " that has an address at TERN_VERBS_GID_INDEX=%zu",
+                 options->gid_index);
+    const size_t used = strlen(wanted);
+    if (options->partition_key != 0)
+        snprintf(wanted + used, sizeof wanted - used, "%s the key TERN_VERBS_PKEY=%zu",
+                 used > 0 ? " and" : " that has", options->partition_key);
+    return named
+               ? tern_fail(TERN_ERR_UNSUPPORTED,
+                           "verbs: TERN_VERBS_DEVICE=%s: no such card, or no active port of it%s; "
+                           "ibv_devinfo -v lists what there is",
+                           options->device, wanted)
+               : tern_fail(TERN_ERR_UNSUPPORTED,
+                           "verbs: no card here has an active port%s; ibv_devinfo -v lists what "
+                           "there is",
+                           wanted);
+}
+
 /* Opens the card that the options name; otherwise one near this thread's processors, otherwise any.
  */
 static tern_status find_card(tern_verbs_card *card, const tern_network_options *options) {
@@ -135,19 +192,33 @@ static tern_status find_card(tern_verbs_card *card, const tern_network_options *
         card->ibv.free_device_list(list);
     if (card->device != NULL)
         return TERN_OK;
-    if (letters > 0)
-        return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "verbs: TERN_VERBS_DEVICE=%s: no such card, or no active port of it with "
-                         "such a GID; ibv_devinfo lists what there is",
-                         options->device);
-    return tern_fail(TERN_ERR_UNSUPPORTED,
-                     "verbs: no card with an active port here; ibv_devinfo lists what there is");
+    return card_missing(options, letters > 0);
 }
 
 tern_status tern_verbs_card_open(tern_verbs_card *card, const tern_network_options *options) {
-    *card = (tern_verbs_card){0};
+    *card = (tern_verbs_card){.service_level = (uint8_t)options->service_level,
+                              .traffic_class = (uint8_t)options->traffic_class};
     tern_status status = verbs_load(&card->ibv);
-    return status == TERN_OK ? find_card(card, options) : status;
+    if (status != TERN_OK)
+        return status;
+    /* Kernels before 5.12 take registered pages from a process that forks. libibverbs then marks
+     * them for the parent; it does nothing on later kernels, and refuses once memory is registered.
+     */
+    (void)card->ibv.fork_init();
+    return find_card(card, options);
+}
+
+void tern_verbs_card_path(const tern_verbs_card *card, uint16_t lid, const union ibv_gid *gid,
+                          struct ibv_ah_attr *path) {
+    *path = (struct ibv_ah_attr){.is_global = card->routes || gid->global.subnet_prefix !=
+                                                                  card->gid.global.subnet_prefix,
+                                 .grh = {.dgid = *gid,
+                                         .sgid_index = card->gid_index,
+                                         .hop_limit = 64,
+                                         .traffic_class = card->traffic_class},
+                                 .dlid = lid,
+                                 .sl = card->service_level,
+                                 .port_num = card->port};
 }
 
 void tern_verbs_card_close(tern_verbs_card *card) {

@@ -97,6 +97,8 @@ static const option options[] = {
     {"TERN_LOG_LEVEL", FIELD(log_level), TERN_LOG_WARN, "debug", TERN_LOG_DEBUG, {"loud", "5"}},
     {"TERN_VERBS_GID_INDEX", FIELD(verbs_gid_index), TERN_VERBS_GID_ANY, "3", 3, {"256", "-1"}},
     {"TERN_VERBS_SERVICE_LEVEL", FIELD(verbs_service_level), 0, "15", 15, {"16", "-1", "x"}},
+    {"TERN_VERBS_TRAFFIC_CLASS", FIELD(verbs_traffic_class), 0, "104", 104, {"256", "-1", "af31"}},
+    {"TERN_VERBS_PKEY", FIELD(verbs_pkey), 0, "32769", 32769, {"65536", "-1", "0x8001"}},
     {"TERN_VERBS_MTU", FIELD(verbs_mtu), 0, "4096", 4096, {"4097", "-1", "1K"}},
     {"TERN_VERBS_QUEUE_PAIRS", FIELD(verbs_queue_pairs), 4096, "2", 2, {"0", "1", "2M"}},
 };

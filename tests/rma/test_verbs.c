@@ -1,0 +1,583 @@
+// tern-test: unit
+/* How verbs chooses a card, a port, an address and a partition, what it asks of the card for its
+ * packets, and how many operations it posts: against cards that this file plays. No card is needed:
+ * tern_library_load, which would load libibverbs, is wrapped and gives the functions below. */
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fixture.h"
+#include "rma/network/library.h"
+#include "rma/network/verbs_card.h"
+#include "tern/config.h"
+
+#define MUST(call) CU_ASSERT_EQUAL_FATAL(call, TERN_OK)
+
+enum { CARDS = 2, PORTS = 2, GIDS = 16, KEYS = 4, TIMES = 2000 };
+
+typedef struct played_port {
+    bool active;
+    uint16_t lid;
+    uint8_t link_layer;
+    uint8_t flags;
+    int gids, keys;
+    struct ibv_gid_entry gid[GIDS];
+    uint16_t key[KEYS];
+} played_port;
+
+typedef struct played_card {
+    struct ibv_device device;
+    struct ibv_context context;
+    played_port port[PORTS];
+} played_card;
+
+static played_card cards[CARDS];
+static int card_count, cards_open, forks_prepared;
+static uint32_t inline_limit; /* of a queue pair */
+static int queue_pairs, completion_queues;
+static uint32_t entries;           /* of the completion queue that was made last */
+static struct ibv_qp_attr started; /* what a queue pair was last told */
+
+/* Operations that are posted and not polled, in their order. */
+enum { POSTED_MAX = 8192 };
+static uint64_t posted[POSTED_MAX];
+static uint32_t posts, polled;
+static unsigned post_flags; /* of the last one */
+static enum ibv_wc_status outcome;
+
+static played_card *card_of(const struct ibv_context *context) {
+    for (int i = 0; i < card_count; i++)
+        if (context == &cards[i].context)
+            return &cards[i];
+    CU_FAIL_FATAL("a function of verbs got no card");
+    return NULL;
+}
+
+static int play_fork_init(void) {
+    CU_ASSERT_EQUAL(cards_open, 0);
+    forks_prepared++;
+    return EINVAL; /* memory is registered already; that is no reason to do without the card */
+}
+
+static struct ibv_device **play_get_device_list(int *count) {
+    struct ibv_device **list = calloc(CARDS + 1, sizeof *list);
+    CU_ASSERT_FATAL(list != NULL);
+    for (int i = 0; i < card_count; i++)
+        list[i] = &cards[i].device;
+    *count = card_count;
+    return list;
+}
+
+static void play_free_device_list(struct ibv_device **list) { free(list); }
+
+static const char *play_get_device_name(struct ibv_device *device) {
+    return device == &cards[0].device ? "first" : "second";
+}
+
+static struct ibv_context *play_open_device(struct ibv_device *device) {
+    cards_open++;
+    return &cards[device != &cards[0].device].context;
+}
+
+static int play_close_device(struct ibv_context *context) {
+    (void)card_of(context);
+    cards_open--;
+    return 0;
+}
+
+static int play_query_device(struct ibv_context *context, struct ibv_device_attr *attributes) {
+    (void)card_of(context);
+    *attributes = (struct ibv_device_attr){.phys_port_cnt = PORTS,
+                                           .max_qp_rd_atom = 4,
+                                           .max_qp_init_rd_atom = 8,
+                                           .atomic_cap = IBV_ATOMIC_HCA};
+    return 0;
+}
+
+static int play_query_port(struct ibv_context *context, uint8_t port,
+                           struct _compat_ibv_port_attr *attributes) {
+    const played_port *p = &card_of(context)->port[port - 1];
+    *(struct ibv_port_attr *)(void *)attributes =
+        (struct ibv_port_attr){.state = p->active ? IBV_PORT_ACTIVE : IBV_PORT_DOWN,
+                               .active_mtu = IBV_MTU_1024,
+                               .gid_tbl_len = p->gids,
+                               .pkey_tbl_len = (uint16_t)p->keys,
+                               .lid = p->lid,
+                               .link_layer = p->link_layer,
+                               .flags = p->flags};
+    return 0;
+}
+
+static int play_query_gid_ex(struct ibv_context *context, uint32_t port, uint32_t index,
+                             struct ibv_gid_entry *entry, uint32_t flags, size_t entry_bytes) {
+    const played_port *p = &card_of(context)->port[port - 1];
+    CU_ASSERT_EQUAL(flags, 0);
+    CU_ASSERT_EQUAL(entry_bytes, sizeof *entry);
+    if (index >= (uint32_t)p->gids)
+        return EINVAL;
+    *entry = p->gid[index];
+    return 0;
+}
+
+static int play_query_pkey(struct ibv_context *context, uint8_t port, int index, __be16 *pkey) {
+    const played_port *p = &card_of(context)->port[port - 1];
+    *pkey = htobe16(p->key[index]);
+    return 0;
+}
+
+static struct ibv_pd *play_alloc_pd(struct ibv_context *context) {
+    struct ibv_pd *domain = calloc(1, sizeof *domain);
+    CU_ASSERT_FATAL(domain != NULL);
+    domain->context = context;
+    return domain;
+}
+
+static int play_dealloc_pd(struct ibv_pd *domain) {
+    free(domain);
+    return 0;
+}
+
+static struct ibv_mr *play_reg_mr(struct ibv_pd *domain, void *base, size_t bytes, int access) {
+    (void)domain, (void)base, (void)bytes, (void)access;
+    errno = ENOMEM;
+    return NULL;
+}
+
+static int play_dereg_mr(struct ibv_mr *memory) {
+    (void)memory;
+    CU_FAIL("no memory was registered");
+    return 0;
+}
+
+static struct ibv_cq *play_create_cq(struct ibv_context *context, int count, void *of,
+                                     struct ibv_comp_channel *channel, int vector) {
+    (void)of, (void)channel, (void)vector;
+    struct ibv_cq *completions = calloc(1, sizeof *completions);
+    CU_ASSERT_FATAL(completions != NULL);
+    completions->context = context;
+    entries = (uint32_t)count;
+    completion_queues++;
+    return completions;
+}
+
+static int play_destroy_cq(struct ibv_cq *completions) {
+    free(completions);
+    completion_queues--;
+    return 0;
+}
+
+static struct ibv_qp *play_create_qp(struct ibv_pd *domain, struct ibv_qp_init_attr *attributes) {
+    if (attributes->cap.max_inline_data > inline_limit) {
+        errno = EINVAL;
+        return NULL;
+    }
+    struct ibv_qp *queues = calloc(1, sizeof *queues);
+    CU_ASSERT_FATAL(queues != NULL);
+    queues->context = domain->context;
+    queue_pairs++;
+    return queues;
+}
+
+static int play_modify_qp(struct ibv_qp *queues, struct ibv_qp_attr *attributes, int mask) {
+    (void)queues;
+    if ((mask & IBV_QP_PKEY_INDEX) != 0)
+        started.pkey_index = attributes->pkey_index;
+    if ((mask & IBV_QP_AV) != 0)
+        started.ah_attr = attributes->ah_attr;
+    return 0;
+}
+
+static int play_destroy_qp(struct ibv_qp *queues) {
+    free(queues);
+    queue_pairs--;
+    return 0;
+}
+
+static const char *play_wc_status_str(enum ibv_wc_status status) {
+    return status == IBV_WC_SUCCESS ? "success" : "failure";
+}
+
+static int play_post_send(struct ibv_qp *queues, struct ibv_send_wr *request,
+                          struct ibv_send_wr **bad) {
+    (void)queues, (void)bad;
+    CU_ASSERT_FATAL(posts < POSTED_MAX);
+    posted[posts++] = request->wr_id;
+    post_flags = request->send_flags;
+    return 0;
+}
+
+static int play_poll_cq(struct ibv_cq *completions, int most, struct ibv_wc *entry) {
+    (void)completions;
+    int count = 0;
+    for (; count < most && polled < posts; count++)
+        entry[count] = (struct ibv_wc){.wr_id = posted[polled++], .status = outcome};
+    return count;
+}
+
+/* The linker gives this name (tests/CMakeLists.txt). */
+/* NOLINTBEGIN(bugprone-reserved-identifier) */
+tern_status __wrap_tern_library_load(const char *transport, const char *library,
+                                     const tern_symbol *symbols, size_t count);
+
+tern_status __wrap_tern_library_load(const char *transport, const char *library,
+                                     const tern_symbol *symbols, size_t count) {
+    static const struct {
+        const char *name;
+        void (*function)(void);
+    } played[] = {
+#define PLAYED(name) {"ibv_" #name, (void (*)(void))play_##name}
+        PLAYED(fork_init),        PLAYED(get_device_list),
+        PLAYED(free_device_list), PLAYED(open_device),
+        PLAYED(get_device_name),  PLAYED(close_device),
+        PLAYED(query_port),       PLAYED(query_device),
+        PLAYED(query_pkey),       PLAYED(alloc_pd),
+        PLAYED(dealloc_pd),       PLAYED(reg_mr),
+        PLAYED(dereg_mr),         PLAYED(create_cq),
+        PLAYED(destroy_cq),       PLAYED(create_qp),
+        PLAYED(modify_qp),        PLAYED(destroy_qp),
+        PLAYED(wc_status_str),    {"_ibv_query_gid_ex", (void (*)(void))play_query_gid_ex}};
+    CU_ASSERT_STRING_EQUAL(transport, "verbs");
+    CU_ASSERT_STRING_EQUAL(library, "libibverbs.so.1");
+    for (size_t i = 0; i < count; i++) {
+        bool found = false;
+        for (size_t j = 0; j < sizeof played / sizeof *played; j++)
+            if (strcmp(symbols[i].name, played[j].name) == 0) {
+                memcpy(symbols[i].at, &played[j].function, sizeof played[j].function);
+                found = true;
+            }
+        CU_ASSERT_FATAL(found);
+    }
+    return TERN_OK;
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
+
+typedef enum address { ZERO, LINK_LOCAL, IPV6, IPV4 } address;
+
+static struct ibv_gid_entry gid_of(uint32_t type, address kind, uint8_t last) {
+    static const uint8_t begin[][12] = {[LINK_LOCAL] = {0xfe, 0x80},
+                                        [IPV6] = {0x20, 0x01, 0x0d, 0xb8},
+                                        [IPV4] = {[10] = 0xff, [11] = 0xff}};
+    struct ibv_gid_entry entry = {.gid_type = type};
+    if (kind == ZERO)
+        return entry;
+    memcpy(entry.gid.raw, begin[kind], sizeof begin[kind]);
+    entry.gid.raw[15] = last;
+    return entry;
+}
+
+/* One card with one active port of RoCE and no address. */
+static played_port *play_roce(void) {
+    memset(cards, 0, sizeof cards);
+    card_count = 1;
+    inline_limit = 128;
+    posts = polled = 0;
+    outcome = IBV_WC_SUCCESS;
+    for (int i = 0; i < CARDS; i++) {
+        cards[i].context.ops.post_send = play_post_send;
+        cards[i].context.ops.poll_cq = play_poll_cq;
+    }
+    played_port *port = &cards[0].port[0];
+    *port = (played_port){
+        .active = true, .link_layer = IBV_LINK_LAYER_ETHERNET, .keys = 1, .key = {0xffff}};
+    return port;
+}
+
+static const tern_network_options any = {.device = "", .gid_index = TERN_VERBS_GID_ANY};
+
+static void open_card(tern_verbs_card *card, const tern_network_options *options) {
+    const int before = forks_prepared;
+    MUST(tern_verbs_card_open(card, options));
+    CU_ASSERT_EQUAL(forks_prepared, before + 1);
+    CU_ASSERT_EQUAL(cards_open, 1);
+}
+
+static void close_card(tern_verbs_card *card) {
+    tern_verbs_card_close(card);
+    CU_ASSERT_EQUAL(cards_open, 0);
+}
+
+/* The table of a Mellanox card: version 1 before version 2 of each address. */
+static void version_2_comes_before_version_1(void) {
+    played_port *port = play_roce();
+    tern_verbs_card card;
+    port->gids = 4;
+    port->gid[0] = gid_of(IBV_GID_TYPE_ROCE_V1, LINK_LOCAL, 1);
+    port->gid[1] = gid_of(IBV_GID_TYPE_ROCE_V2, LINK_LOCAL, 1);
+    port->gid[2] = gid_of(IBV_GID_TYPE_ROCE_V1, IPV4, 1);
+    port->gid[3] = gid_of(IBV_GID_TYPE_ROCE_V2, IPV4, 1);
+    open_card(&card, &any);
+    CU_ASSERT_EQUAL(card.gid_index, 3);
+    CU_ASSERT_STRING_EQUAL(card.name, "first:1");
+    close_card(&card);
+
+    tern_network_options given = any;
+    given.gid_index = 2;
+    open_card(&card, &given);
+    CU_ASSERT_EQUAL(card.gid_index, 2);
+    CU_ASSERT_EQUAL(memcmp(&card.gid, &port->gid[2].gid, sizeof card.gid), 0);
+    close_card(&card);
+}
+
+/* Random tables, against the order that the documentation gives. */
+static void the_best_address_is_chosen(void) {
+    uint64_t state = tern_test_seed();
+    for (int i = 0; i < TIMES; i++) {
+        played_port *port = play_roce();
+        int best = -1, merit = 0;
+        port->gids = (int)(tern_test_random(&state) % (GIDS + 1));
+        for (int j = 0; j < port->gids; j++) {
+            const uint32_t type = (uint32_t)(tern_test_random(&state) % 3);
+            const address kind = (address)(tern_test_random(&state) % 4);
+            port->gid[j] = gid_of(type, kind, (uint8_t)(j + 1));
+            const int here = kind == ZERO ? 0 : type != IBV_GID_TYPE_ROCE_V2 ? 1 : 1 + (int)kind;
+            if (here > merit) {
+                merit = here;
+                best = j;
+            }
+        }
+        tern_verbs_card card;
+        const tern_status status = tern_verbs_card_open(&card, &any);
+        CU_ASSERT_EQUAL(status, best < 0 ? TERN_ERR_UNSUPPORTED : TERN_OK);
+        if (status == TERN_OK) {
+            CU_ASSERT_EQUAL(card.gid_index, best);
+            tern_verbs_card_close(&card);
+        }
+        CU_ASSERT_EQUAL(cards_open, 0);
+    }
+}
+
+/* A path of InfiniBand is routed to another subnet, or where the port demands it; one of RoCE is
+ * always. */
+static void what_is_routed(void) {
+    played_port *port = play_roce();
+    tern_verbs_card card;
+    tern_network_options options = any;
+    options.service_level = 3;
+    options.traffic_class = 104;
+    const struct ibv_gid_entry here = gid_of(IBV_GID_TYPE_IB, LINK_LOCAL, 1),
+                               near = gid_of(IBV_GID_TYPE_IB, LINK_LOCAL, 2),
+                               there = gid_of(IBV_GID_TYPE_IB, IPV6, 2);
+    for (int flags = 0; flags < 2; flags++)
+        for (int ethernet = 0; ethernet < 2; ethernet++) {
+            struct ibv_ah_attr path;
+            port->gids = 1;
+            port->gid[0] = here;
+            port->lid = ethernet ? 0 : 7;
+            port->link_layer = ethernet ? IBV_LINK_LAYER_ETHERNET : IBV_LINK_LAYER_INFINIBAND;
+            port->flags = flags ? IBV_QPF_GRH_REQUIRED : 0;
+            open_card(&card, &options);
+            tern_verbs_card_path(&card, 9, &near.gid, &path);
+            CU_ASSERT_EQUAL(path.is_global, flags || ethernet);
+            CU_ASSERT_EQUAL(path.dlid, 9);
+            CU_ASSERT_EQUAL(path.sl, 3);
+            CU_ASSERT_EQUAL(path.port_num, 1);
+            tern_verbs_card_path(&card, 9, &there.gid, &path);
+            CU_ASSERT_EQUAL(path.is_global, 1);
+            CU_ASSERT_EQUAL(path.grh.traffic_class, 104);
+            CU_ASSERT_EQUAL(memcmp(&path.grh.dgid, &there.gid, sizeof there.gid), 0);
+            close_card(&card);
+        }
+}
+
+/* The highest bit of a key, which tells full members from limited ones, does not matter. */
+static void a_partition_has_its_key(void) {
+    played_port *port = play_roce();
+    tern_verbs_card card;
+    tern_network_options options = any;
+    port->gids = 1;
+    port->gid[0] = gid_of(IBV_GID_TYPE_ROCE_V2, IPV4, 1);
+    port->keys = 3;
+    port->key[1] = 0x0005;
+    port->key[2] = 0x8006;
+    static const struct {
+        size_t given;
+        int index;
+    } tries[] = {{0, 0}, {0x7fff, 0}, {0x8005, 1}, {5, 1}, {6, 2}, {7, -1}};
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        options.partition_key = tries[i].given;
+        if (tries[i].index < 0) {
+            EXPECT(TERN_ERR_UNSUPPORTED, tern_verbs_card_open(&card, &options));
+            EXPECT_DETAIL("TERN_VERBS_PKEY=7");
+            continue;
+        }
+        open_card(&card, &options);
+        CU_ASSERT_EQUAL(card.partition, tries[i].index);
+        close_card(&card);
+    }
+}
+
+static void a_port_is_named_or_found(void) {
+    play_roce();
+    tern_verbs_card card;
+    tern_network_options options = any;
+    card_count = 2;
+    cards[0].port[0].active = false;
+    cards[1].port[1] = (played_port){.active = true,
+                                     .link_layer = IBV_LINK_LAYER_ETHERNET,
+                                     .gids = 1,
+                                     .gid = {gid_of(IBV_GID_TYPE_ROCE_V2, IPV4, 1)}};
+    open_card(&card, &options);
+    CU_ASSERT_STRING_EQUAL(card.name, "second:2");
+    close_card(&card);
+    static const char *const good[] = {"second", "second:2"};
+    static const char *const bad[] = {"first", "second:1", "third", "secon"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        options.device = good[i];
+        open_card(&card, &options);
+        CU_ASSERT_STRING_EQUAL(card.name, "second:2");
+        close_card(&card);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        options.device = bad[i];
+        EXPECT(TERN_ERR_UNSUPPORTED, tern_verbs_card_open(&card, &options));
+        EXPECT_DETAIL(bad[i]);
+        CU_ASSERT_EQUAL(cards_open, 0);
+    }
+    options.device = "second";
+    options.gid_index = 1;
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_verbs_card_open(&card, &options));
+    EXPECT_DETAIL("TERN_VERBS_GID_INDEX=1");
+}
+
+/* ---- Operations ---- */
+
+enum { PEERS = 20, PER_PEER = 256 };
+
+typedef struct crowd {
+    tern_network *network;
+    tern_network_end *end;
+    uint64_t peer[PEERS];
+    char *contexts;
+    uint64_t word;
+} crowd;
+
+static void crowd_open(crowd *c) {
+    const tern_network_ops *ops = &tern_network_verbs;
+    MUST(ops->open(&any, &c->network));
+    MUST(ops->open_end(c->network, &c->end));
+    c->contexts = calloc((size_t)PEERS * PER_PEER, TERN_NETWORK_CONTEXT);
+    CU_ASSERT_FATAL(c->contexts != NULL);
+    for (int i = 0; i < PEERS; i++) {
+        tern_network_name name;
+        c->peer[i] = 0;
+        MUST(ops->offer(c->end, &c->peer[i], &name));
+        MUST(ops->reach(c->end, &name, &c->peer[i]));
+    }
+}
+
+static void crowd_close(crowd *c) {
+    const tern_network_ops *ops = &tern_network_verbs;
+    ops->close_end(c->end);
+    ops->close(c->network);
+    free(c->contexts);
+    CU_ASSERT_EQUAL(queue_pairs, 0);
+    CU_ASSERT_EQUAL(completion_queues, 0);
+    CU_ASSERT_EQUAL(cards_open, 0);
+}
+
+static tern_status crowd_post(crowd *c, uint32_t peer, uint32_t number) {
+    const tern_network_post post = {.act = TERN_NETWORK_WRITE,
+                                    .peer = c->peer[peer],
+                                    .here = &c->word,
+                                    .bytes = sizeof c->word,
+                                    .context = c->contexts + (size_t)number * TERN_NETWORK_CONTEXT};
+    return tern_network_verbs.post(c->end, &post);
+}
+
+static void play_address(played_port *port) {
+    port->gids = 1;
+    port->gid[0] = gid_of(IBV_GID_TYPE_ROCE_V2, IPV4, 1);
+}
+
+/* Posts to as many peers as one likes, of which none answers, leave the completion queue room for
+ * each of them: with the queue full a card would end all its connections. */
+static void completions_have_room(void) {
+    play_address(play_roce());
+    crowd c;
+    crowd_open(&c);
+    uint32_t accepted = 0, refused = 0;
+    for (uint32_t i = 0; i < PEERS * PER_PEER; i++) {
+        const tern_status status = crowd_post(&c, i % PEERS, accepted);
+        accepted += status == TERN_OK;
+        refused += status == TERN_ERR_AGAIN;
+    }
+    CU_ASSERT_EQUAL(accepted + refused, PEERS * PER_PEER);
+    CU_ASSERT_EQUAL(accepted, posts);
+    CU_ASSERT(accepted <= entries);
+    CU_ASSERT(refused > 0);
+
+    /* Each completion, of a dead peer, too, makes room for one more. */
+    tern_network_done done[16];
+    outcome = IBV_WC_RETRY_EXC_ERR;
+    CU_ASSERT_EQUAL(tern_network_verbs.complete(c.end, done, 16), 16);
+    for (int i = 0; i < 16; i++)
+        CU_ASSERT_EQUAL(done[i].status, TERN_ERR_NETWORK);
+    for (uint32_t i = 0; i < 16; i++)
+        EXPECT_OK(crowd_post(&c, i, accepted + i));
+    EXPECT(TERN_ERR_AGAIN, crowd_post(&c, 16, accepted + 16));
+    while (tern_network_verbs.complete(c.end, done, 16) > 0)
+        continue;
+    CU_ASSERT_EQUAL(polled, posts);
+    crowd_close(&c);
+}
+
+/* The largest amount of data in a post that the card takes, and none if it takes none. */
+static void posts_carry_what_the_card_takes(void) {
+    static const uint32_t limits[] = {0, 8, 40, 64, 128, 1024};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        play_address(play_roce());
+        inline_limit = limits[i];
+        crowd c;
+        crowd_open(&c);
+        if (limits[i] >= 32) {
+            EXPECT_OK(crowd_post(&c, 0, 0));
+            CU_ASSERT((post_flags & IBV_SEND_INLINE) != 0);
+        } else { /* the data would have to be registered, which this card refuses */
+            EXPECT(TERN_ERR_MEMORY, crowd_post(&c, 0, 0));
+        }
+        tern_network_done done[1];
+        (void)tern_network_verbs.complete(c.end, done, 1);
+        crowd_close(&c);
+    }
+}
+
+/* The queues are told the partition and the traffic class. */
+static void queues_are_told(void) {
+    played_port *port = play_roce();
+    play_address(port);
+    port->keys = 2;
+    port->key[1] = 0x8005;
+    tern_network_options options = any;
+    options.partition_key = 5;
+    options.traffic_class = 26 << 2;
+    const tern_network_ops *ops = &tern_network_verbs;
+    tern_network *network;
+    tern_network_end *end;
+    tern_network_name name;
+    uint64_t peer = 0;
+    MUST(ops->open(&options, &network));
+    MUST(ops->open_end(network, &end));
+    EXPECT_OK(ops->offer(end, &peer, &name));
+    EXPECT_OK(ops->reach(end, &name, &peer));
+    CU_ASSERT_EQUAL(started.pkey_index, 1);
+    CU_ASSERT_EQUAL(started.ah_attr.is_global, 1);
+    CU_ASSERT_EQUAL(started.ah_attr.grh.traffic_class, 104);
+    ops->close_end(end);
+    ops->close(network);
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"version_2_comes_before_version_1", version_2_comes_before_version_1},
+        {"the_best_address_is_chosen", the_best_address_is_chosen},
+        {"what_is_routed", what_is_routed},
+        {"a_partition_has_its_key", a_partition_has_its_key},
+        {"a_port_is_named_or_found", a_port_is_named_or_found},
+        {"completions_have_room", completions_have_room},
+        {"posts_carry_what_the_card_takes", posts_carry_what_the_card_takes},
+        {"queues_are_told", queues_are_told},
+    };
+    return tern_test_main(argc, argv, "verbs", tests, sizeof tests / sizeof *tests);
+}
