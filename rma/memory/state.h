@@ -118,6 +118,7 @@ typedef struct tern_rma {
     _Atomic uint32_t dials;                   /* questions to listeners that are under way */
     _Atomic uint32_t listener_place;          /* index of the address that answered last */
     _Atomic uint32_t listeners_silent;        /* listeners in a row that did not answer */
+    _Atomic uint64_t listeners_resume;        /* ns: when listeners are tried after such silence */
     tern_record_handler handler[TERN_RECORD_KINDS];
     struct tern_thread_replies *replies; /* answers for threads without a worker */
     tern_regions regions;

@@ -14,6 +14,7 @@
 #define ANSWER_NS 2000000000u /* time for the last address of a rank to answer */
 #define NEXT_NS 500000000u    /* time for each address before it */
 #define IN_VAIN 4u            /* after so many silent ranks in a row no listener is tried */
+#define PAUSE_NS 30000000000u /* for so long. A machine that was busy may answer again */
 
 /* A question that is under way to a listener. */
 typedef struct tern_dial {
@@ -62,9 +63,12 @@ static void dial_next(tern_rma *rma, const tern_context *context, tern_dial *dia
     if (dial->fd >= 0)
         return;
     dial->by_message = true;
-    if (dial->silent)
+    if (dial->silent) {
         /* R4 */
         atomic_fetch_add_explicit(&rma->listeners_silent, 1, memory_order_relaxed);
+        /* R4 */
+        atomic_store_explicit(&rma->listeners_resume, tern_now() + PAUSE_NS, memory_order_relaxed);
+    }
     tern_log(TERN_LOG_INFO, "the listener of rank %u %s; this rank asks it by messages", rank,
              dial->silent ? "does not answer" : "cannot be reached");
 }
@@ -163,13 +167,14 @@ static tern_status ask_by_message(tern_worker *worker, tern_question *question) 
 }
 
 /* Whether to try the listener of rank: it is known to answer, and not too many listeners were
- * silent. */
+ * silent, or the last of these some time ago. */
 static bool listener_is_known(const tern_context *context, uint32_t rank) {
     const tern_listener_address *all = context->peers.listeners;
     tern_rma *rma = tern_rma_of(context);
     /* R4 */
     return all != NULL && all[rank].port != 0 && all[rank].answers != 0 &&
-           atomic_load_explicit(&rma->listeners_silent, memory_order_relaxed) < IN_VAIN;
+           (atomic_load_explicit(&rma->listeners_silent, memory_order_relaxed) < IN_VAIN ||
+            tern_now() >= atomic_load_explicit(&rma->listeners_resume, memory_order_relaxed));
 }
 
 tern_status tern_question_start(tern_worker *worker, uint32_t rank, const tern_message *message,

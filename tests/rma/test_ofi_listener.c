@@ -324,6 +324,48 @@ static void no_answer(bool silent) {
     close_listening();
 }
 
+/* After four silences a rank asks by messages for a while, and then the listener again. */
+static void asked_again(void) {
+    if (!open_listening(1))
+        return;
+    if (is_one_sided() && f.rank == 1) {
+        tell(0);
+        CU_ASSERT(spin_for(45));
+    } else if (is_one_sided() && f.rank == 0) {
+        tern_rma *rma = tern_rma_of(f.context);
+        const uint64_t value = 45;
+        await(1);
+        atomic_store(&rma->listeners_silent, 4);
+        atomic_store(&rma->listeners_resume, tern_now() - 1);
+        const uint64_t sent = messages_sent();
+        EXPECT_OK(tern_put(f.worker, memory[1], &value, sizeof value));
+        EXPECT_OK(tern_flush(f.worker, 1));
+        CU_ASSERT_EQUAL(messages_sent(), sent);
+        CU_ASSERT_EQUAL(atomic_load(&rma->listeners_silent), 0);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    close_listening();
+}
+
+/* Until then it asks by messages. */
+static void not_asked_yet(void) {
+    if (!open_listening(1))
+        return;
+    EXPECT_OK(tern_barrier(f.worker));
+    if (is_one_sided() && f.rank == 0) {
+        tern_rma *rma = tern_rma_of(f.context);
+        const uint64_t value = 46, sent = messages_sent();
+        atomic_store(&rma->listeners_silent, 4);
+        atomic_store(&rma->listeners_resume, UINT64_MAX);
+        EXPECT_OK(tern_put(f.worker, memory[1], &value, sizeof value));
+        EXPECT_OK(tern_flush(f.worker, 1));
+        CU_ASSERT(messages_sent() > sent);
+        CU_ASSERT_EQUAL(atomic_load(&rma->listeners_silent), 4);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    close_listening();
+}
+
 static void refused(void) { no_answer(false); }
 static void silent(void) { no_answer(true); }
 
@@ -431,6 +473,8 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"first_put", first_put},
         {"without_listener", without_listener},
+        {"asked_again", asked_again},
+        {"not_asked_yet", not_asked_yet},
         {"first_calls", first_calls},
         {"strangers", strangers},
         {"refused", refused},
