@@ -97,44 +97,73 @@ static bool is_near(const struct fi_info *info) {
     return tern_locality_is_near(path);
 }
 
-/* Chooses a card of the first provider: one near this thread's processors, otherwise the first. */
-static int choose_card(const ofi_library *fi, struct fi_info **info) {
-    const char *provider = (*info)->fabric_attr->prov_name;
-    struct fi_info *all = *info, *near = all;
-    if (all->next != NULL)
-        while (near != NULL &&
-               (strcmp(near->fabric_attr->prov_name, provider) != 0 || !is_near(near)))
-            near = near->next;
-    *info = fi->dupinfo(near != NULL ? near : all);
+/* Gives a copy of what describes one card of first's provider: a card near this thread's
+ * processors, otherwise first. all: the list that first is in, which is freed. */
+static int choose_card(const ofi_library *fi, struct fi_info *all, const struct fi_info *first,
+                       struct fi_info **info) {
+    const char *provider = first->fabric_attr->prov_name;
+    const struct fi_info *near = all;
+    while (near != NULL && (strcmp(near->fabric_attr->prov_name, provider) != 0 ||
+                            (near->nic == NULL) != (first->nic == NULL) || !is_near(near)))
+        near = near->next;
+    *info = fi->dupinfo(near != NULL ? near : first);
     fi->freeinfo(all);
     return *info != NULL ? 0 : -FI_ENOMEM;
 }
 
-/* Finds a provider. Providers that make progress by themselves are tried before those that make it
- * in calls, and providers with atomics before those without: if a program does not ask for atomics,
- * tcp with ofi_rxm (1.17) completes nothing. */
+/* Lists the providers that have what tern needs. by_itself: and that make progress by themselves;
+ * atomics: and that have atomics. */
+static int list_providers(const ofi_library *fi, bool one_machine, bool by_itself, bool atomics,
+                          struct fi_info **all) {
+    struct fi_info *hints = fi->dupinfo(NULL);
+    if (hints == NULL)
+        return -FI_ENOMEM;
+    hints->caps = FI_MSG | FI_RMA | (atomics ? FI_ATOMIC : 0);
+    if (!one_machine)
+        hints->caps |= FI_REMOTE_COMM;
+    hints->mode = FI_CONTEXT | FI_CONTEXT2;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->domain_attr->mr_mode = MODES;
+    /* A provider that makes progress by itself uses a thread of its own. */
+    hints->domain_attr->threading = by_itself ? FI_THREAD_SAFE : FI_THREAD_DOMAIN;
+    hints->domain_attr->data_progress = by_itself ? FI_PROGRESS_AUTO : FI_PROGRESS_UNSPEC;
+    hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+    hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
+    const int code = fi->getinfo(VERSION, NULL, NULL, 0, hints, all);
+    fi->freeinfo(hints);
+    return code;
+}
+
+/* Whether this describes a card whose maker wrote the provider for it. */
+static bool is_own_card(const struct fi_info *info) {
+    static const char *const providers[] = {"cxi", "efa", "psm3", "opx"};
+    for (size_t i = 0; i < sizeof providers / sizeof *providers; i++)
+        if (strcmp(info->fabric_attr->prov_name, providers[i]) == 0)
+            return info->nic != NULL;
+    return false;
+}
+
+/* Finds a provider. Those of a card's maker come first: they make progress in calls, and TCP, which
+ * makes it by itself, is a poor use of such a card. Then providers that make progress by themselves
+ * are tried before those that make it in calls. Of either kind those with atomics come before those
+ * without: if a program does not ask for atomics, tcp with ofi_rxm (1.17) completes nothing. */
 static int find_provider(const ofi_library *fi, bool one_machine, struct fi_info **info) {
-    int code = -FI_ENOMEM;
+    struct fi_info *all;
+    int code = -FI_ENODATA;
+    for (int atomics = 1; atomics >= 0; atomics--) {
+        if (list_providers(fi, one_machine, false, atomics != 0, &all) != 0)
+            continue;
+        const struct fi_info *card = all;
+        while (card != NULL && !is_own_card(card))
+            card = card->next;
+        if (card != NULL)
+            return choose_card(fi, all, card, info);
+        fi->freeinfo(all);
+    }
     for (int attempt = 0; attempt < 4; attempt++) {
-        const bool by_itself = attempt % 2 == 0, atomics = attempt < 2;
-        struct fi_info *hints = fi->dupinfo(NULL);
-        if (hints == NULL)
-            return -FI_ENOMEM;
-        hints->caps = FI_MSG | FI_RMA | (atomics ? FI_ATOMIC : 0);
-        if (!one_machine)
-            hints->caps |= FI_REMOTE_COMM;
-        hints->mode = FI_CONTEXT | FI_CONTEXT2;
-        hints->ep_attr->type = FI_EP_RDM;
-        hints->domain_attr->mr_mode = MODES;
-        /* A provider that makes progress by itself uses a thread of its own. */
-        hints->domain_attr->threading = by_itself ? FI_THREAD_SAFE : FI_THREAD_DOMAIN;
-        hints->domain_attr->data_progress = by_itself ? FI_PROGRESS_AUTO : FI_PROGRESS_UNSPEC;
-        hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
-        hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
-        code = fi->getinfo(VERSION, NULL, NULL, 0, hints, info);
-        fi->freeinfo(hints);
+        code = list_providers(fi, one_machine, attempt % 2 == 0, attempt < 2, &all);
         if (code == 0)
-            return choose_card(fi, info);
+            return choose_card(fi, all, all, info);
     }
     return code;
 }
