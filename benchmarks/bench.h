@@ -137,7 +137,7 @@ typedef struct bench_case {
     bench_unit unit;
     uint64_t bytes; /* of one operation, for BENCH_BANDWIDTH */
     bench_side measured;
-    bench_side ceiling;  /* no name: there is none */
+    bench_side ceiling;  /* no name: without a ceiling */
     double ratio_target; /* the ratio must be at most this; 0: no target */
     double time_target;  /* the time must be at most this many ns; 0: no target */
     bench_peer peers[BENCH_PEERS];

@@ -15,9 +15,9 @@
 enum { WORD = 8, PART = NOTIFIED_MAX + 4096 };
 
 typedef struct network {
-    ceiling_fabric *fabric; /* NULL: there is none */
+    ceiling_fabric *fabric; /* NULL: no libfabric here */
     char names[4][64];      /* of its ways */
-    int tcp;                /* -1: there is none */
+    int tcp;                /* -1: not measured */
     notified *notified;
     tern_ptr word; /* at the target */
     uint64_t due;  /* calls that the target is to run in all */

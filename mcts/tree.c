@@ -82,7 +82,8 @@ static void tree_shuffle(tern_mcts_worker *w, tern_mcts_edges *edges) {
     }
 }
 
-/* Returns the node's edges, and makes them if there are none. Returns NULL if there is no room. */
+/* Returns the node's edges, and makes them if it has no edges yet. Returns NULL if there is no
+ * room. */
 static tern_mcts_edges *edges_for(tern_mcts_worker *w, tern_mcts_node *node) {
     const tern_game *game = &w->search->game;
     tern_mcts_edges *edges = tern_mcts_edges_of(node);

@@ -1,8 +1,8 @@
 # Makes man pages of the public headers that it reads, for scripts/man.
 # A comment and the declarations behind it, up to a blank line, become a page that has the name of the first of
 # them; the others, and the constants of an enumeration, lead there. The comment at the top of a header becomes
-# the page tern_<header>, with a list of the header's pages, to which all of these refer. What follows a comment
-# with "Not for applications" has no page, and neither has a declaration without a comment.
+# the page tern_<header>, with a list of the header's pages, to which all of these refer. A declaration
+# behind a comment with "Not for applications" has no page, and neither has one without a comment.
 
 function brief_of(text) {
     if (match(text, /[.]( |$)/)) text = substr(text, 1, RSTART - 1)

@@ -50,7 +50,7 @@ void ceiling_uct_shared_close(ceiling_uct_shared *tree);
 void ceiling_uct_shared_reset(ceiling_uct_shared *tree, const void *state, uint64_t seed,
                               uint64_t rollouts);
 
-/* Each thread calls it with its number: does rollouts until there is none left to start. */
+/* Each thread calls it with its number: does rollouts until all have been started. */
 void ceiling_uct_shared_run(ceiling_uct_shared *tree, uint32_t thread);
 
 /* While no thread uses the tree: returns the number of rollouts of the most visited move. */

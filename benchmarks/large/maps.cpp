@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* std::unordered_map and absl::flat_hash_map, with keys and values of 8 bytes. What they take is
- * what their allocator has handed out. */
+/* std::unordered_map and absl::flat_hash_map, with keys and values of 8 bytes. They take the bytes
+ * that their allocator has handed out. */
 
 #include "large/maps.h"
 

@@ -29,7 +29,7 @@ typedef struct scale_events {
 
 /* False: no memory; the events stay as they are. */
 bool scale_events_put(scale_events *events, const scale_event *event);
-/* False: there is none. */
+/* False: no event is left. */
 bool scale_events_take(scale_events *events, scale_event *event);
 void scale_events_free(scale_events *events);
 

@@ -71,7 +71,7 @@ static int64_t open_file(host *self, const text *name) {
 }
 
 /* Returns a descriptor of the kernel's, and removes it from the table if closes is set; -1 if it is
- * none of the kernel's. */
+ * not the kernel's. */
 static int file_at(host *self, uint64_t at, int closes) {
     int file = -1;
     pthread_mutex_lock(&self->mutex);

@@ -36,7 +36,7 @@ static const char *skip_blanks(const char *at, const char *end) {
     return at;
 }
 
-/* Reads a number. Returns its end; NULL if there is none, or it is too large. */
+/* Reads a number. Returns its end; NULL: no number stands there, or it is too large. */
 static const char *take_vertex(const char *at, const char *end, uint64_t *vertex) {
     const char *start = at;
     *vertex = 0;

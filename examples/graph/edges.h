@@ -54,7 +54,7 @@ static inline void give_up(const char *why) {
     exit(1);
 }
 
-/* Returns memory for count items of bytes each. Ends the job if there is none. */
+/* Returns memory for count items of bytes each. Ends the job if memory is lacking. */
 static inline void *need(void *memory, size_t count, size_t bytes) {
     void *room = count >= SIZE_MAX / bytes ? NULL : realloc(memory, (count + 1) * bytes);
     if (room == NULL)

@@ -44,7 +44,7 @@ int kmer_fastq_read(kmer_fastq *fastq, kmer_sink *sink, const char *text, const 
 /* Ends the text. Non-zero: it ended in the middle of a record. */
 int kmer_fastq_finish(const kmer_fastq *fastq, kmer_error *error);
 
-/* Returns where the first record starts that starts at from or after; size if there is none. */
+/* Returns where the first record starts that starts at from or after; size if no record does. */
 size_t kmer_fastq_find(const char *text, size_t size, size_t from);
 
 /* Counts the k-mers of the records that start in [from, to) of a whole text. All ranges from 0 to

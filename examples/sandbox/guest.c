@@ -16,7 +16,7 @@ static const char *reason(int64_t error) {
     case EXDEV:
         return "refused: that is not in my directory";
     case ENOENT:
-        return "there is none";
+        return "it is not there";
     case EACCES:
         return "refused: that is no file, or not for me";
     case EDQUOT:

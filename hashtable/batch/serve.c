@@ -163,7 +163,7 @@ static tern_status serve_changes(tern_call_info *call, const serve_request *r) {
 
 /* ---- Finds ---- */
 
-/* What was found goes into the reply or, where that has too little room, into a call of its own. */
+/* Puts the values found into the reply or, if that has too little room, into a call of its own. */
 static tern_status finds_answer(tern_call_info *call, const serve_request *r,
                                 tern_found_late *found, const tern_outcomes *out) {
     const size_t values = out->stored * tern_found_bytes(r->table);

@@ -302,7 +302,7 @@ TERN_NODISCARD TERN_API tern_status tern_mailbox_service_open(
 /** Frees the service's sessions, after its worker has left. */
 TERN_API void tern_mailbox_service_close(tern_mailbox_service *service);
 
-/** Serves the packets that are there. If there are none, it waits for one.
+/** Serves the packets that are there. If no packet is there, it waits for one.
  *
  * @param worker the serving worker
  * @param service its service; handle runs in this call

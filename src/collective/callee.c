@@ -27,8 +27,8 @@ void tern_callee_remove(tern_context *context, tern_callee *callee) {
         link = &found->next;
     if (found == NULL)
         return;
-    /* R3: tern_callee_find; the barrier is that of tern_progress_pass. What follows was published
-     * with the callee or before it. */
+    /* R3: tern_callee_find; the barrier is that of tern_progress_pass. The fields read below were
+     * published with the callee or before it. */
     atomic_store_explicit(link, atomic_load_explicit(&callee->next, memory_order_relaxed),
                           memory_order_release);
     tern_progress_pass(context);

@@ -69,7 +69,7 @@ static void has_phases(void) {
     fixture_close(&f);
 }
 
-/* What does not fit is refused, and changes nothing. */
+/* A key that does not fit is refused, and changes nothing. */
 static void has_an_end(void) {
     fixture f;
     if (!fixture_open(&f, NULL))

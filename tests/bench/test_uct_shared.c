@@ -70,7 +70,7 @@ static void counts_add_up(void) {
     }
 }
 
-/* Two moves, for ever, and each rollout is won by who is lucky. */
+/* Two moves, for ever, and chance decides each rollout. */
 static uint32_t two_moves(const void *state, uint32_t *moves, void *argument) {
     (void)state;
     (void)argument;

@@ -240,7 +240,7 @@ static void work_ends_when_all_is_done(void) {
         const uint32_t first = work % f.size;
         uint64_t leaves = 0;
         t.leaves = 0;
-        if (f.rank == first && work < 2) { /* the last work is none */
+        if (f.rank == first && work < 2) { /* the last time there is no work */
             EXPECT_OK(tern_atomic_store(f.worker, t.waiting, 1));
             EXPECT_OK(tern_distributed_queue_try_push(f.worker, t.queue, &levels, 0));
         }

@@ -135,7 +135,7 @@ static void adds_are_counted_once(void) {
     fixture_close(&f);
 }
 
-/* What finds no room is counted, told once, and not there; the rest is. */
+/* A key that finds no room is counted, told once, and not there; the other keys are. */
 static void refusals_are_told_once(void) {
     fixture f;
     if (!fixture_open(&f, NULL))

@@ -1,9 +1,9 @@
 // tern-test: ranks survivors least=3
 
 /*
- * The owner of a part dies in peace: no bucket is half written. What needs the dead is
- * TERN_ERR_PEER, with a detail that names it, and leaves its outputs alone; all else goes on, and
- * what load and store reach of the dead is there.
+ * The owner of a part dies in peace: no bucket is half written. An operation that needs the dead
+ * rank is TERN_ERR_PEER, with a detail that names it, and leaves its outputs alone; all else goes
+ * on, and what load and store reach of the dead is there.
  */
 
 #include "survivors.h"
@@ -101,7 +101,7 @@ static void start_at_the_dead(void) {
     }
 }
 
-/* What was for the dead is told once; the rest is there. */
+/* The loss of keys for the dead rank is told once; the other keys are there. */
 static void buffer_for_the_dead(void) {
     tern_hashtable_buffer *buffer = NULL;
     uint64_t refused = 77, got = 77, value = 4;

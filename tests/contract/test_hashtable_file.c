@@ -457,7 +457,7 @@ static void only_regular_files_are_replaced(void) {
 }
 
 /* Collective: rank 0 has a file at that path with a mode and, where it may give files away, with an
- * owner that are none of a new file. */
+ * owner that a new file would not have. */
 static void make_old(const fixture *f, const char *name) {
     FILE *file = f->rank == 0 ? fopen(name, "w") : NULL;
     if (file != NULL) {

@@ -52,7 +52,7 @@ static void options_are_checked(void) {
 typedef struct census {
     uint64_t keys;    /* numbers below that are expected */
     uint8_t *times;   /* each was met */
-    uint64_t strange; /* keys that are none of these */
+    uint64_t strange; /* keys other than these */
     uint64_t sum;     /* of counters */
 } census;
 

@@ -46,7 +46,7 @@ static tern_status give_bytes(tern_hashtable_modify_info *info, void *value) {
 }
 TERN_HASHTABLE_MODIFIER(give_bytes)
 
-/* Gives its key, who asked, and what its user pointer names. */
+/* Gives its key, the rank that asked, and what its user pointer names. */
 static tern_status tell(tern_hashtable_modify_info *info, void *value) {
     (void)value;
     memcpy(info->result, info->key, 8);

@@ -417,7 +417,7 @@ static void who_waits_elsewhere_moves_on(void) {
     fixture_close(&f);
 }
 
-/* What does not fit is told by the request, what cannot be started by the start. */
+/* The request tells of a key that does not fit, the start of one that cannot be started. */
 static void limits(void) {
     fixture f;
     if (!fixture_open(&f, NULL))

@@ -235,7 +235,7 @@ static void find_own(fixture *f, tern_map *map, size_t key_bytes, uint64_t numbe
     free(copy);
 }
 
-/* Whatever is found was inserted, whole, and inserts and erases tell who was there before. */
+/* Whatever is found was inserted, whole, and inserts and erases tell what was there before. */
 static void everybody_replaces_and_finds(void) {
     enum { SHARED = 4 };
     fixture f;

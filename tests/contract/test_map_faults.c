@@ -1,7 +1,7 @@
 // tern-test: ranks survivors least=2
 
-/* A rank dies that owns keys of a map and holds blocks of others: who needs it is told or gets what
- * was stored, whole, and everything else goes on. */
+/* A rank dies that owns keys of a map and holds blocks of others: an operation that needs the rank
+ * is TERN_ERR_PEER or gets what was stored, whole, and everything else goes on. */
 
 #include "map_tools.h"
 #include "survivors.h"
@@ -19,7 +19,7 @@ static void finds_are_told(fixture *f, tern_map *map, tern_flags path) {
         fill_bytes(value, BYTES, number);
         if (status == TERN_OK)
             CU_ASSERT(bytes == BYTES && memcmp(found, value, BYTES) == 0);
-        /* What has nothing to do with the dead rank is there. */
+        /* Keys that have nothing to do with the dead rank are there. */
         if (tern_map_owner(map, &number, 8) != f->size - 1 && number / KEYS != f->size - 1)
             EXPECT(TERN_OK, status);
     }
@@ -45,7 +45,7 @@ static void batches_are_told(fixture *f, tern_map *map) {
     EXPECT_DETAIL("has died");
     CU_ASSERT_EQUAL(done, KEYS);
     EXPECT(TERN_ERR_PEER, tern_map_find_many(f->worker, map, slots, count, TERN_BY_CALL, NULL));
-    /* What was buffered for the dead rank is told, once. */
+    /* The loss of keys that were buffered for the dead rank is told, once. */
     tern_map_buffer *buffer = NULL;
     EXPECT_OK(tern_map_buffer_create(f->worker, map, KEYS / 2, &buffer));
     for (size_t i = 0; i < count; i++)

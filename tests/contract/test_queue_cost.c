@@ -202,7 +202,7 @@ static void at_limits(fixture *f, tern_queue *queue, uint64_t each) {
     EXPECT_OK(tern_queue_pop_many(f->worker, queue, batch, CAPACITY, rma, &done));
     CU_ASSERT(costs(f, (cost){.gets = each, .atomics = each, .puts = each}, "pop of a batch"));
 
-    /* What was put is not left to the first wait for a reply. */
+    /* No put is left to the first wait for a reply. */
     EXPECT_OK(tern_flush_all(f->worker));
     begin(f);
     push(f, queue, TIMES, tern_queue_push, call);

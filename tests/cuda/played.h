@@ -1,6 +1,6 @@
 /*
  * Threads of a host play the lanes of warps: the names of CUDA that tern/mailbox_warp.h and the
- * kernels use, for C. What is shown so is that a kernel's steps are right in every order in which
+ * kernels use, for C. This shows that a kernel's steps are right in every order in which
  * lanes may run, and to ThreadSanitizer that a __syncwarp or a flag stands between any two accesses
  * of different threads; not what a GPU's memory and compiler make of it. ThreadSanitizer takes more
  * for ordered than is: all parties of a warp meet under one mutex, so that a __syncwarp of one also

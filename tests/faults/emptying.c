@@ -127,7 +127,8 @@ static tern_status life_of_table(fixture *f) {
     return end_table(f);
 }
 
-/* What was under way when the rank died is refused from now on, and destroyed all the same. */
+/* An object that was in use when the rank died refuses operations from now on. It can be destroyed.
+ * */
 static void end_what_is_left(fixture *f) {
     uint64_t keys = 77;
     if (map != NULL) {

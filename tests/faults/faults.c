@@ -220,7 +220,7 @@ static void a_new_context(void) {
     fixture_close(&rest);
 }
 
-/* Stopped is not dead: who waits goes on waiting, and gets what it waited for. */
+/* Stopped is not dead: a rank that waits goes on waiting, and gets what it waited for. */
 static void *wake_later(void *argument) {
     nanosleep(&(struct timespec){1, 500000000}, NULL);
     kill(*(pid_t *)argument, SIGCONT);

@@ -78,7 +78,7 @@ static void the_keeper(void) {
         EXPECT_OK(tern_lock_acquire(f.worker, locks, victim));
     EXPECT_OK(tern_barrier(f.worker));
     if (f.rank == victim) {
-        progress_for(0.3); /* takes in who waits */
+        progress_for(0.3); /* takes in the ranks that wait */
         die_later();
     }
     start_clock();

@@ -189,7 +189,7 @@ static size_t read_row(const parcel *input, tern_writer *writers, tern_status *e
     return taken;
 }
 
-/* What was shared and gathered is what was copied. */
+/* Items that were shared or gathered equal those that were copied. */
 static void compare(const tern_writer *writers) {
     const void *copied = NULL;
     size_t bytes = 0, gathered_bytes = 0;

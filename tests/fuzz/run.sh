@@ -1,7 +1,7 @@
 #!/bin/sh
 # run.sh ROOT [SECONDS]: builds the fuzzers with clang and runs each for a while (3 s), beginning with
-# inputs that it makes itself and with those in seeds/. What fails is left in the current folder, as
-# libFuzzer does. What a long run has found is added with TERN_FUZZ_KEEP=1.
+# inputs that it makes itself and with those in seeds/. An input that fails is left in the current folder, as
+# libFuzzer does. TERN_FUZZ_KEEP=1 adds the inputs that a long run has found.
 set -eu
 root=$1
 seconds=${2-3}

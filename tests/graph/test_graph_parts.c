@@ -38,7 +38,7 @@ static void reads_a_file_in_shares(void) {
     }
 }
 
-/* What is wrong with a line is named with the line. */
+/* Each error of a line names the line. */
 static void refuses_bad_lines(void) {
     static const struct {
         const char *text, *why;
@@ -65,7 +65,8 @@ static void refuses_bad_lines(void) {
     CU_ASSERT_PTR_NOT_NULL(strstr(why, "/tmp is not a file"));
 }
 
-/* An edge depends on its number and the seed, not on who draws it; low quadrants are full. */
+/* An edge depends on its number and the seed, not on the rank that draws it; low quadrants are
+ * full. */
 static void draws_the_same_for_any_ranks(void) {
     enum { SCALE = 9, COUNT = 4096 };
     edges whole = {0}, parts = {0}, other = {0};

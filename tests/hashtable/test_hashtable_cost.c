@@ -194,7 +194,7 @@ static void remote_values(fixture *f, tern_hashtable *table, uint32_t owner) {
     }
 }
 
-/* What is started and waited for costs what the blocking operation does, whatever keys may move. */
+/* A start and its wait cost what the blocking operation does, whatever keys may move. */
 static void start_all(fixture *f, tern_hashtable *table, uint32_t owner) {
     uint64_t keys[KEYS], value[KEYS][2] = {0};
     tern_request request[KEYS] = {0};
@@ -404,7 +404,7 @@ static void a_full_part(void) {
     fixture_close(&f);
 }
 
-/* What load and store reach costs nothing that is counted; on own keys calls cost nothing either.
+/* Operations on direct memory cost nothing that is counted; on own keys calls cost nothing either.
  */
 static void by_load_and_store(void) {
     fixture f;

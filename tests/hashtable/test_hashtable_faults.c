@@ -1,7 +1,7 @@
 // tern-test: ranks survivors least=2
 
-/* A rank dies while it inserts and while it updates: who needs that bucket is told, and everything
- * else goes on. */
+/* A rank dies while it inserts and while it updates: a rank that needs that bucket is told, and
+ * everything else goes on. */
 
 #include "bucket_tools.h"
 #include "survivors.h"

@@ -2,7 +2,7 @@
 
 /* A rank dies with buckets in hand in a part that then grows: what it only began to insert is gone,
  * what it was writing again is told to be its, everything else has moved. The owner of a part dies:
- * who waits for it is told. */
+ * a rank that waits for it is told. */
 
 #include "bucket_tools.h"
 #include "survivors.h"

@@ -83,7 +83,7 @@ static void a_rank_dies_in_the_last_meeting(void) {
         EXPECT_OK(tern_free(f.worker, over));
     if (table != NULL)
         EXPECT(TERN_ERR_PEER, tern_hashtable_destroy(f.worker, table));
-    /* What is left to the others goes with the context. */
+    /* The context takes away the parts that are left to the others. */
     fixture_close(&f);
 }
 

@@ -12,7 +12,7 @@ static struct {
     uint64_t taken, taken_of_dead, values[KEYS];
 } under_way;
 
-/* What fails at once where load/store reaches the bucket has not been started. */
+/* An operation that fails at once, since its bucket is direct, has not been started. */
 static void expect_told(fixture *f, tern_status started, tern_request *request) {
     EXPECT(TERN_ERR_PEER, started == TERN_OK ? tern_wait(f->worker, request) : started);
 }

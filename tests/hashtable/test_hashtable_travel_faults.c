@@ -6,8 +6,8 @@
 
 #include "tern/hashtable.h"
 
-/* Adds of a rank stop in the middle at a bucket that is being taken, and their rank dies. What was
- * added stays, nothing is added twice, and the same keys take what others add. */
+/* Adds of a rank stop in the middle at a bucket that is being taken, and their rank dies. Counts
+ * that were added stay, nothing is added twice, and the same keys take what others add. */
 static void an_origin_dies_in_the_middle(void) {
     fixture f;
     if (tern_test_size() < 2) {

@@ -2,7 +2,7 @@
 
 /* Rank 0 is dead, and others go on updating and finding one value: the state of a bucket that has
  * been updated names nobody, which is not rank 0. One that rank 0 has inserted names it until the
- * first update, and who meets the entry torn by that waits for who updates it. */
+ * first update, and a rank that meets the entry torn by that waits for the rank that updates it. */
 
 #include "bucket_tools.h"
 #include "survivors.h"

@@ -9,7 +9,7 @@
 /*
  * Depth-first search (Wing and Gong), which gives up a configuration that it has met before (Lowe):
  * which operations are in order already, and the state they led to, say all about what can follow.
- * Of configurations their 128-bit hashes are kept. Two with one hash would be a violation that is
+ * Of configurations their 128-bit hashes are kept. Two with one hash would be a violation that did
  * none, once in 2^80 or so histories, and never the other way round.
  */
 

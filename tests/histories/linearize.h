@@ -28,7 +28,7 @@ typedef struct history_operation {
     tern_status status;
     uint16_t kind; /* index into the kinds that it is judged by */
     uint16_t actor;
-    uint8_t flags; /* for who reads a report */
+    uint8_t flags; /* for the reader of a report */
     /* Operations of one actor and one chain, but 0, take effect in the order of their calls, and of
      * their places where these are equal: what a batch or a buffer holds. */
     uint32_t chain;

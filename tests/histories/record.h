@@ -115,7 +115,7 @@ uint64_t history_clock(void);
 
 /* Values and items from numbers: torn ones are found out. */
 void history_fill(void *bytes, size_t size, uint64_t object, uint64_t number);
-/* The number, or UINT64_MAX, which is none. */
+/* The number, or UINT64_MAX, which is no number. */
 uint64_t history_number(const void *bytes, size_t size, uint64_t object);
 
 /* request_kinds.c: what runs many of history_kind do with requests (tern/hashtable.h). */

@@ -1,6 +1,6 @@
 #!/bin/sh
 # configure.sh SOURCE CMAKE COMPILER MPI_COMPILER: a tree without zlib is configured, without the one
-# example that needs it. Warnings are no errors for whoever only builds tern.
+# example that needs it. Warnings are no errors for users that only build tern.
 set -eu
 source=$1 cmake=$2 compiler=$3 mpi_compiler=$4
 work=$(mktemp -d)

@@ -67,7 +67,7 @@ contains
         integer(c_int64_t), pointer :: total
         call c_f_pointer(argument, total)
         if (c_associated(item%key)) total = total + item%value_bytes
-        stop = merge(1, 0, item%key_bytes == 99) ! there is none of this size
+        stop = merge(1, 0, item%key_bytes == 99) ! no key has this size
     end function
 
     ! Multiplies the value of a table by its argument, and tells the new one; of a new key 1.

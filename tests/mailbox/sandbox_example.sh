@@ -29,7 +29,7 @@ expect() {
 
 expect 1 sea island chart ../sea "$work/sea" <<END
 sea: 2 lines, 4 words, 25 bytes
-island: there is none (error 2)
+island: it is not there (error 2)
 chart: refused: that is not in my directory (error 18)
 ../sea: refused: that is not in my directory (error 18)
 $work/sea: refused: that is not in my directory (error 18)

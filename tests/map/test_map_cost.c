@@ -229,8 +229,8 @@ static void over_a_network(void) {
     fixture_close(&f);
 }
 
-/* What load and store reach costs nothing that is counted, but for blocks of others' that are given
- * back. */
+/* Operations on direct memory cost nothing that is counted, but for blocks of others' that are
+ * given back. */
 static void by_load_and_store(void) {
     fixture f;
     if (!fixture_enter(&f))
@@ -342,7 +342,7 @@ static void many_at_once(void) {
         uint64_t number = 0;
         EXPECT_OK(tern_map_find(f.worker, map, &keys[1], 8, call, &number, 8, NULL));
         CU_ASSERT_EQUAL(number, 500);
-        /* What no bundle takes goes by itself, behind what was there before. */
+        /* An item too large for a bundle goes by itself, behind those that were there before. */
         static char huge[20000], found[20000];
         same[2] = (tern_map_item){&keys[0], huge, 8, sizeof huge};
         begin(&f);

@@ -196,7 +196,8 @@ static void a_table_is_no_map(void) {
 }
 
 /* One damaged bit in a bucket: the state says that the key is erased, and the entry that it is not,
- * or the other way round. What changes the value has to say so, and not to try again for ever. */
+ * or the other way round. An operation that changes the value has to say so, and not to try again
+ * for ever. */
 
 static tern_status leave_it(tern_map_modify_info *info) {
     memset(info->value, 1, info->value_bytes);

@@ -176,7 +176,7 @@ static void send_strange(fixture *f, const tern_map *map) {
     }
 }
 
-/* What is right is done, as often as it comes. */
+/* A message that is right is done, as often as it comes. */
 static void send_right(fixture *f, const tern_map *map) {
     static const wrong insert = {TERN_OP_INSERT, 0, 20, TERN_OP_INSERT, 0, 8, 0, 20},
                        add = {TERN_OP_INSERT, 0, 20, TERN_OP_ADD, 0, 8, 0, 20},

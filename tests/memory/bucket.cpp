@@ -80,7 +80,7 @@ struct update : rl::test_suite<update, 2> {
     }
 };
 
-/* An insert (tern_short_create) against a find: whoever finds the key sees its first number
+/* An insert (tern_short_create) against a find: a rank that finds the key sees its first number
  * (tern_short_find_in, take in find.c) and what its inserter wrote before. */
 struct insert : rl::test_suite<insert, 2> {
     word state, counter, entry, check;
@@ -215,7 +215,7 @@ template <bool direct> struct shown : rl::test_suite<shown<direct>, 2> {
 };
 
 /* A find of a rank of another node (hashtable/op/remote.c), whose get brings the state and the
- * entry in any order, against an insert and the first update. Who begins when the insert has
+ * entry in any order, against an insert and the first update. A find that begins when the insert has
  * returned finds the key: a state that the get has brought says nothing but that the bucket was
  * free. */
 struct remote_find : rl::test_suite<remote_find, 2> {

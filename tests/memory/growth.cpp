@@ -153,7 +153,7 @@ struct revival : rl::test_suite<revival, 3> {
     void after() { RL_ASSERT(READ(taken) + READ(late[0]) + READ(late[1]) == 2); }
 };
 
-/* The copy itself, found by whoever starts in the new array. */
+/* The copy itself, found by an operation that starts in the new array. */
 struct copy : rl::test_suite<copy, 2>, arrays {
     void before() {
         start();

@@ -62,7 +62,7 @@ struct pair : rl::test_suite<pair, 2> {
     }
 };
 
-/* Two clients of one slot: who takes the lock has what the last holder did with the packet
+/* Two clients of one slot: the one that takes the lock sees what the last holder did with the packet
  * (tern_mailbox_lock_take, tern_mailbox_lock_give). */
 struct locks : rl::test_suite<locks, 2> {
     word holder;

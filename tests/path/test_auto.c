@@ -115,7 +115,7 @@ static void counters_lose_nothing(void) {
     fixture_close(&f);
 }
 
-/* What finds no room is told, over all pieces of a batch. */
+/* Keys that find no room are told, over all bundles of a batch. */
 static void batches_tell_what_was_full(void) {
     fixture f;
     if (!fixture_open(&f, NULL))
@@ -287,7 +287,7 @@ static bool begins(const char *text, const char *part) {
     return strncmp(text, part, strlen(part)) == 0;
 }
 
-/* What is explained is what happens: of an insert that measures nothing, calls are sent or not as
+/* The explanation says what happens: of an insert that measures nothing, calls are sent or not as
  * the text tells before and after it. No other rank may measure meanwhile: this one would answer
  * by calls of its own. */
 static void explained_as_it_goes(fixture *f, tern_hashtable *table, uint32_t owner) {

@@ -1,7 +1,7 @@
 // tern-test: ranks survivors least=2
 
-/* A rank dies between taking a ticket and using it: who needs that slot is told, by RMA and by
- * call. */
+/* A rank dies between taking a ticket and using it: a rank that needs that slot is told, by RMA and
+ * by call. */
 
 #include "half_done.h"
 #include "survivors.h"
@@ -89,7 +89,7 @@ static void a_rank_dies_holding_tickets(void) {
     }
     EXPECT_OK(tern_queue_size(f.worker, popped, &size));
     CU_ASSERT_EQUAL(size, CAPACITY - 1);
-    meet_survivors(&f); /* who may still call this rank */
+    meet_survivors(&f); /* survivors may still call this rank */
     EXPECT(TERN_ERR_PEER, tern_queue_destroy(f.worker, pushed));
     EXPECT(TERN_ERR_PEER, tern_queue_destroy(f.worker, popped));
     EXPECT(TERN_ERR_PEER, tern_queue_destroy(f.worker, full));

@@ -305,7 +305,7 @@ static void mixed_operations(void) {
     fixture_close(&f);
 }
 
-/* What is swapped in comes out once; adds in between are not lost. */
+/* Each number that is swapped in comes out once; adds in between are not lost. */
 static void swap_conserves(void) {
     fixture f;
     if (!fixture_open(&f, NULL))

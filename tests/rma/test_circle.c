@@ -150,7 +150,7 @@ static void put(uint64_t id, uint32_t rank) {
 
 static void flush(uint32_t rank) { tern_posts_flushed(&model.posts[rank]); }
 
-/* What stands in the way is the oldest piece. */
+/* The piece in the way is the oldest one. */
 static void check_oldest(void) {
     const tern_entry *oldest = tern_circle_oldest(&model.circle);
     const piece *p = &model.pieces[model.first];

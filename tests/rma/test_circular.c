@@ -254,7 +254,7 @@ static void put_copy(sender *s, tern_ptr to, uint64_t round, const stream *what)
     __asm__ volatile("" : : "r"(source) : "memory");
 }
 
-/* What is still under way from here is spoilt. */
+/* Puts that are still under way from here are spoilt. */
 static void take_piece(sender *s, size_t bytes, tern_piece *piece) {
     bool waits = below(&test.random, 2) == 0;
     while (again(s, waits ? tern_piece_take(test.f.worker, s->buffer, bytes, piece)

@@ -89,7 +89,7 @@ static void a_rank_dies(void) {
     wait_for_death(&f, dead);
     survive(&f, c, all, dead);
     EXPECT_OK(tern_circular_destroy(f.worker, c));
-    fixture_meet_living(&f); /* who still puts to this rank needs its help */
+    fixture_meet_living(&f); /* a rank that still puts to this one needs its help */
     fixture_close(&f);
 }
 

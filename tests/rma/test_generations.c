@@ -125,7 +125,7 @@ static tern_status count_flush(tern_worker *worker, uint32_t rank) {
     return real_transport->flush(worker, rank);
 }
 
-/* What was put in one generation is flushed once, before the next generation is put over it. */
+/* The puts of one generation are flushed once, before the next generation is put over them. */
 static void each_is_flushed_once(void) {
     if (!open_ring())
         return;

@@ -194,7 +194,8 @@ static void best_fit(void) {
     close_heap();
 }
 
-/* What was given back is taken again as it is, in any order, if it is aligned; never twice. */
+/* Blocks that were given back are taken again as they are, in any order, if aligned; never twice.
+ * */
 static void resting(void) {
     open_heap();
     enum { MANY = 12 };

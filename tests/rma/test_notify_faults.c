@@ -36,7 +36,7 @@ static void die_with_full_rings(void) {
     tern_test_kill((int)f.rank);
 }
 
-/* What is queued for the dead is given up, and says so. */
+/* Operations queued for the dead rank are given up, and say so. */
 static void put_to_the_dead(uint32_t dead) {
     const double start = MPI_Wtime();
     tern_status status = TERN_OK;

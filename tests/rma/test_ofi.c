@@ -53,7 +53,7 @@ static void put_and_flush(tern_worker *worker, tern_ptr word, uint64_t value, te
         *first = status;
 }
 
-/* What was found is what the transport then is. */
+/* The transport is what creation found. */
 static void what_was_found(void) {
     tern_network_info info;
     EXPECT(TERN_ERR_ARGUMENT, tern_context_network(NULL, &info));

@@ -57,7 +57,7 @@ static bool open_connections(void) {
 static tern_ptr word_at(uint32_t rank) { return tern_ptr_add(memory[rank], (int64_t)8 * f.rank); }
 
 /* One turn with a rank: a call, one with a result, a put with a notification, and a put that the
- * get after a flush brings back. lost: puts may be lost, and there are none. */
+ * get after a flush brings back. lost: puts may be lost, so it makes no put. */
 static void take_turn(uint32_t rank, uint64_t i, bool lost) {
     const tern_worker_id to = {rank, 0};
     uint64_t number = 2 * i, back = 0;

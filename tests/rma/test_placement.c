@@ -104,7 +104,7 @@ static void is_divided(void) {
     fixture_close(&f);
 }
 
-/* What is written to standard error between the two goes to a file. */
+/* Between the two, standard error goes to a file. */
 static int divert_errors(FILE *file) {
     fflush(stderr);
     const int before = dup(STDERR_FILENO);

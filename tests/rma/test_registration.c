@@ -450,7 +450,7 @@ static void rkey_taken_back(void) {
     free(all);
 }
 
-/* What is under way when its region ends is dropped, and said to be. */
+/* A transfer that is under way when its region ends is dropped, and said to be. */
 static void late_notice(void) {
     if (!open_with(TERN_CMA_AUTO))
         return;

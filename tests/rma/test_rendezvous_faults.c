@@ -53,7 +53,7 @@ static void a_rank_dies(void) {
     EXPECT(TERN_ERR_PEER, tern_post_send(f.worker, it, 7, mine, 8, &post));
     EXPECT(TERN_ERR_PEER, tern_rendezvous_finish(f.worker, &kept, 64));
     CU_ASSERT(kept.id != 0);
-    /* What it had offered before is still handed out. */
+    /* Its earlier offers are still handed out. */
     EXPECT_OK(tern_descriptor_wait(f.worker, it, TERN_POSTED_ANY, 1, &d));
     CU_ASSERT_EQUAL(d.bytes, 64);
     /* The living go on. */

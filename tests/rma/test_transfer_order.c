@@ -16,7 +16,7 @@ static uint64_t await(fixture *f, const volatile uint64_t *flag, uint64_t wanted
     return *flag;
 }
 
-/* Data, a fence, then the flag: who sees the flag sees the data. */
+/* Data, a fence, then the flag: a rank that sees the flag sees the data. */
 static void fence_orders_puts(void) {
     fixture f;
     if (!fixture_open(&f, NULL))

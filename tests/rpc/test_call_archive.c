@@ -151,7 +151,7 @@ static void one_copy(void) {
     CU_ASSERT_EQUAL(stats.bytes_got, (uint64_t)TIMES * COUNT * sizeof(uint32_t));
     if (fixture_all_direct(&f))
         CU_ASSERT_EQUAL(stats.bytes_staged, 0);
-    /* What was taken over lies in the segment, to be sent on as it is. */
+    /* The vector that was taken over lies in the segment, to be sent on as it is. */
     CU_ASSERT_EQUAL(tern_vector_place(&found.kept).rank, f.rank);
     CU_ASSERT(!tern_ptr_is_null(tern_vector_place(&found.kept)));
     forget();

@@ -161,7 +161,7 @@ static void few_idle_rings_are_looked_at(void) {
         late += open && rounds > AT_ONCE;
     }
     CU_ASSERT_EQUAL(arrived.wrong, 0);
-    CU_ASSERT(late < TIMES / 2); /* who has lost its core may be */
+    CU_ASSERT(late < TIMES / 2); /* a rank that has lost its core may be */
     EXPECT_OK(tern_quiesce(f.worker));
     fixture_close(&f);
 }

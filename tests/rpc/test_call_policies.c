@@ -24,7 +24,7 @@ static bool open_forgetful(fixture *f, const tern_config *config) {
     return EXPECT_OK(tern_barrier(f->worker));
 }
 
-/* One of the three ways to call; a refusal for want of room is met with progress. */
+/* One of the three ways to call; after a refusal because of room it makes progress. */
 static tern_status call_somehow(fixture *f, uint64_t *random, uint32_t r, const void *arguments,
                                 size_t bytes) {
     uint64_t how = below(random, 3);
@@ -324,8 +324,8 @@ static tern_status hear(tern_call_info *call, const void *arguments, size_t byte
 }
 TERN_FUNCTION(hear)
 
-/* Calls are queued while their remote rings are being set up, more of which than there is memory
- * for: who waits for those that are lost is told, and they count as over. */
+/* Calls are queued while their remote rings are being set up, and memory does not suffice for all
+ * of these: a caller that waits for a lost call is told, and lost calls count as over. */
 static void lost_for_want_of_a_ring(void) {
     enum { WORKERS = 4 };
     fixture f;

@@ -125,7 +125,7 @@ static void handlers_call_back(void) {
     free(arguments);
 }
 
-/* What does not fit the segment is an error, or read from private memory, and never a hang. */
+/* Content that does not fit the segment is an error, or read from private memory; never a hang. */
 static void without_room_in_the_segment(void) {
     fixture f;
     uint64_t sent[RANKS] = {0};

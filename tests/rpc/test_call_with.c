@@ -19,7 +19,7 @@ typedef struct {
 
 static struct { uint64_t next[RANKS], wrong, run, late, again; } got;
 
-/* In the segment, for who looks without a call; or NULL. */
+/* In the segment, for a rank that looks without a call; or NULL. */
 static uint64_t *tally;
 
 static unsigned char at(const letter *l, uint64_t i) {

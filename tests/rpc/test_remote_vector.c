@@ -271,8 +271,8 @@ static void one_copy(void) {
         CU_ASSERT_EQUAL(stats().bytes_staged, staged_before);
 }
 
-/* What is taken over lies in the segment of who took it; growing a vector that is under way does
- * not change what arrives. */
+/* A vector that is taken over lies in the segment of the rank that took it; growing a vector that
+ * is under way does not change what arrives. */
 TERN_REMOTE(take, TERN_VECTOR(double, v))
 
 tern_status take_here(tern_call_info *call, tern_vector *v) {

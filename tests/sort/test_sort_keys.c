@@ -61,7 +61,7 @@ static void ranges_of_buckets(void) {
     }
 }
 
-/* What is wrong with keys is noticed. */
+/* Errors of keys are noticed. */
 static void notices_what_is_wrong(void) {
     static uint32_t keys[MOST];
     keys_draw(keys, 0, MOST, 3, KEYS_UNIFORM);
@@ -83,7 +83,7 @@ static void notices_what_is_wrong(void) {
     CU_ASSERT_FALSE(keys_in_order(keys, MOST, low, high + 1));
 }
 
-/* A key depends on its number and the seed, not on who draws it. */
+/* A key depends on its number and the seed, not on the rank that draws it. */
 static void draws_the_same_for_any_ranks(void) {
     static uint32_t keys[MOST], parts[MOST];
     static const distribution ways[] = {KEYS_UNIFORM, KEYS_EQUAL, KEYS_NARROW};

@@ -15,7 +15,7 @@ byte staged, shared;
 bool outbox[3]; /* what each client has written */
 bool writing[3];
 
-/* Whoever is not just writing finds what it wrote, whatever its neighbours do. */
+/* A writer that is not just writing finds what it wrote, whatever its neighbours do. */
 #define SAFE(i) (writing[i] || (shared >> i & 1) == outbox[i])
 
 active [CLIENTS] proctype client() {

@@ -10,7 +10,7 @@
 #define IMPATIENT 2 /* calls; one more is patient */
 
 bit client_flag, server_flag;
-byte client_lock, server_lock; /* who holds it; 0: nobody */
+byte client_lock, server_lock; /* its holder; 0: nobody */
 byte packet, inside;
 byte pending, kept;  /* the call whose packet is posted; that which the slot is kept for */
 bool present[IMPATIENT + 2];

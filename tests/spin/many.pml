@@ -4,7 +4,7 @@
  * tern_mailbox_serve; paper 002, 7.3, 7.4, 8.1 and 8.2). A packet is one worker's at a time, no
  * call is lost, none is worked on twice, and all workers come to their end, which nobody puts off
  * by going round and round.
- * -DONCE: who has taken a lock does not look at the slot again.
+ * -DONCE: a client that has taken a lock does not look at the slot again.
  */
 
 #define CLIENTS 2

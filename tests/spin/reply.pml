@@ -10,7 +10,7 @@
  * same way as the first one.
  * And these are defects:
  * -DEARLY: the cell is free although the first answer may still come (SHM, RMA).
- * -DUNCOMPARED: who serves a message does not compare its sequence (P2P).
+ * -DUNCOMPARED: the server of a message does not compare its sequence (P2P).
  * -DUNLOCKED: the asker does not take the lock of those who serve (P2P).
  */
 

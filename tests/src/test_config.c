@@ -238,7 +238,7 @@ static void bad_values_are_refused(void) {
     EXPECT_DETAIL("power of two");
 }
 
-/* An empty value is none of the allowed ones; neither is white space. */
+/* An empty value is not allowed; neither is white space. */
 static void empty_values_are_refused(void) {
     clear_environment();
     static const char *const texts[] = {"", " ", " 1", "1 ", "\n", "1\n", "+1"};

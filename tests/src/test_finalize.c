@@ -14,7 +14,7 @@ static fixture left;
 static tern_queue *queue; /* left too */
 static int log_file = -1, log_before = -1;
 
-/* What is logged from here on, standard error, goes to a file. */
+/* From here on standard error, and so the log, goes to a file. */
 static void catch_log(void) {
     tern_log_set_level(TERN_LOG_ERROR);
     log_before = dup(STDERR_FILENO);

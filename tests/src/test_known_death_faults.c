@@ -2,7 +2,7 @@
 
 /* A death is known, and the program goes on to its end: 150 operations of all kinds on each rank in
  * turn, and nine collectives. No wait that the death ends gives the processor up before it tells of
- * it. What is counted are the steps of such waits, and not time: on a machine that is busy each
+ * it. The test counts the steps of such waits, and not time: on a machine that is busy each
  * yield takes as long as the other processes like. */
 
 #include "nothing.h"

@@ -191,7 +191,7 @@ static void mixed_functions(void) {
     mix_atomics(4, 1, false);
 }
 
-/* What is swapped in comes out exactly once. */
+/* Each number that is swapped in comes out exactly once. */
 static void swap_conserves(void) {
     window w;
     if (!window_open(&w))

@@ -1,7 +1,7 @@
 // tern-test: transports
 
 /* TERN_STATS: the table says what the ranks did, by the same numbers over every transport, and
- * there is none if nobody asks for it. TERN_TRACE: the timeline says the same. */
+ * no table is written if nobody asks for it. TERN_TRACE: the timeline says the same. */
 
 #include <limits.h>
 

@@ -114,7 +114,7 @@ static void chains(void) {
     fixture_close(&f);
 }
 
-/* What is still under way when contexts are destroyed is run by the rank that destroys. */
+/* Calls that are still under way when contexts are destroyed are run by the rank that destroys. */
 static void destroyed_at_once(void) {
     if (!open_with(3, 2))
         return;

@@ -1,7 +1,7 @@
 // tern-test: transports
 
-/* The stuck report: one line for a wait that lasts, with who waits in what for whom, and what that
- * rank has last reported. */
+/* The stuck report: one line for a wait that lasts, with the rank that waits, the function, the
+ * rank waited for, and what that rank has last reported. */
 
 #include <fcntl.h>
 #include <sys/mman.h>

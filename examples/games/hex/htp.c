@@ -17,7 +17,7 @@ typedef struct request {
     FILE *out; /* text of the answer, which follows "= " or "? " */
 } request;
 
-/* A command. run writes the answer and returns true, or writes why there is none and returns
+/* A command. run writes the answer and returns true, or writes why it cannot and returns
  * false. */
 typedef struct command {
     const char *name;

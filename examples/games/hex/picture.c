@@ -19,8 +19,8 @@ static void letters(const hex_record *r, uint32_t indent, bool colours, FILE *ou
     fputc('\n', out);
 }
 
-/* Returns the cell of the last move, as it is on the board, or the number of cells if there is
- * none. */
+/* Returns the cell of the last move, as it is on the board, or the number of cells before the
+ * first. */
 static uint32_t last_cell(const hex_record *r) {
     uint32_t cells = hex_cells(&r->geometry), cell = 0;
     if (r->count == 0 || r->move[r->count - 1] < cells)

@@ -28,7 +28,7 @@ const char *hex_record_objection(const hex_record *r, uint32_t player, uint32_t 
 /* Plays a move for which hex_record_objection returns NULL. */
 void hex_record_play(hex_record *r, uint32_t player, uint32_t move);
 
-/* Takes back the last move. Returns false if there is none. */
+/* Takes back the last move. Returns false if no move was made. */
 bool hex_record_undo(hex_record *r);
 
 /* Returns the player that has connected its sides, or -1. */

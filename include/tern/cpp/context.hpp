@@ -13,7 +13,7 @@
  * same objects in the same order, and a rank waits for the others. Scopes do it by themselves if
  * each rank leaves them: declare the context first, then its worker, then tables, maps and queues,
  * and end their scope before MPI_Finalize. A destructor that fails writes a line to standard error,
- * unless TERN_LOG_LEVEL is none. destroy() returns the status instead.
+ * unless TERN_LOG_LEVEL=none. destroy() returns the status instead.
  *
  * A rank that leaves the scope by an exception may be alone with it, so the destructors destroy
  * nothing then, and wait for nobody. Catch it outside to call MPI_Abort.

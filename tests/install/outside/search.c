@@ -7,7 +7,7 @@
 #include <tern/mcts.h>
 #include <tern/tern.h>
 
-/* A pile from which the players take one each; who takes the last one wins. */
+/* A pile from which the players take one each; the player of the last one wins. */
 typedef struct pile {
     uint32_t left, player;
 } pile;
