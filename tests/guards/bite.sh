@@ -82,17 +82,48 @@ length)
     sample src/a.c "$(yes 'int x;' | head -600)"
     expect_success "$here/length.sh" "$work/tree"
     ;;
-messages)
-    # Each of these texts has one fault.
+shapes)
+    # ~ stands for a blank and ^ for nothing, so that the guard does not find them here.
     while read -r text; do
+        sample a.c "/* Says something.
+ * $(printf '%s' "$text" | tr '~' ' ' | tr -d '^') */"
+        expect_failure "$here/../../scripts/shapes" "$work/tree/a.c"
+    done <<-'END'
+	Who~waits is told.
+	A reply goes to whoe^ver asked.
+	A rank serves for who~waits, and goes on.
+	The option is~none.
+	That makes~no sense.
+	It failed for~want of memory.
+	Errors~as put.
+	What~was given is freed.
+	What~load and store reach costs nothing.
+	END
+    while read -r text; do
+        sample a.c "/* Says something.
+ * $text */"
+        expect_success "$here/../../scripts/shapes" "$work/tree/a.c"
+    done <<-'END'
+	A reader who waits is told.
+	Every rank says who it is, and others, who wait, go on.
+	Returns the same errors as tern_put.
+	What a rank has put, by rank.
+	END
+    sample a.c 'int who = 1; /* is set */'
+    expect_success "$here/../../scripts/shapes" "$work/tree/a.c"
+    ;;
+messages)
+    # Each of these texts has one fault; ~ stands for a blank.
+    while read -r text; do
+        text=$(printf '%s' "$text" | tr '~' ' ')
         sample src/a.c "int a(void) { return tern_fail(TERN_ERR_STATE, \"$text\", 1); }"
         expect_failure "$here/messages.sh" "$work/tree"
     done <<-'END'
 	Rank %d is busy
 	rank %d is busy.
 	rank %d is busy\n
-	whoever is rank %d is busy
-	worker %d is none of this context
+	who~is rank %d
+	worker %d is~none of this context
 	rank %d  is busy
 	END
     while read -r text; do
@@ -324,7 +355,7 @@ TERN_API int tern_k(void);'
     expect_success "$here/reference.sh" "$work/tree" "$work/tree/man3"
     echo '.so man3/tern_i.3' >"$work/tree/man3/tern_j.3"
     expect_failure "$here/reference.sh" "$work/tree" "$work/tree/man3"
-    # What has a comment gets its page, and nothing that has none.
+    # A declaration with a comment gets its page, and no other does.
     "$root/scripts/man" "$work"
     expect_success "$here/reference.sh" "$root" "$work/man3"
     expect_success grep -q '^tern_put_notify .- ' "$work/man3/tern_put_notify.3"

@@ -49,4 +49,4 @@ ends() {
 }
 
 ends 1 'idle: nothing can be tested with 1 ranks'
-IDLE_LACKS=yes ends 77 'skipped: for want of something'
+IDLE_LACKS=yes ends 77 'skipped: something is missing'

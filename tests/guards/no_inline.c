@@ -1,5 +1,5 @@
-/* Calls functions that headers inline, in a program that is compiled with TERN_NO_INLINE. What it
- * did is said by no_inline_tool.c, which stands between. */
+/* Calls functions that headers inline, in a program that is compiled with TERN_NO_INLINE.
+ * no_inline_tool.c, which stands between, says what it did. */
 
 #include <stdio.h>
 #include <tern/tern.h>
