@@ -4,6 +4,7 @@
 #include "hashtable/batch/deferred.h"
 #include "hashtable/bucket/probe.h"
 #include "map/op/message.h"
+#include "src/log.h"
 
 /*
  * The owner's side of operations by call: one handler reads a message, does its items in their
@@ -238,15 +239,48 @@ static tern_status serve_one(tern_call_info *call, serve_reply *r, tern_map_op *
     return TERN_OK;
 }
 
-/* TERN_ERR_MEMORY: there is no room for the answer. */
-static tern_status reply_answer(tern_call_info *call, serve_reply *r) {
-    const size_t count = r->of.count, bytes = reply_bytes(r, r->words);
-    if (bytes > r->room) {
-        const tern_status status = tern_call_result(call, bytes);
-        if (status != TERN_OK)
-            return status;
-        r->room = bytes;
+/* Leaves out the finds whose values have no room in the answer. The origin asks again for those
+ * behind the last one that has, or does the first one by itself if it has none. */
+static void reply_shorten(serve_reply *r) {
+    const size_t room = (r->room - reply_bytes(r, 0)) / 8;
+    size_t done = 0, at = 0, next = 0;
+    while (done < r->done &&
+           (next = at + tern_map_answer_words(r->outcome[done], r->word + at)) <= room) {
+        at = next;
+        done++;
     }
+    if (done == 0)
+        r->outcome[done++] = TERN_MAP_LEFT;
+    r->done = (uint32_t)done;
+    r->words = (uint32_t)at;
+    if (memchr(r->outcome, TERN_MAP_FAILED, done) == NULL)
+        r->status = TERN_OK;
+}
+
+/* Says of changes that they were made, and not which blocks of other ranks they replaced: nobody
+ * gives these back. That is so for changes of a message that had to wait, made when there was
+ * memory for the answer. */
+static void reply_forget_blocks(serve_reply *r) {
+    size_t lost = 0;
+    for (size_t i = 0; i < r->done; i++)
+        if (r->outcome[i] == TERN_MAP_REPLACED) {
+            r->outcome[i] = TERN_MAP_STORED;
+            lost++;
+        }
+    r->words = 0;
+    tern_log(TERN_LOG_WARN, "a map has let go of %zu blocks of other ranks, which stay there",
+             lost);
+}
+
+static void reply_answer(tern_call_info *call, serve_reply *r) {
+    const size_t whole = reply_bytes(r, r->words);
+    if (whole > r->room && tern_call_result(call, whole) == TERN_OK)
+        r->room = whole;
+    if (whole > r->room) {
+        (r->of.kind == TERN_OP_FIND ? reply_shorten : reply_forget_blocks)(r);
+        tern_error_clear();
+    }
+    const size_t count = r->of.count, bytes = reply_bytes(r, r->words);
     const size_t text = r->status == TERN_OK ? 0 : strlen(r->text), left = r->room - bytes;
     const tern_map_answer head = {r->done, (uint32_t)r->status};
     char *to = call->result;
@@ -256,7 +290,6 @@ static tern_status reply_answer(tern_call_info *call, serve_reply *r) {
     memcpy(to + reply_bytes(r, 0), r->word, 8 * (size_t)r->words);
     call->result_bytes = bytes + (text < left ? text : left);
     memcpy(to + bytes, r->text, call->result_bytes - bytes);
-    return TERN_OK;
 }
 
 /* There is no memory to keep the answer: the item that has to wait, and all behind it, fail. */
@@ -309,7 +342,9 @@ static tern_status serve_many(tern_call_info *call, const tern_bundle_head *head
         reply_give_up(&r);
         status = TERN_OK;
     }
-    return status == TERN_OK ? reply_answer(call, &r) : status;
+    if (status == TERN_OK)
+        reply_answer(call, &r);
+    return status;
 }
 
 tern_status tern_map_on_op(tern_call_info *call, const void *message, size_t bytes) {
