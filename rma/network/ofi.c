@@ -97,17 +97,15 @@ static bool is_near(const struct fi_info *info) {
     return tern_locality_is_near(path);
 }
 
-/* Gives a copy of what describes one card of first's provider: a card near this thread's
- * processors, otherwise first. all: the list that first is in, which is freed. */
-static int choose_card(const ofi_library *fi, struct fi_info *all, const struct fi_info *first,
-                       struct fi_info **info) {
+/* Gives a copy of the description of one card of first's provider: a card near this thread's
+ * processors, otherwise first. list: the one that first is in. */
+static int choose_card(const ofi_library *fi, const struct fi_info *list,
+                       const struct fi_info *first, struct fi_info **info) {
     const char *provider = first->fabric_attr->prov_name;
-    const struct fi_info *near = all;
-    while (near != NULL && (strcmp(near->fabric_attr->prov_name, provider) != 0 ||
-                            (near->nic == NULL) != (first->nic == NULL) || !is_near(near)))
-        near = near->next;
-    *info = fi->dupinfo(near != NULL ? near : first);
-    fi->freeinfo(all);
+    while (list != NULL && (strcmp(list->fabric_attr->prov_name, provider) != 0 ||
+                            (list->nic == NULL) != (first->nic == NULL) || !is_near(list)))
+        list = list->next;
+    *info = fi->dupinfo(list != NULL ? list : first);
     return *info != NULL ? 0 : -FI_ENOMEM;
 }
 
@@ -134,37 +132,38 @@ static int list_providers(const ofi_library *fi, bool one_machine, bool by_itsel
     return code;
 }
 
-/* Whether this describes a card whose maker wrote the provider for it. */
-static bool is_own_card(const struct fi_info *info) {
+/* Returns the first description of a card whose maker wrote the provider for it, or NULL. */
+static const struct fi_info *find_own_card(const struct fi_info *list) {
     static const char *const providers[] = {"cxi", "efa", "psm3", "opx"};
-    for (size_t i = 0; i < sizeof providers / sizeof *providers; i++)
-        if (strcmp(info->fabric_attr->prov_name, providers[i]) == 0)
-            return info->nic != NULL;
-    return false;
+    for (; list != NULL; list = list->next)
+        for (size_t i = 0; i < sizeof providers / sizeof *providers; i++)
+            if (strcmp(list->fabric_attr->prov_name, providers[i]) == 0 && list->nic != NULL)
+                return list;
+    return NULL;
 }
 
-/* Finds a provider. Those of a card's maker come first: they make progress in calls, and TCP, which
- * makes it by itself, is a poor use of such a card. Then providers that make progress by themselves
- * are tried before those that make it in calls. Of either kind those with atomics come before those
- * without: if a program does not ask for atomics, tcp with ofi_rxm (1.17) completes nothing. */
+/* Finds a provider: one of a card's maker, otherwise any. Most of the makers' providers make
+ * progress in calls alone; TCP, which makes it by itself, is a poor use of such a card. Among
+ * equals those with atomics come first, since tcp with ofi_rxm (1.17) completes nothing if a
+ * program does not ask for atomics. Then come those that make progress by themselves. */
 static int find_provider(const ofi_library *fi, bool one_machine, struct fi_info **info) {
-    struct fi_info *all;
-    int code = -FI_ENODATA;
-    for (int atomics = 1; atomics >= 0; atomics--) {
-        if (list_providers(fi, one_machine, false, atomics != 0, &all) != 0)
-            continue;
-        const struct fi_info *card = all;
-        while (card != NULL && !is_own_card(card))
-            card = card->next;
-        if (card != NULL)
-            return choose_card(fi, all, card, info);
-        fi->freeinfo(all);
+    struct fi_info *lists[4] = {NULL};
+    const struct fi_info *list = NULL, *first = NULL;
+    int code = 0;
+    for (int i = 0; i < 4; i++) {
+        code = list_providers(fi, one_machine, i % 2 == 0, i < 2, &lists[i]);
+        if (code != 0)
+            lists[i] = NULL;
     }
-    for (int attempt = 0; attempt < 4; attempt++) {
-        code = list_providers(fi, one_machine, attempt % 2 == 0, attempt < 2, &all);
-        if (code == 0)
-            return choose_card(fi, all, all, info);
-    }
+    for (int i = 0; i < 4 && first == NULL; i++)
+        first = find_own_card(list = lists[i]);
+    for (int i = 0; i < 4 && first == NULL; i++)
+        first = list = lists[i];
+    if (first != NULL)
+        code = choose_card(fi, list, first, info);
+    for (int i = 0; i < 4; i++)
+        if (lists[i] != NULL)
+            fi->freeinfo(lists[i]);
     return code;
 }
 

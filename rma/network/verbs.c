@@ -53,7 +53,6 @@ typedef struct verbs_connection {
     struct ibv_qp *queues;
     verbs_name self;
     bool connected;
-    uint32_t inline_max;
     uint32_t posted; /* operations that are posted and not complete */
 } verbs_connection;
 
@@ -62,6 +61,9 @@ typedef struct verbs_end {
     struct ibv_cq *completions;
     verbs_connection *connections;
     uint32_t posted; /* of all connections: as many as the completion queue has room for */
+    uint32_t
+        inline_max; /* bytes that the card lets a post carry; known after the first connection */
+    bool inline_known;
 } verbs_end;
 
 /* The content of a post's context. */
@@ -330,17 +332,20 @@ static tern_status verbs_add_local(tern_network_end *handle, void *base, size_t 
 }
 
 /* Makes the queues of a connection. A card refuses queues whose posts would carry more data than it
- * can; each further attempt asks for half as much, and the last one for posts without data. */
+ * can. So the first connection asks for half as much after each refusal, and at last for posts
+ * without data. */
 static tern_status open_connection(verbs_end *end, verbs_connection *connection) {
     verbs_network *v = end->of;
-    connection->inline_max = INLINE_MAX;
-    connection->queues = make_queues(v, end->completions, DEPTH, INLINE_MAX);
-    while (connection->queues == NULL && connection->inline_max > 0) {
-        connection->inline_max = connection->inline_max > 16 ? connection->inline_max / 2 : 0;
-        connection->queues = make_queues(v, end->completions, DEPTH, connection->inline_max);
+    uint32_t most = end->inline_known ? end->inline_max : INLINE_MAX;
+    connection->queues = make_queues(v, end->completions, DEPTH, most);
+    while (connection->queues == NULL && !end->inline_known && most > 0) {
+        most = most > 16 ? most / 2 : 0;
+        connection->queues = make_queues(v, end->completions, DEPTH, most);
     }
     if (connection->queues == NULL)
         return verbs_fail(TERN_ERR_MEMORY, "queues to a rank");
+    end->inline_known = true;
+    end->inline_max = most;
     pthread_mutex_lock(&v->network.lock);
     connection->self = name_queues(v, connection->queues);
     pthread_mutex_unlock(&v->network.lock);
@@ -401,7 +406,7 @@ static tern_status verbs_post(tern_network_end *handle, const tern_network_post 
     verbs_end *end = verbs_end_of(handle);
     verbs_connection *connection = (verbs_connection *)(uintptr_t)post->peer;
     verbs_post_context *context = post->context;
-    const bool carried = post->act == TERN_NETWORK_WRITE && post->bytes <= connection->inline_max;
+    const bool carried = post->act == TERN_NETWORK_WRITE && post->bytes <= end->inline_max;
     struct ibv_mr *local = (struct ibv_mr *)(void *)post->local;
     if (connection->posted == DEPTH || end->posted == COMPLETIONS)
         return TERN_ERR_AGAIN;

@@ -12,6 +12,7 @@
 
 #define LIBRARY "libibverbs.so.1"
 #define READS_MAX 16
+#define MEMBER 0x7fffu /* the bits of a partition key but the one for full members */
 
 static tern_status verbs_load(tern_verbs_library *ibv) {
     const tern_symbol symbols[] = {{"ibv_fork_init", &ibv->fork_init},
@@ -71,13 +72,13 @@ static bool choose_gid(tern_verbs_card *card, size_t given, int count) {
 }
 
 /* Chooses the partition with the given key, or else the first of the port's table. The highest bit
- * of a key says whether the port is a full member, and is not compared. */
+ * of a key says whether the port is a full member, and is not compared. Unused entries are 0. */
 static bool choose_partition(tern_verbs_card *card, size_t given, int count) {
     card->partition = 0;
     for (int i = 0; i < count && given != 0; i++) {
         __be16 key = 0;
         if (card->ibv.query_pkey(card->device, card->port, i, &key) == 0 &&
-            ((be16toh(key) ^ given) & 0x7fffu) == 0) {
+            (be16toh(key) & MEMBER) != 0 && ((be16toh(key) ^ given) & MEMBER) == 0) {
             card->partition = (uint16_t)i;
             return true;
         }
@@ -153,23 +154,21 @@ static bool card_is_near(const tern_verbs_card *card, struct ibv_device *device)
 
 /* named: the options name a card. */
 static tern_status card_missing(const tern_network_options *options, bool named) {
-    char wanted[96] = "";
+    char address[64] = "", key[64] = "";
     if (options->gid_index != TERN_VERBS_GID_ANY)
-        snprintf(wanted, sizeof wanted, " that has an address at TERN_VERBS_GID_INDEX=%zu",
-                 options->gid_index);
-    const size_t used = strlen(wanted);
+        snprintf(address, sizeof address, " at TERN_VERBS_GID_INDEX=%zu", options->gid_index);
     if (options->partition_key != 0)
-        snprintf(wanted + used, sizeof wanted - used, "%s the key TERN_VERBS_PKEY=%zu",
-                 used > 0 ? " and" : " that has", options->partition_key);
-    return named
-               ? tern_fail(TERN_ERR_UNSUPPORTED,
-                           "verbs: TERN_VERBS_DEVICE=%s: no such card, or no active port of it%s; "
-                           "ibv_devinfo -v lists what there is",
-                           options->device, wanted)
-               : tern_fail(TERN_ERR_UNSUPPORTED,
-                           "verbs: no card here has an active port%s; ibv_devinfo -v lists what "
-                           "there is",
-                           wanted);
+        snprintf(key, sizeof key, " and with the key TERN_VERBS_PKEY=%zu", options->partition_key);
+    if (named)
+        return tern_fail(
+            TERN_ERR_UNSUPPORTED,
+            "verbs: TERN_VERBS_DEVICE=%s: no such card, or no active port of it with an "
+            "address%s%s; ibv_devinfo -v lists what there is",
+            options->device, address, key);
+    return tern_fail(TERN_ERR_UNSUPPORTED,
+                     "verbs: no card here has an active port with an address%s%s; ibv_devinfo -v "
+                     "lists what there is",
+                     address, key);
 }
 
 /* Opens the card that the options name; otherwise one near this thread's processors, otherwise any.

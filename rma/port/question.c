@@ -167,14 +167,22 @@ static tern_status ask_by_message(tern_worker *worker, tern_question *question) 
 }
 
 /* Whether to try the listener of rank: it is known to answer, and not too many listeners were
- * silent, or the last of these some time ago. */
-static bool listener_is_known(const tern_context *context, uint32_t rank) {
+ * silent in a row. If they were, one question tries a listener again after a pause. */
+static bool listener_may_be_asked(const tern_context *context, uint32_t rank) {
     const tern_listener_address *all = context->peers.listeners;
     tern_rma *rma = tern_rma_of(context);
+    if (all == NULL || all[rank].port == 0 || all[rank].answers == 0)
+        return false;
     /* R4 */
-    return all != NULL && all[rank].port != 0 && all[rank].answers != 0 &&
-           (atomic_load_explicit(&rma->listeners_silent, memory_order_relaxed) < IN_VAIN ||
-            tern_now() >= atomic_load_explicit(&rma->listeners_resume, memory_order_relaxed));
+    if (atomic_load_explicit(&rma->listeners_silent, memory_order_relaxed) < IN_VAIN)
+        return true;
+    /* R4 */
+    uint64_t resume = atomic_load_explicit(&rma->listeners_resume, memory_order_relaxed);
+    const uint64_t now = tern_now();
+    /* R4 */
+    return now >= resume &&
+           atomic_compare_exchange_strong_explicit(&rma->listeners_resume, &resume, now + PAUSE_NS,
+                                                   memory_order_relaxed, memory_order_relaxed);
 }
 
 tern_status tern_question_start(tern_worker *worker, uint32_t rank, const tern_message *message,
@@ -192,7 +200,7 @@ tern_status tern_question_start(tern_worker *worker, uint32_t rank, const tern_m
                          payload_bytes, bytes, TERN_QUESTION_MAX);
     question->answer = answer;
     question->bytes = bytes;
-    if (listener_is_known(context, rank))
+    if (listener_may_be_asked(context, rank))
         dial = dial_begin(rma);
     if (dial == NULL)
         return tern_message_ask_with(worker, rank, message, payload, payload_bytes, answer, bytes,

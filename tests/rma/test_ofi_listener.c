@@ -318,6 +318,11 @@ static void no_answer(bool silent) {
         EXPECT_OK(tern_get(f.worker, &back, memory[1], sizeof back));
         CU_ASSERT_EQUAL(back, value);
         CU_ASSERT(messages_sent() > sent);
+        if (silent && is_one_sided()) { /* a pause begins with each silence */
+            tern_rma *rma = tern_rma_of(f.context);
+            CU_ASSERT(atomic_load(&rma->listeners_silent) > 0);
+            CU_ASSERT(atomic_load(&rma->listeners_resume) > tern_now());
+        }
         close(deaf);
     }
     EXPECT_OK(tern_barrier(f.worker));
@@ -342,6 +347,7 @@ static void asked_again(void) {
         EXPECT_OK(tern_flush(f.worker, 1));
         CU_ASSERT_EQUAL(messages_sent(), sent);
         CU_ASSERT_EQUAL(atomic_load(&rma->listeners_silent), 0);
+        CU_ASSERT(atomic_load(&rma->listeners_resume) > tern_now()); /* for other questions */
     }
     EXPECT_OK(tern_barrier(f.worker));
     close_listening();

@@ -24,7 +24,8 @@ typedef struct played_provider {
 
 static played_provider machine[PROVIDERS];
 static size_t provider_count;
-static char taken[32]; /* the provider whose fabric was opened */
+static char taken[32];  /* the provider whose fabric was opened */
+static bool taken_card; /* and whether it has a card */
 static struct fi_info *(*real_dupinfo)(const struct fi_info *info);
 static void (*real_freeinfo)(struct fi_info *info);
 
@@ -48,6 +49,7 @@ static int play_getinfo(uint32_t version, const char *node, const char *service,
         struct fi_info *one = real_dupinfo(NULL);
         CU_ASSERT_FATAL(one != NULL);
         one->fabric_attr->prov_name = strdup(p->name);
+        one->fabric_attr->name = strdup(p->card ? "card" : "sockets");
         one->domain_attr->data_progress = p->by_itself ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
         if (p->card) {
             one->nic = calloc(1, sizeof *one->nic);
@@ -79,6 +81,7 @@ static struct fi_info *play_dupinfo(const struct fi_info *info) {
 static int play_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context) {
     (void)fabric, (void)context;
     snprintf(taken, sizeof taken, "%s", attr->prov_name);
+    taken_card = strcmp(attr->name, "card") == 0;
     return -FI_ENODEV;
 }
 
@@ -149,6 +152,14 @@ static void without_a_card_it_is_tcp(void) {
     CU_ASSERT_STRING_EQUAL(take(false), "tcp;ofi_rxm");
 }
 
+/* Of a provider that has both, the card is taken. */
+static void the_card_comes_before_sockets(void) {
+    const played_provider both[] = {{"psm3", false, true, false}, {"psm3", false, true, true}};
+    play(both, 2);
+    CU_ASSERT_STRING_EQUAL(take(false), "psm3");
+    CU_ASSERT(taken_card);
+}
+
 /* Random machines: cards, then progress, then atomics, as far as a provider has them. */
 static void the_best_comes_first(void) {
     static const char *const names[] = {"cxi", "efa", "tcp;ofi_rxm", "shm", "net", "verbs;ofi_rxm"};
@@ -163,8 +174,7 @@ static void the_best_comes_first(void) {
             const uint64_t has = tern_test_random(&state);
             some[j] = (played_provider){names[n], (has & 1) != 0, (has & 2) != 0, (has & 4) != 0};
             const bool own = some[j].card && n < 2;
-            /* Of card makers' progress does not count; of others atomics come first. */
-            const int merit = own ? 8 + some[j].atomics : 2 * some[j].atomics + some[j].by_itself;
+            const int merit = 4 * own + 2 * some[j].atomics + some[j].by_itself;
             if (merit > most) {
                 most = merit;
                 best = j;
@@ -172,6 +182,7 @@ static void the_best_comes_first(void) {
         }
         play(some, count);
         CU_ASSERT_STRING_EQUAL(take(i % 2 == 0), count > 0 ? some[best].name : "");
+        CU_ASSERT(count == 0 || taken_card == some[best].card);
     }
 }
 
@@ -179,6 +190,7 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"the_card_comes_before_tcp", the_card_comes_before_tcp},
         {"without_a_card_it_is_tcp", without_a_card_it_is_tcp},
+        {"the_card_comes_before_sockets", the_card_comes_before_sockets},
         {"the_best_comes_first", the_best_comes_first},
     };
     return tern_test_main(argc, argv, "ofi_provider", tests, sizeof tests / sizeof *tests);
