@@ -144,18 +144,10 @@ static tern_status modify_check(const tern_worker *worker, const tern_hashtable 
                                 const tern_modify_options *o, tern_flags flags) {
     static const char name[] = "tern_hashtable_modify";
     tern_status status = tern_hashtable_check(worker, table, key, flags, TERN_READ_ONLY, name);
+    if (status == TERN_OK)
+        status = tern_modify_check(name, modifier != NULL, o);
     if (status != TERN_OK)
         return status;
-    const bool no_argument = o->argument == NULL && o->argument_bytes > 0;
-    if (modifier == NULL || no_argument || (o->result == NULL && o->capacity > 0))
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
-                         modifier == NULL ? "modifier"
-                         : no_argument    ? "argument"
-                                          : "result");
-    if ((unsigned)o->absent > TERN_ABSENT_INSERT)
-        return tern_fail(TERN_ERR_ARGUMENT,
-                         "%s: absent is %d; pass TERN_ABSENT_FAIL or TERN_ABSENT_INSERT", name,
-                         (int)o->absent);
     if (tern_shape_counts(table->shape))
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "%s: the table has counters; use tern_hashtable_compare_swap", name);
@@ -195,15 +187,8 @@ tern_status tern_hashtable_modify(tern_worker *worker, tern_hashtable *table, co
                          "rank %u has answered a modification with %zu bytes; an answer has %zu or "
                          "more; look for what writes into that rank's memory",
                          owner, got, sizeof reply[0]);
-    got -= sizeof reply[0];
-    if (got > o.capacity)
-        return tern_fail(TERN_ERR_RANGE, "the result has %zu bytes; there is room for %zu", got,
-                         o.capacity);
-    if (got > 0)
-        memcpy(o.result, reply + 1, got);
-    if (o.result_bytes != NULL)
-        *o.result_bytes = got;
-    if (existed != NULL)
+    status = tern_modify_result(&o, reply + 1, got - sizeof reply[0]);
+    if (status == TERN_OK && existed != NULL)
         *existed = reply[0] != 0;
-    return TERN_OK;
+    return status;
 }

@@ -4,21 +4,6 @@
 
 /* The public form of a modification (map/op/modify.c). */
 
-static tern_status modify_check(const char *name, const tern_map_modifier *modifier,
-                                const tern_modify_options *o) {
-    const bool no_argument = o->argument == NULL && o->argument_bytes > 0;
-    if (modifier == NULL || no_argument || (o->result == NULL && o->capacity > 0))
-        return tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
-                         modifier == NULL ? "modifier"
-                         : no_argument    ? "argument"
-                                          : "result");
-    if ((unsigned)o->absent > TERN_ABSENT_INSERT)
-        return tern_fail(TERN_ERR_ARGUMENT,
-                         "%s: absent is %d; pass TERN_ABSENT_FAIL or TERN_ABSENT_INSERT", name,
-                         (int)o->absent);
-    return TERN_OK;
-}
-
 tern_status tern_map_modify(tern_worker *worker, tern_map *map, const void *key, size_t key_bytes,
                             const tern_map_modifier *modifier, const tern_modify_options *options,
                             tern_flags flags, int *existed) {
@@ -29,7 +14,7 @@ tern_status tern_map_modify(tern_worker *worker, tern_map *map, const void *key,
     tern_status status =
         tern_map_op_prepare(&m, TERN_OP_MODIFY, worker, map, key, key_bytes, flags, name);
     if (status == TERN_OK)
-        status = modify_check(name, modifier, &o);
+        status = tern_modify_check(name, modifier != NULL, &o);
     if (status != TERN_OK)
         return status;
     uint64_t room[TERN_RESULT_MAX / 8];
@@ -38,15 +23,8 @@ tern_status tern_map_modify(tern_worker *worker, tern_map *map, const void *key,
     status = tern_map_op_do(&m, TERN_PATH_BY_REACH, flags, name);
     if (status != TERN_OK)
         return status;
-    const size_t got = m.info.result_bytes;
-    if (got > o.capacity)
-        return tern_fail(TERN_ERR_RANGE, "the result has %zu bytes; there is room for %zu", got,
-                         o.capacity);
-    if (got > 0)
-        memcpy(o.result, room, got);
-    if (o.result_bytes != NULL)
-        *o.result_bytes = got;
-    if (existed != NULL)
+    status = tern_modify_result(&o, room, m.info.result_bytes);
+    if (status == TERN_OK && existed != NULL)
         *existed = m.existed;
-    return TERN_OK;
+    return status;
 }

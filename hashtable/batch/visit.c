@@ -41,7 +41,7 @@ static void visit_buckets(table_walk *w, const char *buckets, uint64_t index, ui
     size_t words = tern_entry_words(s);
     for (uint64_t i = 0; i < count && !w->ended; i++, buckets += s.stride) {
         const uint64_t *place = (const uint64_t *)(const void *)(buckets + s.entry_at);
-        /* R2: leave; nobody writes but the owner that moves keys */
+        /* R2: move_leave; nobody writes but the owner that moves keys */
         if (__atomic_load_n(place, __ATOMIC_RELAXED) == 0)
             continue;
         if (w->marked)
@@ -55,7 +55,7 @@ static void visit_buckets(table_walk *w, const char *buckets, uint64_t index, ui
         uint64_t counter;
         const void *value = w->entry + 1 + s.key_words;
         if (tern_shape_counts(s)) {
-            /* R2: leave */
+            /* R2: move_leave */
             counter = __atomic_load_n(place - 1, __ATOMIC_RELAXED);
             if (tern_counter_erased(counter))
                 continue;

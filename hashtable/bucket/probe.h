@@ -151,7 +151,7 @@ TERN_ALWAYS_INLINE tern_status tern_state_cas(const tern_key_search *p, tern_sha
 
 /* A direct entry is copied word by word, because other ranks may be writing it. */
 TERN_ALWAYS_INLINE void tern_entry_copy(const uint64_t *from, size_t words, uint64_t *entry) {
-    /* R7: tern_entry_put, leave; the words are checked: R2 */
+    /* R7: tern_entry_put, move_leave; the words are checked: R2 */
     entry[0] = __atomic_load_n(from, __ATOMIC_SEQ_CST);
     for (size_t i = 1; i < words; i++)
         entry[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
@@ -270,7 +270,7 @@ TERN_ALWAYS_INLINE uint64_t tern_counter_add(uint64_t *counter, uint64_t step) {
         __atomic_store_n(counter, word + step, __ATOMIC_RELEASE);
         return word;
     }
-    /* R7: tern_short_find_in, take */
+    /* R7: tern_short_find_in, direct_add, tern_direct_count */
     return __atomic_fetch_add(counter, step, __ATOMIC_SEQ_CST);
 }
 

@@ -62,8 +62,8 @@ void tern_growth_free(tern_worker *worker, tern_growth *growth) {
 }
 
 tern_status tern_growth_come_to_rest(tern_worker *worker, tern_hashtable *table) {
-    tern_ptr place = tern_anchor_gaddr(table, table->rank, offsetof(tern_anchor, growth_request));
-    unsigned char *request = tern_local(table->context, place);
+    tern_ptr gaddr = tern_anchor_gaddr(table, table->rank, offsetof(tern_anchor, growth_request));
+    unsigned char *request = tern_local(table->context, gaddr);
     tern_wait_state wait = TERN_WAIT_START;
     for (;;) {
         tern_status status = tern_growth_rest(worker, table, table->rank);

@@ -15,6 +15,33 @@ tern_status tern_hashtable_check(const tern_worker *worker, const tern_hashtable
     return tern_flags_check(flags, excluded, name);
 }
 
+tern_status tern_modify_check(const char *name, bool has_modifier,
+                              const tern_modify_options *options) {
+    const bool no_argument = options->argument == NULL && options->argument_bytes > 0;
+    if (!has_modifier || no_argument || (options->result == NULL && options->capacity > 0))
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: %s is NULL", name,
+                         !has_modifier ? "modifier"
+                         : no_argument ? "argument"
+                                       : "result");
+    if ((unsigned)options->absent > TERN_ABSENT_INSERT)
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "%s: absent is %d; pass TERN_ABSENT_FAIL or TERN_ABSENT_INSERT", name,
+                         (int)options->absent);
+    return TERN_OK;
+}
+
+tern_status tern_modify_result(const tern_modify_options *options, const void *result,
+                               size_t bytes) {
+    if (bytes > options->capacity)
+        return tern_fail(TERN_ERR_RANGE, "the result has %zu bytes; there is room for %zu", bytes,
+                         options->capacity);
+    if (bytes > 0)
+        memcpy(options->result, result, bytes);
+    if (options->result_bytes != NULL)
+        *options->result_bytes = bytes;
+    return TERN_OK;
+}
+
 tern_status tern_hashtable_check_owner(const tern_hashtable *table, uint32_t owner,
                                        tern_flags flags, const char *name) {
     if (tern_flags_promise(flags) != TERN_LOCAL || owner == table->rank)

@@ -224,6 +224,13 @@ tern_status tern_hashtable_check(const tern_worker *worker, const tern_hashtable
                                  const void *keys, tern_flags flags, tern_flags excluded,
                                  const char *name);
 
+/* Checks what a modification of a table or a map is given. */
+tern_status tern_modify_check(const char *name, bool has_modifier,
+                              const tern_modify_options *options);
+/* Gives the modifier's result to the caller. TERN_ERR_RANGE: it has no room there. */
+tern_status tern_modify_result(const tern_modify_options *options, const void *result,
+                               size_t bytes);
+
 /* TERN_ERR_ARGUMENT where flags promise TERN_LOCAL, and the key is another rank's. */
 tern_status tern_hashtable_check_owner(const tern_hashtable *table, uint32_t owner,
                                        tern_flags flags, const char *name);

@@ -79,8 +79,8 @@ static tern_status batch_take(map_batch *b, const tern_map_item *group, size_t i
     if (b->adds)
         tern_map_op_init_number(&m, TERN_OP_ADD, worker, b->batch.map, b->delta * count, 0);
     else
-        tern_map_op_init_change(&m, TERN_OP_INSERT, worker, b->batch.map,
-                                tern_flags_promise(b->flags), group[i].value, group[i].value_bytes);
+        tern_map_op_init_change(&m, TERN_OP_INSERT, worker, b->batch.map, b->batch.promise,
+                                group[i].value, group[i].value_bytes);
     if (i % KEYS_PER_PROGRESS == 0)
         (void)tern_progress_round(worker);
     return tern_map_batch_take(&b->batch, &m, count);
@@ -190,8 +190,7 @@ static tern_status finds_run(tern_map_batch *b, size_t count, tern_flags flags, 
         status = finds_check_slot(b, slot, flags, name, &m.key);
         if (status != TERN_OK)
             break;
-        tern_map_op_init_find(&m, b->scatter.worker, b->map, tern_flags_promise(flags), slot->value,
-                              slot->room);
+        tern_map_op_init_find(&m, b->scatter.worker, b->map, b->promise, slot->value, slot->room);
         status = tern_map_batch_take(b, &m, i);
         if (i % KEYS_PER_PROGRESS == 0)
             (void)tern_progress_round(b->scatter.worker);
