@@ -126,7 +126,7 @@ tern_status tern_internal_mailbox_enter(tern_mailbox_share *share, tern_mailbox_
             !atomic_compare_exchange_strong(&share->head->workers[i], &word, wanted))
             continue;
         if (role == TERN_MAILBOX_SERVER)
-            /* R7: look */
+            /* R7: worker_look */
             atomic_store(&share->head->served, 1);
         add_cores(share->head);
         *ticket = ticket_of(i, wanted);
@@ -143,7 +143,7 @@ void tern_internal_mailbox_exit(tern_mailbox_share *share,
     uint64_t word = ticket->word;
     /* The flag is set here too, for a server that died before it could set the flag itself. */
     if (word & SERVER_BIT)
-        /* R7: look */
+        /* R7: worker_look */
         atomic_store(&share->head->served, 1);
     (void)atomic_compare_exchange_strong(&share->head->workers[ticket->index], &word,
                                          (word + 1) & GENERATION_MASK);

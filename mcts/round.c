@@ -41,7 +41,7 @@ static tern_status tern_mcts_on_over(tern_call_info *call, const void *arguments
         return TERN_OK;
     }
     if (m.last != 0)
-        /* R1: work, all_rounds; last is read behind over */
+        /* R1: round_work, all_rounds; last is read behind over */
         atomic_store_explicit(&s->last, m.round, memory_order_relaxed);
     atomic_store_explicit(&s->over, m.round, memory_order_release);
     return TERN_OK;
@@ -113,7 +113,7 @@ static void round_rest(tern_mcts_worker *w, tern_await *wait, bool busy) {
 
 tern_status tern_mcts_await(tern_mcts_worker *w, atomic_uint_fast64_t *word, uint64_t value) {
     tern_await wait = TERN_AWAIT_START;
-    /* R1: tern_mcts_round_run, begin, hear */
+    /* R1: tern_mcts_round_run, search_lead, search_hear, rounds_and_result */
     while (atomic_load_explicit(word, memory_order_acquire) < value && !round_has_failed(w->search))
         round_rest(w, &wait, tern_progress(w->worker) > 0);
     return tern_mcts_failure(w->search);
@@ -126,7 +126,7 @@ static bool is_late(const tern_search *s) { return s->until != 0 && tern_now() >
 static bool round_start(tern_mcts_worker *w) {
     tern_search *s = w->search;
     const uint64_t back = w->back, most = s->options.under_way;
-    /* R8: watch */
+    /* R8: round_watch */
     uint64_t tokens = atomic_load_explicit(&s->tokens, memory_order_relaxed), some;
     do {
         uint64_t under_way = tokens % TERN_MCTS_START - back, left = tokens / TERN_MCTS_START;
@@ -136,7 +136,7 @@ static bool round_start(tern_mcts_worker *w) {
             some = 0;
         if (some == 0 && back == 0)
             return false;
-        /* R8: watch, start */
+        /* R8: round_watch, round_start */
     } while (!atomic_compare_exchange_weak_explicit(&s->tokens, &tokens,
                                                     tokens - back - some * TERN_MCTS_START + some,
                                                     memory_order_acq_rel, memory_order_relaxed));
@@ -153,10 +153,10 @@ static bool round_watch(const tern_mcts_worker *w, uint64_t number, const tern_m
     tern_search *s = w->search;
     bool late = is_late(s);
     if (late)
-        /* R8: start */
+        /* R8: round_start */
         *due -= atomic_fetch_and_explicit(&s->tokens, TERN_MCTS_START - 1, memory_order_acquire) /
                 TERN_MCTS_START;
-    /* R8: start */
+    /* R8: round_start */
     if (atomic_load_explicit(&s->tokens, memory_order_acquire) != 0)
         return false;
     s->result_rollouts += *due;
@@ -236,7 +236,7 @@ static void send_rest(tern_mcts_worker *w) {
 tern_status tern_mcts_round_run(tern_mcts_worker *w, uint64_t number, const tern_mcts_round *plan) {
     tern_search *s = w->search;
     if (plan != NULL)
-        /* R1: start */
+        /* R1: round_start */
         atomic_store_explicit(&s->tokens, plan->rollouts * TERN_MCTS_START, memory_order_release);
     round_work(w, number, plan);
     send_rest(w);

@@ -42,7 +42,7 @@ static uint32_t tree_draw(const tern_mcts_worker *w, tern_mcts_edges *edges) {
 /* Returns whether this token makes the child of an edge that has none. */
 static bool tree_claim(const tern_mcts_worker *w, tern_mcts_link *link, uint64_t *child) {
     if (!w->alone)
-        /* R6: settle; one token makes the child */
+        /* R6: tree_settle; one token makes the child */
         return atomic_compare_exchange_strong(&link->child, child, TERN_MCTS_MAKING);
     atomic_store_explicit(&link->child, TERN_MCTS_MAKING, RELAXED);
     return true;
@@ -205,14 +205,14 @@ static uint64_t tree_make(tern_mcts_worker *w, tern_mcts_node *node, uint64_t na
 static uint64_t at_edge(tern_mcts_worker *w, tern_mcts_node *node, uint64_t name, uint32_t slot,
                         uint32_t depth) {
     tern_mcts_link *link = &tern_mcts_links(tern_mcts_edges_of(node))[slot];
-    /* R1: settle */
+    /* R1: tree_settle */
     uint64_t child = atomic_load_explicit(&link->child, memory_order_acquire);
     if (child == 0 && tree_claim(w, link, &child))
         return tree_make(w, node, name, slot, depth);
     if (child != TERN_MCTS_MAKING)
         return child;
     w->statistics.deferred++;
-    /* R3: settle, release */
+    /* R3: tree_settle, tree_release */
     atomic_fetch_add(&link->deferred, 1);
     if (atomic_load(&link->child) != TERN_MCTS_MAKING)
         tree_release(w, node, name, slot);

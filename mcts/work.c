@@ -35,7 +35,7 @@ static bool more_records(tern_mcts_worker *w) {
 
 tern_mcts_record *tern_mcts_record_take(tern_mcts_worker *w) {
     if (w->records == NULL)
-        /* R8: push */
+        /* R8: work_push */
         w->records = atomic_exchange_explicit(&w->returned, NULL, memory_order_acquire);
     if (w->records == NULL && !more_records(w)) {
         tern_mcts_fail(w->search, tern_fail(TERN_ERR_MEMORY,
@@ -160,7 +160,7 @@ static void work_simulate(tern_mcts_worker *w, const tern_mcts_record *record) {
 
 /* Takes over the records that other threads of the process left, oldest first. */
 static void empty_inbox(tern_mcts_worker *w) {
-    /* R8: push */
+    /* R8: work_push */
     tern_mcts_record *stack = atomic_exchange_explicit(&w->inbox, NULL, memory_order_acquire);
     tern_mcts_record *queue = NULL;
     while (stack != NULL) {

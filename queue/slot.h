@@ -92,7 +92,7 @@ static inline tern_status tern_queue_set_alone(tern_worker *worker, tern_ptr wor
     uint64_t *direct = tern_internal_atomic_address(worker, word, sizeof *direct);
     if (direct == NULL)
         return tern_atomic_store(worker, word, value);
-    /* R1: tern_atomic_load; workers of the next phase read it */
+    /* R1: tern_queue_load; workers of the next phase read it */
     __atomic_store_n(direct, value, __ATOMIC_RELEASE);
     return TERN_OK;
 }

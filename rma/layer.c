@@ -295,7 +295,7 @@ static tern_status rma_open_layer(tern_context *context) {
         context->layer[TERN_LAYER_RMA] = rma;
         rma->fd = -1;
         rma->direct = &tern_transport_shm;
-        rma->message_way = &tern_transport_p2p;
+        rma->message_transport = &tern_transport_p2p;
         pthread_mutex_init(&rma->heap_lock, NULL);
         tern_regions_open(&rma->regions);
         tern_record_handle(context, TERN_RECORD_SERVICE, tern_service_consume);

@@ -105,7 +105,7 @@ static bool serve_atomic(tern_worker *worker, uint32_t source, const tern_messag
     if (message->tag != 0)
         tern_message_answer(worker, source, message->tag, &old, sizeof old, false);
     else /* a notice of rpc/synchronizer.h, which expects no answer */
-        /* R1: count; after it was applied: quiesce relies on it */
+        /* R1: quiesce_count; after it was applied: quiesce relies on it */
         __atomic_store_n(&worker->stats.notices_taken, worker->stats.notices_taken + 1,
                          __ATOMIC_RELEASE);
     return true;

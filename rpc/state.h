@@ -82,7 +82,7 @@ static inline tern_rpc_worker *tern_rpc_worker_of(const tern_worker *worker) {
 
 /* Adds to a counter that quiesce reads from other threads. */
 static inline void tern_count(uint64_t *counter, uint64_t by) {
-    /* R1: count; one thread writes, so no read-modify-write is needed; quiescence sees what ran */
+    /* R1: quiesce_count; one thread writes, so no read-modify-write is needed; it sees what ran */
     __atomic_store_n(counter, *counter + by, __ATOMIC_RELEASE);
 }
 

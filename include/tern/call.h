@@ -346,7 +346,7 @@ TERN_INLINE int tern_internal_call_try(tern_worker *worker, tern_worker_id targe
     memcpy(record + 8, arguments, bytes);
     /* Counted before the call can run: tern_quiesce relies on that, and reads the count from other
      * threads. */
-    /* R5: count */
+    /* R5: quiesce_count */
     __atomic_store_n(view->calls_sent, *view->calls_sent + 1, __ATOMIC_RELAXED);
     if (__builtin_expect(tern_lane_send(lane, record, size, header | (uint64_t)bytes << 32), 0))
         tern_internal_call_attend(worker, target);

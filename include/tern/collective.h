@@ -10,11 +10,11 @@
  * not wait behind events that nobody has probed for.
  *
  * The data may lie in any memory of the caller, which need not be registered and may be reused when
- * the function returns. A vector travels in parts of a quarter of TERN_RING_SIZE; each part is
- * copied into a ring and out of it. A rank that does not wait for an arriving part yet copies it
- * once more, to memory of tern: at most 16 parts from each rank that sends to it in this
- * collective. Costs below are of one rank, with P ranks, n bytes and N parts (N is 1 for vectors of
- * up to one part).
+ * the function returns. A vector travels in fragments of a quarter of TERN_RING_SIZE, each of which
+ * is copied into a ring and out of it. A rank that does not wait for an arriving fragment copies
+ * it once more, to memory of tern: at most 16 fragments from each rank that sends to it in this
+ * collective. Costs below are of one rank, with P ranks, n bytes and N fragments (N is 1 for
+ * vectors of up to one fragment).
  *
  * TERN_ERR_PEER: a rank has died; TERN_ERR_ARGUMENT; TERN_ERR_STATE: in a handler;
  * TERN_ERR_MEMORY: a rank had no memory for a ring; TERN_ERR_MPI;
@@ -47,12 +47,12 @@ TERN_NODISCARD TERN_API tern_status tern_notify_barrier(tern_worker *worker);
 /* Copies the bytes at data of rank root to data of every rank. root: a rank. data: read on root and
  * written elsewhere; may be NULL if bytes is 0. bytes: the same on every rank. TERN_ERR_ARGUMENT:
  * no such root; NULL. Blocks; not in handlers. It may return on a rank before other ranks have
- * called it: root may be up to 16 parts, and 16 broadcasts, ahead of the two ranks that it sends
- * to.
+ * called it: root may be up to 16 fragments, and 16 broadcasts, ahead of the two ranks that it
+ * sends to.
  *
  * The data goes down a binary tree: a rank receives n bytes and sends at most 2 n, in N messages
- * from its parent and N to each of two children, with one message back for every 8 parts beyond the
- * first 16. The last rank has the data after log2(P) steps and N more. */
+ * from its parent and N to each of two children, with one message back for every 8 fragments beyond
+ * the first 16. The last rank has the data after log2(P) steps and N more. */
 TERN_NODISCARD TERN_API tern_status tern_notify_broadcast(tern_worker *worker, uint32_t root,
                                                           void *data, size_t bytes);
 

@@ -5,14 +5,14 @@
  * A segment is the memory of a rank that other ranks reach: one memfd, mapped by every rank of its
  * node. It holds, in this order:
  *
- *     header   one page: identity; on rank 0 the meeting of all ranks (src/collective/meeting.h)
- *     worker pages  one per worker: doorbells, ring table, credit cells, reply cells
- *     rings    headers of the rings into this rank, one cache line each
- *     regions  registered memory of this rank (rma/region/region.h)
- *     places   on the node's lowest rank: the node and the machine of each rank
- *     listeners  there too: where each rank listens (src/peers/address.h)
- *     arena    the rings' records
- *     heap     the memory of tern_alloc; the only part to which a tern_ptr can lead
+ *     header         one page: identity; on rank 0 the meeting of all (src/collective/meeting.h)
+ *     worker pages   one per worker: doorbells, ring table, credit cells, reply cells
+ *     rings          headers of the rings into this rank, one cache line each
+ *     regions        registered memory of this rank (rma/region/region.h)
+ *     places         on the node's lowest rank: the node and the machine of each rank
+ *     listeners      there too: where each rank listens (src/peers/address.h)
+ *     arena          the rings' records
+ *     heap           the memory of tern_alloc; the only part to which a tern_ptr can lead
  *
  * All of it is zero at first and takes memory only when touched. The layout is a pure function of
  * the job's size and configuration, so every rank can compute that of any other.
@@ -92,15 +92,15 @@ typedef struct tern_region {
     _Atomic uint64_t bytes;
 } tern_region;
 
-/* Offsets in bytes from the start of the segment. Those marked "page" count from the start of a
+/* Offsets in bytes from the start of the segment. Those marked "worker" count from the start of a
  * worker page. */
 typedef struct tern_layout {
     size_t worker_pages, worker_page_bytes;
     /* By endpoint index, which numbers the channels of all workers of the job. */
-    size_t doorbells; /* page: _Atomic uint64_t[], a bit per endpoint */
-    size_t table;     /* page: _Atomic uint64_t[], the ring from each endpoint: index + 1, or 0 */
-    size_t credits;   /* page: tern_credit[], how far the target at each endpoint has consumed */
-    size_t cells;     /* page: tern_cell[TERN_CALL_REQUESTS] */
+    size_t doorbells; /* worker: _Atomic uint64_t[], a bit per endpoint */
+    size_t table;     /* worker: _Atomic uint64_t[], the ring from each endpoint: index + 1, or 0 */
+    size_t credits;   /* worker: tern_credit[], how far the target at each endpoint has consumed */
+    size_t cells;     /* worker: tern_cell[TERN_CALL_REQUESTS] */
     size_t rings, ring_count;
     size_t regions;   /* tern_region[TERN_REGIONS_MAX] */
     size_t places;    /* uint32_t[]: the node of each rank, then the machine of each rank */

@@ -101,9 +101,9 @@ typedef struct tern_rma {
     size_t parts; /* of the heap: part i lies on placement.node[i] */
     tern_heap *heap;
     pthread_mutex_t heap_lock;
-    const tern_transport_ops *direct;      /* to ranks that share memory */
-    const tern_transport_ops *remote;      /* to others; NULL: every rank shares memory */
-    const tern_transport_ops *message_way; /* carries records of message channels */
+    const tern_transport_ops *direct;            /* to ranks that share memory */
+    const tern_transport_ops *remote;            /* to others; NULL: every rank shares memory */
+    const tern_transport_ops *message_transport; /* carries records of message channels */
     struct tern_message_engine *messages;
     _Atomic uint64_t *inbox_used;              /* credit, by worker number and lane (inbox.h) */
     tern_inbox_message *inbox_reserve;         /* for a message that comes when malloc fails */

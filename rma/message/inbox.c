@@ -249,7 +249,7 @@ static void inbox_append(tern_inbox *inbox, tern_inbox_message *entry) {
 /* Moves the arrived messages to their lanes. The list of arrivals has the latest message first, so
  * it is reversed: the lanes have the earliest message first. */
 static void sort_arrived(tern_inbox *inbox) {
-    /* R8: push */
+    /* R8: inbox_push */
     tern_inbox_message *entry =
         atomic_exchange_explicit(&inbox->arrived, NULL, memory_order_acquire);
     tern_inbox_message *in_order = NULL;

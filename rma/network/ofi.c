@@ -220,7 +220,9 @@ static tern_status end_open(const tern_ofi *ofi, ofi_end *end) {
         return TERN_OK;
     }
     end_close(end);
-    return ofi_fail(ofi, what, code);
+    return tern_fail(TERN_ERR_NETWORK,
+                     "libfabric: %s of %s: %s; FI_PROVIDER names another provider", what,
+                     ofi->info->fabric_attr->prov_name, ofi->fi.strerror(-code));
 }
 
 static void ofi_close(tern_network *network) {

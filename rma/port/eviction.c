@@ -86,7 +86,7 @@ tern_status tern_connection_leave(tern_worker *worker, tern_port *port) {
     to->greeting = NULL;
     port->native->network->ops->leave(port->end, to->peer, &offer);
     to->held = to->fresh = to->reached = to->met = false;
-    to->offered = false; /* an answer that is still on its connection can only bring an rkey */
+    to->offered = false; /* an answer that is still on its way can only bring an rkey */
     port->leaves = NULL;
     port->connections--;
     if (worker->stats.ways_left++ == 0)

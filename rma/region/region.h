@@ -6,7 +6,7 @@
  * read.
  *
  * Inside tern an offset names a byte of the segment of a rank, or a byte of one of its regions. The
- * top bit tells the two apart, so every path of transfers can carry both. An offset in a region:
+ * top bit tells the two apart, so every transport can carry both. An offset in a region:
  *
  *     63: 1 | 62..51: slot | 50..40: generation | 39..0: byte
  *

@@ -20,7 +20,7 @@ struct tern_message_channel {
 void tern_message_channel_use(tern_worker *worker, tern_out *out) {
     const uint64_t bytes = worker->context->config.ring_size;
     out->direct = false;
-    out->transport = tern_rma_of(worker->context)->message_way;
+    out->transport = tern_rma_of(worker->context)->message_transport;
     out->ring = TERN_RING_NONE;
     out->lane.data = NULL;
     out->lane.mask = bytes - 1;
@@ -144,7 +144,7 @@ bool tern_message_channel_take(const tern_worker *worker, uint32_t endpoint, ter
     atomic_store_explicit(&channel->begun, false, memory_order_relaxed);
     in->ring = TERN_RING_NONE;
     in->header = &channel->header;
-    in->transport = tern_rma_of(worker->context)->message_way;
+    in->transport = tern_rma_of(worker->context)->message_transport;
     in->limit = UINT64_MAX;
     in->sleep = TERN_SLEEP_AWAKE;
     in->reported = in->position;

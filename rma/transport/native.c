@@ -250,7 +250,7 @@ static tern_status native_flush(tern_worker *worker, uint32_t rank) {
     return status == TERN_OK ? tern_port_failed(worker, rank) : status;
 }
 
-/* Opens a ring, and with it the connection to the rank and to the ring's memory. A message channel
+/* Opens a ring, and with it the connection to the rank and the rkey of the ring. A message channel
  * needs no access to the target's memory. */
 static tern_status native_open_ring(tern_worker *worker, tern_out *out) {
     const tern_layout *layout = &tern_rma_of(worker->context)->layout;

@@ -239,7 +239,7 @@ tern_status tern_collective_claim(tern_worker *worker) {
 
 void tern_collective_yield(tern_worker *worker) {
     _Atomic(tern_worker *) *meets = &worker->context->meets;
-    /* R6: claim; the load is of this thread's own store, or of another worker's */
+    /* R6: collective_claim; the load is of this thread's own store, or another worker's */
     if (atomic_load_explicit(meets, memory_order_relaxed) == worker)
         atomic_store_explicit(meets, NULL, memory_order_release);
 }

@@ -25,9 +25,9 @@ tern_status tern_meeting_hold(tern_context *context, tern_worker *worker,
                               uint64_t words[TERN_MEETING_WORDS]) {
     tern_meeting *meeting = context->meeting;
     _Atomic uint64_t *generation = &meeting->generation;
-    /* R1: end; before anything of the next meeting */
+    /* R1: meeting_end; before anything of the next meeting */
     const uint64_t mine = atomic_load_explicit(generation, memory_order_acquire);
-    /* R9: end; the addition to arrived releases them */
+    /* R9: meeting_end; the addition to arrived releases them */
     for (size_t i = 1; i < TERN_MEETING_WORDS; i++)
         if (words[i] != 0)
             atomic_fetch_add_explicit(&meeting->gathered[i], words[i], memory_order_relaxed);
@@ -39,13 +39,13 @@ tern_status tern_meeting_hold(tern_context *context, tern_worker *worker,
     }
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status = TERN_OK;
-    /* R1: end */
+    /* R1: meeting_end */
     while (status == TERN_OK && atomic_load_explicit(generation, memory_order_acquire) == mine)
         status = tern_wait_round(context, &wait, tern_progress_process(worker), TERN_ANYBODY);
-    /* R1: end; the last may have come while a death was noticed */
+    /* R1: meeting_end; the last may have come while a death was noticed */
     if (status != TERN_OK && atomic_load_explicit(generation, memory_order_acquire) == mine)
         return status;
-    /* R9: end; nobody stores new ones before this rank has come to the next meeting */
+    /* R9: meeting_end; nobody stores new ones before this rank has come to the next meeting */
     for (size_t i = 0; i < TERN_MEETING_WORDS; i++)
         words[i] = atomic_load_explicit(&meeting->sums[i], memory_order_relaxed);
     return TERN_OK;

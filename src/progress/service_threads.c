@@ -93,7 +93,7 @@ tern_status tern_service_threads_start(tern_context *context) {
     int error = 0;
     for (size_t i = 0; i < count && error == 0; i++) {
         tern_worker *worker = context->worker[first + i];
-        /* R9: pthread_create; before the thread that has it */
+        /* R9: service_thread_serve; before that thread begins */
         atomic_store_explicit(&worker->use, TERN_WORKER_ADOPTED, memory_order_relaxed);
         error = pthread_create(&service->thread[i], NULL, service_thread_serve, worker);
         service->running += error == 0;
@@ -110,7 +110,7 @@ void tern_service_threads_stop(tern_context *context) {
     tern_service_threads *service = context->service;
     if (service == NULL)
         return;
-    /* R1: serve */
+    /* R1: service_thread_serve */
     atomic_store_explicit(&service->stop, true, memory_order_release);
     for (size_t i = 0; i < service->running; i++)
         pthread_join(service->thread[i], NULL);

@@ -1,8 +1,8 @@
 #!/bin/sh
-# interface.sh ROOT: the interface of libtern stays one that can be learnt. It has at most 40 headers, none of them shorter
-# than 60 lines but tern.h, which includes the others, and compat.h, which has the names of older versions. No function has more than eight parameters: what goes beyond is a
-# structure of options. No name in the reference ends in a word that marks the second version of a function.
-# The headers of tern's other libraries are not counted.
+# interface.sh ROOT: the interface of libtern stays one that can be learnt. It has at most 40 headers, none of them
+# shorter than 60 lines but tern.h, which includes the others, and compat.h, which has the names of older versions.
+# No function has more than eight parameters: further ones are a structure of options. No name in the reference ends
+# in a word that marks the second version of a function. The headers of tern's other libraries are not counted.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$1"

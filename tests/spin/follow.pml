@@ -2,9 +2,9 @@
  * A remote operation, called a flight here (hashtable/op/remote.c, follow.c), while the part's keys
  * move from array to array, of which every other one lies in the same memory
  * (hashtable/growth/move.c, grace.c). The owner serves the flight's puts (rma/put_if.c). Another
- * operation of the same worker works on the same key by load and store, step by step. A tour passes
- * the worker when it is not in that operation and its flight holds no array older than the one that
- * the tour tells of. While keys are moved to an array it has no room for new ones. Each change
+ * operation of the same worker works on the same key by load and store, step by step. The message
+ * of a grace period passes the worker when it is in no such operation and its flight holds no array
+ * older than the message's. While keys move to an array it has no room for new ones. Each change
  * takes effect where the key is in the other state, and what an operation returns was so at some
  * time while it was under way. No operation touches an array that is gone.
  * -DUNCOMPARED: the owner puts whatever the state is.
