@@ -33,7 +33,7 @@ island: it is not there (error 2)
 chart: refused: that is not in my directory (error 18)
 ../sea: refused: that is not in my directory (error 18)
 $work/sea: refused: that is not in my directory (error 18)
-ended with status 1; 16 calls, 0 refused at once; $((250 + ${#work} + 4)) bytes written
+ended with status 1; 16 calls, 0 refused at once; $((252 + ${#work} + 4)) bytes written
 END
 printf 'WATER, WATER\nEVERY WHERE\n' | cmp - "$work/in/sea.capitals"
 [ "$(ls "$work/in")" = "$(printf 'chart\nsea\nsea.capitals')" ]
