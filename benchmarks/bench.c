@@ -12,7 +12,8 @@
 
 enum { TAG_COMMAND = 1, TAG_READY, TAG_DONE, TAG_DATA };
 
-/* side: an index as in sides_of(), or -1 at the end of the case. */
+/* side: an index as in sides_of(), or one of these. */
+enum { END = -1, SLEEP = -2 };
 typedef struct command {
     int64_t side;
     uint64_t operations;
@@ -153,14 +154,30 @@ static double block(bench *b, const bench_side *side, size_t index, uint64_t n, 
     return time / (double)n;
 }
 
+/* Sleeps until the origin sends a command, so that another program has this rank's core. */
+static void sleep_until_command(bench *b) {
+    const struct timespec pause = {0, 10000000};
+    for (int there = 0; !there;) {
+        nanosleep(&pause, NULL);
+        tern_mpi_lock();
+        bench_mpi(MPI_Iprobe(BENCH_ORIGIN, TAG_COMMAND, b->comm, &there, MPI_STATUS_IGNORE),
+                  "MPI_Iprobe");
+        tern_mpi_unlock();
+    }
+}
+
 /* A target's half of all blocks of a case. */
 static void serve(bench *b, const bench_side *const *sides) {
     for (;;) {
         command c;
         int64_t mine = 0;
         receive(b, BENCH_ORIGIN, &c, sizeof c, TAG_COMMAND);
-        if (c.side < 0)
+        if (c.side == END)
             return;
+        if (c.side == SLEEP) {
+            sleep_until_command(b);
+            continue;
+        }
         const bench_side *side = sides[c.side];
         if (side->prepare != NULL)
             side->prepare(b, side->state, c.operations);
@@ -193,8 +210,8 @@ static double quiet_block(bench *b, const bench_side *side, size_t index, uint64
     return least;
 }
 
-static void end_case(bench *b) {
-    command c = {-1, 0};
+static void command_all(bench *b, int64_t side) {
+    command c = {side, 0};
     send(b, &c, sizeof c, TAG_COMMAND);
 }
 
@@ -275,7 +292,7 @@ const bench_times *bench_measure(bench *b, const bench_case *c) {
     }
     if (!bench_in_time(b)) {
         ++*b->left_out;
-        end_case(b);
+        command_all(b, END);
         return NULL;
     }
     bench_progress(b, c);
@@ -309,8 +326,13 @@ const bench_times *bench_measure(bench *b, const bench_case *c) {
             times.peer[i - 2][pair] =
                 pair < peer_pairs ? quiet_block(b, sides[i], i, n[i], &ignored) : -1;
     }
-    end_case(b);
-    bench_report(b, c, &times);
+    bench_case whole = *c; /* with the peers that are programs */
+    if (b->options.program_count > 0) {
+        command_all(b, SLEEP);
+        bench_ask_programs(b, &whole, &times);
+    }
+    command_all(b, END);
+    bench_report(b, &whole, &times);
     return &times;
 }
 
@@ -344,7 +366,7 @@ size_t bench_fastest(bench *b, const bench_side *sides, size_t count) {
             fastest = i;
         }
     }
-    end_case(b);
+    command_all(b, END);
     bench_send(b, &fastest, sizeof fastest);
     return fastest;
 }

@@ -31,9 +31,14 @@
 
 enum { BENCH_ORIGIN, BENCH_TARGET };
 
-#define BENCH_PEERS 4
+#define BENCH_PEERS 8
+#define BENCH_PROGRAMS 4 /* peers that are programs of their own */
 #define BENCH_PARAMS 4
 #define BENCH_PAIRS_MAX 1001
+
+typedef struct bench_peer_program {
+    const char *name, *program; /* program: a command for the shell */
+} bench_peer_program;
 
 typedef struct bench_options {
     const char *json; /* a file, "-" for standard output, or NULL */
@@ -55,6 +60,8 @@ typedef struct bench_options {
     const char *network; /* that is simulated, or NULL */
     uint64_t keys;       /* of large tables; 0: as many as suit */
     uint32_t largest;    /* number of ranks that is simulated; 0: as many as fit the time */
+    bench_peer_program programs[BENCH_PROGRAMS];
+    size_t program_count;
 } bench_options;
 
 enum { BENCH_EXIT_OK, BENCH_EXIT_FAILED, BENCH_EXIT_USAGE, BENCH_EXIT_MISSED };
@@ -191,6 +198,10 @@ bool bench_time_for(bench *b, size_t cases);
  * not selected or left out. */
 const bench_times *bench_measure(bench *b, const bench_case *c);
 size_t bench_fastest(bench *b, const bench_side *sides, size_t count);
+
+/* peer_program.c: measures the case by each program of --peer and adds those that have it to the
+ * case's peers. The origin calls it while the other ranks sleep. */
+void bench_ask_programs(bench *b, bench_case *c, bench_times *times);
 
 /* A barrier over the control communicator, with progress if a transport needs it. */
 void bench_meet(bench *b);

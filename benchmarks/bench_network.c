@@ -2,8 +2,9 @@
 
 /*
  * What tern makes of a network, beside bare libfabric, MPI's messages and bare TCP in the same run,
- * whatever transport tern has taken: operations of one word, one after the other and many at once.
- * The container's operations beside the call and the gets they are made of are in `hash`.
+ * whatever transport tern has taken: operations of one word, one after the other and many at once,
+ * and by size (bench_network_sizes.c). The container's operations beside the call and the gets they
+ * are made of are in `hash`.
  */
 
 #include "bench_network.h"
@@ -12,7 +13,7 @@
 #include "ceilings/tcp.h"
 #include "notified.h"
 
-enum { WORD = 8, PART = NOTIFIED_MAX + 4096 };
+enum { WORD = 8 };
 
 typedef struct network {
     ceiling_fabric *fabric; /* NULL: no libfabric here */
@@ -25,27 +26,27 @@ typedef struct network {
 
 static void fabric_ask(bench *b, void *state, uint64_t n) {
     (void)b;
-    ceiling_fabric_ask(((network *)state)->fabric, n);
+    ceiling_fabric_ask(((network *)state)->fabric, WORD, n);
 }
 
 static void fabric_answer(bench *b, void *state, uint64_t n) {
     (void)b;
-    ceiling_fabric_answer(((network *)state)->fabric, n);
+    ceiling_fabric_answer(((network *)state)->fabric, WORD, n);
 }
 
 static void fabric_write(bench *b, void *state, uint64_t n) {
     (void)b;
-    ceiling_fabric_write(((network *)state)->fabric, n);
+    ceiling_fabric_write(((network *)state)->fabric, WORD, n);
 }
 
 static void fabric_read(bench *b, void *state, uint64_t n) {
     (void)b;
-    ceiling_fabric_read(((network *)state)->fabric, n);
+    ceiling_fabric_read(((network *)state)->fabric, WORD, n);
 }
 
 static void fabric_stream(bench *b, void *state, uint64_t n) {
     (void)b;
-    ceiling_fabric_stream(((network *)state)->fabric, n);
+    ceiling_fabric_stream(((network *)state)->fabric, WORD, n);
 }
 
 static void fabric_attend(bench *b, void *state, uint64_t n) {
@@ -168,7 +169,7 @@ void bench_network(bench *b) {
     notified_open(b, &s, b->worker, &window);
     s.bytes = s.cid_bytes = WORD;
     s.messages.how = CEILING_RECEIVE_BLOCKING;
-    w = (network){.fabric = ceiling_fabric_open(comm, 1 - b->rank, &provider),
+    w = (network){.fabric = ceiling_fabric_open(comm, 1 - b->rank, BENCH_NETWORK_MOST, &provider),
                   .tcp = ceiling_tcp_open(comm, 1 - b->rank),
                   .notified = &s,
                   .word = bench_place(b, BENCH_TARGET, WORD, NULL)};
@@ -186,6 +187,7 @@ void bench_network(bench *b) {
     measure(b, &w, "fetch_add", bench_way("tern_atomic_fetch_add", fetch_add, NULL, &w), 2, 0);
     measure(b, &w, "call", bench_way("tern_call_return", call_return, run_calls, &w), 0, 0);
     measure(b, &w, "puts", bench_way("tern_put, one tern_flush", put_stream, NULL, &w), 3, 1 / 0.8);
+    bench_network_sizes(b, w.fabric, provider, &s);
     bench_meet(b);
     ceiling_fabric_close(w.fabric);
     ceiling_tcp_close(w.tcp);

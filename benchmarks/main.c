@@ -124,6 +124,10 @@ static void usage(FILE *to) {
         "      --keys N       large: keys of both ranks together, 1,000 to 10,000,000,000, of up "
         "to\n"
         "                     160 B each [10,000,000; quick: 100,000]\n"
+        "      --peer NAME=PROGRAM   another way to do the same, up to %d of them: runs\n"
+        "                     'PROGRAM SUBJECT CASE BYTES' after each case while all ranks sleep;\n"
+        "                     it prints the ns of one operation, or nothing if it has no such "
+        "case\n"
         "      --largest N    scale: the most ranks that are simulated, 64 to 1,048,576\n"
         "                     [65,536; quick: 1,024]\n"
         "      --only GLOB    only cases whose name matches; exit status %d if none does\n"
@@ -133,8 +137,8 @@ static void usage(FILE *to) {
         "      --version      prints the version\n"
         "  -h, --help         prints this help\n\n"
         "exit status: %d, %d (something failed), %d (bad usage), %d (see --check)\n",
-        BENCH_PAIRS_MAX, known_networks(), BENCH_EXIT_USAGE, BENCH_EXIT_MISSED, BENCH_EXIT_OK,
-        BENCH_EXIT_FAILED, BENCH_EXIT_USAGE, BENCH_EXIT_MISSED);
+        BENCH_PAIRS_MAX, known_networks(), BENCH_PROGRAMS, BENCH_EXIT_USAGE, BENCH_EXIT_MISSED,
+        BENCH_EXIT_OK, BENCH_EXIT_FAILED, BENCH_EXIT_USAGE, BENCH_EXIT_MISSED);
 }
 
 /* Rank 0 writes one line. Returns BENCH_EXIT_USAGE on every rank. */
@@ -165,6 +169,7 @@ enum {
     NETWORK,
     KEYS,
     LARGEST,
+    PEER,
     ONLY,
     LIST,
     NO_PIN,
@@ -187,6 +192,7 @@ static const struct option long_options[] = {
     {"network", required_argument, NULL, NETWORK},
     {"keys", required_argument, NULL, KEYS},
     {"largest", required_argument, NULL, LARGEST},
+    {"peer", required_argument, NULL, PEER},
     {"only", required_argument, NULL, ONLY},
     {"list", no_argument, NULL, LIST},
     {"no-pin", no_argument, NULL, NO_PIN},
@@ -202,6 +208,16 @@ static bool number(const char *text, double least, double most, double *value) {
     errno = 0;
     *value = strtod(text, &end);
     return errno == 0 && end != text && *end == '\0' && *value >= least && *value <= most;
+}
+
+/* Notes a peer that is a program. False: text is not NAME=PROGRAM, or there are too many. */
+static bool take_program(bench_options *o, char *text) {
+    char *equals = strchr(text, '=');
+    if (equals == NULL || equals == text || equals[1] == '\0' || o->program_count == BENCH_PROGRAMS)
+        return false;
+    o->programs[o->program_count++] =
+        (bench_peer_program){strndup(text, (size_t)(equals - text)), equals + 1};
+    return true;
 }
 
 /* Returns -1 to go on, else the exit status. */
@@ -268,6 +284,11 @@ static int parse(bench *b, int argc, char **argv) {
         case LARGEST:
             if (!number(optarg, 64, 1 << 20, &largest))
                 return refuse(b, "--largest takes 64 to 1048576, not '%s'", optarg);
+            break;
+        case PEER:
+            if (!take_program(o, optarg))
+                return refuse(b, "--peer takes NAME=PROGRAM, up to %d times, not '%s'",
+                              BENCH_PROGRAMS, optarg);
             break;
         case ONLY:
             o->only = optarg;

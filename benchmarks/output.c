@@ -127,6 +127,9 @@ static void value_text(char *text, size_t room, const bench_case *c, double valu
     } else if (c->unit == BENCH_TIME && value >= 1e4) {
         value /= 1e3;
         unit = "us";
+    } else if (c->unit == BENCH_BANDWIDTH && value < 0.1) {
+        value *= 1e3;
+        unit = "MB/s";
     }
     int digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
     snprintf(text, room, "%.*f %s", digits, value, unit);

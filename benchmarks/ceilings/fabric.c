@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { UNDER_WAY = 64, FLAG = 0, DATA = 8, WORDS = 16 };
+enum { UNDER_WAY = 64, FLAG = 0, DATA = 64 }; /* offsets of the word that ends, and of data */
 
 struct ceiling_fabric {
     MPI_Comm comm;
@@ -27,11 +27,12 @@ struct ceiling_fabric {
     struct fid_ep *endpoint;
     struct fid_mr *memory;
     fi_addr_t peer;
-    uint64_t key, base; /* of the other side */
-    uint64_t count;     /* each side has its own */
+    uint64_t key, base;  /* of the other side */
+    uint64_t count;      /* each side has its own */
+    char *here, *source; /* the other side writes to here; this side writes from source */
+    size_t bytes;        /* of each */
     uint64_t under_way;
-    uint64_t source[WORDS];
-    _Alignas(64) uint64_t word[WORDS]; /* the other side writes here */
+    void *unused[UNDER_WAY]; /* contexts, as many as are not under way */
     struct fi_context2 context[UNDER_WAY];
 };
 
@@ -79,20 +80,28 @@ static void open_endpoint(ceiling_fabric *way) {
     FI(fi_ep_bind(way->endpoint, &way->completions->fid, FI_TRANSMIT | FI_RECV));
     FI(fi_ep_bind(way->endpoint, &way->addresses->fid, 0));
     FI(fi_enable(way->endpoint));
-    FI(fi_mr_reg(way->domain, way->word, sizeof way->word, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, 1,
-                 0, &way->memory, NULL));
+    FI(fi_mr_reg(way->domain, way->here, way->bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, 1, 0,
+                 &way->memory, NULL));
     if ((way->info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
         FI(fi_mr_bind(way->memory, &way->endpoint->fid, 0));
         FI(fi_mr_enable(way->memory));
     }
 }
 
-ceiling_fabric *ceiling_fabric_open(MPI_Comm comm, int other, const char **name) {
+static char *make_memory(size_t bytes) {
+    char *memory = aligned_alloc(DATA, bytes);
+    if (memory == NULL)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    memset(memory, 0, bytes);
+    return memory;
+}
+
+ceiling_fabric *ceiling_fabric_open(MPI_Comm comm, int other, size_t most, const char **name) {
     struct {
         char text[128];
         uint64_t key, base;
     } mine = {{0}, 0, 0}, theirs;
-    ceiling_fabric *way = aligned_alloc(64, (sizeof *way + 63) / 64 * 64);
+    ceiling_fabric *way = calloc(1, sizeof *way);
     struct fi_info *info = way != NULL ? find_provider() : NULL;
     int here = info != NULL, both = 0;
     MPI_Allreduce(&here, &both, 1, MPI_INT, MPI_MIN, comm);
@@ -102,15 +111,19 @@ ceiling_fabric *ceiling_fabric_open(MPI_Comm comm, int other, const char **name)
         free(way);
         return NULL;
     }
-    memset(way, 0, sizeof *way);
     way->comm = comm;
     way->other = other;
     way->info = info;
+    way->bytes = DATA + (most + DATA - 1) / DATA * DATA;
+    way->here = make_memory(way->bytes);
+    way->source = make_memory(way->bytes);
+    for (size_t i = 0; i < UNDER_WAY; i++)
+        way->unused[i] = &way->context[i];
     open_endpoint(way);
     size_t bytes = sizeof mine.text;
     FI(fi_getname(&way->endpoint->fid, mine.text, &bytes));
     mine.key = fi_mr_key(way->memory);
-    mine.base = (info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0 ? (uintptr_t)way->word : 0;
+    mine.base = (info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0 ? (uintptr_t)way->here : 0;
     MPI_Sendrecv(&mine, sizeof mine, MPI_BYTE, other, 0, &theirs, sizeof theirs, MPI_BYTE, other, 0,
                  comm, MPI_STATUS_IGNORE);
     FI(fi_av_insert(way->addresses, theirs.text, 1, &way->peer, 0, NULL));
@@ -131,16 +144,18 @@ void ceiling_fabric_close(ceiling_fabric *way) {
     fi_close(&way->domain->fid);
     fi_close(&way->fabric->fid);
     fi_freeinfo(way->info);
+    free(way->here);
+    free(way->source);
     free(way);
 }
 
 static void take_completions(ceiling_fabric *way) {
     struct fi_cq_entry entry[16];
     const ssize_t count = fi_cq_read(way->completions, entry, 16);
-    if (count > 0)
-        way->under_way -= (uint64_t)count;
-    else if (count != -FI_EAGAIN)
+    if (count < 0 && count != -FI_EAGAIN)
         stop("fi_cq_read", count);
+    for (ssize_t i = 0; i < count; i++)
+        way->unused[UNDER_WAY - way->under_way--] = entry[i].op_context;
 }
 
 static void land(ceiling_fabric *way) {
@@ -148,84 +163,88 @@ static void land(ceiling_fabric *way) {
         take_completions(way);
 }
 
-static void post(ceiling_fabric *way, int is_write, uint64_t word, uint64_t slot) {
+static void post(ceiling_fabric *way, int is_write, uint64_t at, uint64_t bytes) {
     ssize_t code;
-    const uint64_t there = way->base + 8 * word;
-    while ((code = is_write ? fi_write(way->endpoint, &way->source[word], 8, NULL, way->peer, there,
-                                       way->key, &way->context[slot])
-                            : fi_read(way->endpoint, &way->source[word], 8, NULL, way->peer, there,
-                                      way->key, &way->context[slot])) == -FI_EAGAIN)
+    while (way->under_way == UNDER_WAY)
+        take_completions(way);
+    void *context = way->unused[UNDER_WAY - 1 - way->under_way];
+    const uint64_t there = way->base + at;
+    while ((code = is_write ? fi_write(way->endpoint, way->source + at, bytes, NULL, way->peer,
+                                       there, way->key, context)
+                            : fi_read(way->endpoint, way->source + at, bytes, NULL, way->peer,
+                                      there, way->key, context)) == -FI_EAGAIN)
         take_completions(way);
     FI(code);
     way->under_way++;
 }
 
-static void send_flag(ceiling_fabric *way) {
-    land(way);
-    way->source[FLAG] = way->count;
-    post(way, 1, FLAG, 0);
+/* The last word of [at, at + bytes), by which the other side knows that all of it is there. */
+static uint64_t *last_word(char *memory, uint64_t at, uint64_t bytes) {
+    return (uint64_t *)(void *)(memory + at + bytes - sizeof(uint64_t));
 }
 
-static void await_flag(ceiling_fabric *way) {
-    while (__atomic_load_n(&way->word[FLAG], __ATOMIC_ACQUIRE) != way->count)
+static void send_counted(ceiling_fabric *way, uint64_t at, uint64_t bytes) {
+    land(way);
+    *last_word(way->source, at, bytes) = way->count;
+    post(way, 1, at, bytes);
+}
+
+static void await_counted(ceiling_fabric *way, uint64_t at, uint64_t bytes) {
+    const uint64_t *word = last_word(way->here, at, bytes);
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != way->count)
         take_completions(way);
 }
 
-void ceiling_fabric_ask(ceiling_fabric *way, uint64_t n) {
+void ceiling_fabric_ask(ceiling_fabric *way, uint64_t bytes, uint64_t n) {
     while (n-- > 0) {
         way->count++;
-        send_flag(way);
-        await_flag(way);
+        send_counted(way, DATA, bytes);
+        await_counted(way, DATA, bytes);
     }
 }
 
-void ceiling_fabric_answer(ceiling_fabric *way, uint64_t n) {
+void ceiling_fabric_answer(ceiling_fabric *way, uint64_t bytes, uint64_t n) {
     while (n-- > 0) {
         way->count++;
-        await_flag(way);
-        send_flag(way);
+        await_counted(way, DATA, bytes);
+        send_counted(way, DATA, bytes);
     }
     land(way);
 }
 
-/* The flag that ends the target's part. */
+/* The word that ends the target's part. */
 static void end_operations(ceiling_fabric *way) {
     way->count++;
-    send_flag(way);
+    send_counted(way, FLAG, sizeof(uint64_t));
     land(way);
 }
 
-void ceiling_fabric_write(ceiling_fabric *way, uint64_t n) {
+void ceiling_fabric_write(ceiling_fabric *way, uint64_t bytes, uint64_t n) {
     while (n-- > 0) {
-        way->source[DATA] = n;
-        post(way, 1, DATA, 0);
+        post(way, 1, DATA, bytes);
         land(way);
     }
     end_operations(way);
 }
 
-void ceiling_fabric_read(ceiling_fabric *way, uint64_t n) {
+void ceiling_fabric_read(ceiling_fabric *way, uint64_t bytes, uint64_t n) {
     while (n-- > 0) {
-        post(way, 0, DATA, 0);
+        post(way, 0, DATA, bytes);
         land(way);
     }
     end_operations(way);
 }
 
-void ceiling_fabric_stream(ceiling_fabric *way, uint64_t n) {
-    land(way);
-    for (uint64_t i = 0; i < n; i++) {
-        if (i % UNDER_WAY == 0)
-            land(way);
-        post(way, 1, DATA, i % UNDER_WAY);
-    }
+void ceiling_fabric_stream(ceiling_fabric *way, uint64_t bytes, uint64_t n) {
+    while (n-- > 0)
+        post(way, 1, DATA, bytes);
     land(way);
     end_operations(way);
 }
 
 void ceiling_fabric_attend(ceiling_fabric *way) {
     way->count++;
-    await_flag(way);
+    await_counted(way, FLAG, sizeof(uint64_t));
 }
 
 #else
@@ -234,17 +253,27 @@ void ceiling_fabric_attend(ceiling_fabric *way) {
 
 #include <stddef.h>
 
-ceiling_fabric *ceiling_fabric_open(MPI_Comm comm, int other, const char **name) {
-    (void)comm, (void)other, (void)name;
+ceiling_fabric *ceiling_fabric_open(MPI_Comm comm, int other, size_t most, const char **name) {
+    (void)comm, (void)other, (void)most, (void)name;
     return NULL;
 }
 
 void ceiling_fabric_close(ceiling_fabric *way) { (void)way; }
-void ceiling_fabric_ask(ceiling_fabric *way, uint64_t n) { (void)way, (void)n; }
-void ceiling_fabric_answer(ceiling_fabric *way, uint64_t n) { (void)way, (void)n; }
-void ceiling_fabric_write(ceiling_fabric *way, uint64_t n) { (void)way, (void)n; }
-void ceiling_fabric_read(ceiling_fabric *way, uint64_t n) { (void)way, (void)n; }
-void ceiling_fabric_stream(ceiling_fabric *way, uint64_t n) { (void)way, (void)n; }
+void ceiling_fabric_ask(ceiling_fabric *way, uint64_t bytes, uint64_t n) {
+    (void)way, (void)bytes, (void)n;
+}
+void ceiling_fabric_answer(ceiling_fabric *way, uint64_t bytes, uint64_t n) {
+    (void)way, (void)bytes, (void)n;
+}
+void ceiling_fabric_write(ceiling_fabric *way, uint64_t bytes, uint64_t n) {
+    (void)way, (void)bytes, (void)n;
+}
+void ceiling_fabric_read(ceiling_fabric *way, uint64_t bytes, uint64_t n) {
+    (void)way, (void)bytes, (void)n;
+}
+void ceiling_fabric_stream(ceiling_fabric *way, uint64_t bytes, uint64_t n) {
+    (void)way, (void)bytes, (void)n;
+}
 void ceiling_fabric_attend(ceiling_fabric *way) { (void)way; }
 
 #endif
