@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "src/collective/collective.h"
-#include "src/collective/room.h"
+#include "src/collective/collective_buffer.h"
 #include "src/log.h"
 #include "src/mpi/mpi.h"
 #include "src/collective/object.h"
@@ -169,7 +169,7 @@ static void context_dispose(tern_context *context, size_t layers) {
     if (mpi && alive && context->comm != MPI_COMM_NULL)
         (void)TERN_MPI(PMPI_Comm_free(&context->comm));
     tern_profile_close(context);
-    tern_room_close(context);
+    tern_collective_buffer_close(context);
     tern_peers_close(&context->peers);
     free(context->node);
     context->node = NULL;

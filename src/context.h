@@ -91,8 +91,9 @@ struct tern_context {
     /* Returns the activity line of a rank, or NULL if the rank shares no memory. The pointer itself
      * is NULL while the rma layer is not open. */
     tern_activity *(*activity)(const tern_context *context, uint32_t rank);
-    char *room; /* memory of collectives (src/collective/room.h); NULL: left to MPI */
-    size_t room_bytes;
+    char *collective_buffer; /* memory of collectives (src/collective/collective_buffer.h); NULL:
+                                left to MPI */
+    size_t collective_buffer_bytes;
     tern_meanwhile meanwhile;             /* run NULL: nothing */
     tern_meeting *meeting;                /* NULL: not all ranks share memory */
     _Atomic uint64_t meetings;            /* meetings that have ended, the same on every rank */

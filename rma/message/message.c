@@ -403,7 +403,8 @@ tern_status tern_messages_drain(tern_context *context) {
         if (status == TERN_OK)
             status = tern_wait_step(context, &wait, TERN_ANYBODY);
     }
-    if (!done) /* the memory is left to MPI, as that of collectives is (src/collective/room.h) */
+    if (!done) /* the memory is left to MPI, as that of collectives is
+                  (src/collective/collective_buffer.h) */
         engine->counts = NULL;
     return status;
 }

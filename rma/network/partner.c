@@ -14,7 +14,7 @@ uint32_t tern_partner_origin(const tern_context *context) {
 }
 
 /* A death ends each of these functions. The messages lie in the memory of the context's
- * collectives, which is then left to MPI (src/collective/room.h). */
+ * collectives, which is then left to MPI (src/collective/collective_buffer.h). */
 tern_status tern_partner_send(tern_context *context, uint32_t to, const void *data, size_t bytes) {
     return tern_collective_pass(context, context->rank, to, (void *)(uintptr_t)data, bytes);
 }

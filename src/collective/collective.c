@@ -8,8 +8,8 @@
 #include <xxhash.h>
 
 #include "base/error.h"
+#include "src/collective/collective_buffer.h"
 #include "src/collective/meeting.h"
-#include "src/collective/room.h"
 #include "src/mpi/mpi.h"
 #include "src/peers/peers.h"
 #include "src/progress/progress.h"
@@ -31,10 +31,11 @@ typedef struct presence {
     uint64_t index, notified, in_notified; /* of the rank's worker */
 } presence;
 
-_Static_assert(TERN_ROOM_RESERVE >= sizeof(failure), "a rank without memory can tell why");
-_Static_assert(TERN_ROOM_RESERVE >= TERN_MEETING_WORDS * sizeof(uint64_t), "and meet");
+_Static_assert(TERN_COLLECTIVE_BUFFER_RESERVE >= sizeof(failure),
+               "a rank without memory can tell why");
+_Static_assert(TERN_COLLECTIVE_BUFFER_RESERVE >= TERN_MEETING_WORDS * sizeof(uint64_t), "and meet");
 
-enum { ROOM_USUAL = 64 << 10, PIECE_LEAST = 8 };
+enum { BUFFER_USUAL = 64 << 10, PIECE_LEAST = 8 };
 
 enum { TAG_PASS = 5 }; /* a tag of context->comm; rma/transport uses the others */
 
@@ -68,13 +69,13 @@ static tern_status collective_finish(tern_context *context, tern_worker *worker,
 }
 
 /* Checks that a collective that needs so many bytes of the room may begin. */
-static tern_status room_check(const tern_context *context, size_t bytes) {
+static tern_status buffer_check(const tern_context *context, size_t bytes) {
     tern_status status = tern_collective_may_begin(context);
     if (status != TERN_OK)
         return status;
-    if (context->room == NULL)
+    if (context->collective_buffer == NULL)
         return tern_fail(TERN_ERR_MPI, "MPI has not ended an earlier collective of this context");
-    if (bytes > context->room_bytes)
+    if (bytes > context->collective_buffer_bytes)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a collective of %zu bytes", bytes);
     return TERN_OK;
 }
@@ -85,14 +86,15 @@ static tern_status collective_conclude(tern_context *context, tern_worker *worke
     const tern_status status =
         begun == TERN_OK ? collective_finish(context, worker, request) : begun;
     if (*request != MPI_REQUEST_NULL)
-        tern_room_leave(context);
+        tern_collective_buffer_leave(context);
     return status;
 }
 
 tern_status tern_collective_open(tern_context *context, tern_status before) {
     const size_t least = ((size_t)context->size + 1) * sizeof(presence);
-    tern_status status = tern_room_open(context, least > ROOM_USUAL ? least : ROOM_USUAL);
-    if (context->room == NULL) /* then this rank cannot even tell the others */
+    tern_status status =
+        tern_collective_buffer_open(context, least > BUFFER_USUAL ? least : BUFFER_USUAL);
+    if (context->collective_buffer == NULL) /* then this rank cannot even tell the others */
         return status;
     return tern_collective_agree(context, NULL, before != TERN_OK ? before : status,
                                  "tern_context_create");
@@ -100,10 +102,10 @@ tern_status tern_collective_open(tern_context *context, tern_status before) {
 
 tern_status tern_collective_duplicate(tern_context *context) {
     MPI_Request request = MPI_REQUEST_NULL;
-    tern_status status = room_check(context, sizeof(MPI_Comm));
+    tern_status status = buffer_check(context, sizeof(MPI_Comm));
     if (status != TERN_OK)
         return status;
-    MPI_Comm *copy = (void *)context->room;
+    MPI_Comm *copy = (void *)context->collective_buffer;
     status = TERN_MPI(PMPI_Comm_idup(context->comm, copy, &request));
     status = collective_conclude(context, NULL, status, &request);
     if (status == TERN_OK)
@@ -116,13 +118,13 @@ static tern_status collective_gather(tern_context *context, tern_worker *worker,
                                      size_t bytes) {
     MPI_Request request = MPI_REQUEST_NULL;
     const size_t all = bytes * context->size;
-    tern_status status = room_check(context, all + bytes);
+    tern_status status = buffer_check(context, all + bytes);
     if (status != TERN_OK)
         return status;
-    char *room = context->room;
-    memcpy(room + all, mine, bytes);
-    status = TERN_MPI(PMPI_Iallgather(room + all, (int)bytes, MPI_BYTE, room, (int)bytes, MPI_BYTE,
-                                      context->comm, &request));
+    char *buffer = context->collective_buffer;
+    memcpy(buffer + all, mine, bytes);
+    status = TERN_MPI(PMPI_Iallgather(buffer + all, (int)bytes, MPI_BYTE, buffer, (int)bytes,
+                                      MPI_BYTE, context->comm, &request));
     return collective_conclude(context, worker, status, &request);
 }
 
@@ -130,14 +132,15 @@ static tern_status collective_gather(tern_context *context, tern_worker *worker,
  * room stays untouched. */
 tern_status tern_collective_allgather(tern_context *context, tern_worker *worker, const void *mine,
                                       size_t bytes, void *gathered) {
-    const size_t usual = ROOM_USUAL / ((size_t)context->size + 1);
+    const size_t usual = BUFFER_USUAL / ((size_t)context->size + 1);
     const size_t most = usual > PIECE_LEAST ? usual : PIECE_LEAST;
     tern_status status = TERN_OK;
     for (size_t at = 0; at < bytes && status == TERN_OK; at += most) {
         const size_t piece = bytes - at < most ? bytes - at : most;
         status = collective_gather(context, worker, (const char *)mine + at, piece);
         for (uint32_t r = 0; r < context->size && status == TERN_OK; r++)
-            memcpy((char *)gathered + r * bytes + at, context->room + r * piece, piece);
+            memcpy((char *)gathered + r * bytes + at, context->collective_buffer + r * piece,
+                   piece);
     }
     return status;
 }
@@ -157,58 +160,58 @@ static tern_status collective_reduce(tern_context *context, tern_worker *worker,
                                      int count, MPI_Datatype type, MPI_Op op) {
     MPI_Request request = MPI_REQUEST_NULL;
     size_t bytes = (size_t)count * sizeof(uint64_t);
-    tern_status status = room_check(context, bytes);
+    tern_status status = buffer_check(context, bytes);
     if (status != TERN_OK)
         return status;
-    memcpy(context->room, values, bytes);
-    status = TERN_MPI(
-        PMPI_Iallreduce(MPI_IN_PLACE, context->room, count, type, op, context->comm, &request));
+    memcpy(context->collective_buffer, values, bytes);
+    status = TERN_MPI(PMPI_Iallreduce(MPI_IN_PLACE, context->collective_buffer, count, type, op,
+                                      context->comm, &request));
     status = collective_conclude(context, worker, status, &request);
     if (status == TERN_OK)
-        memcpy(values, context->room, bytes);
+        memcpy(values, context->collective_buffer, bytes);
     return status;
 }
 
 static tern_status collective_spread(tern_context *context, tern_worker *worker, uint32_t root,
                                      void *data, size_t bytes) {
     MPI_Request request = MPI_REQUEST_NULL;
-    tern_status status = room_check(context, bytes);
+    tern_status status = buffer_check(context, bytes);
     if (status != TERN_OK)
         return status;
-    memcpy(context->room, data, bytes);
-    status = TERN_MPI(
-        PMPI_Ibcast(context->room, (int)bytes, MPI_BYTE, (int)root, context->comm, &request));
+    memcpy(context->collective_buffer, data, bytes);
+    status = TERN_MPI(PMPI_Ibcast(context->collective_buffer, (int)bytes, MPI_BYTE, (int)root,
+                                  context->comm, &request));
     status = collective_conclude(context, worker, status, &request);
     if (status == TERN_OK)
-        memcpy(data, context->room, bytes);
+        memcpy(data, context->collective_buffer, bytes);
     return status;
 }
 
 tern_status tern_collective_broadcast(tern_context *context, tern_worker *worker, uint32_t root,
                                       void *data, size_t bytes) {
     tern_status status = TERN_OK;
-    for (size_t at = 0; at < bytes && status == TERN_OK; at += ROOM_USUAL)
+    for (size_t at = 0; at < bytes && status == TERN_OK; at += BUFFER_USUAL)
         status = collective_spread(context, worker, root, (char *)data + at,
-                                   bytes - at < ROOM_USUAL ? bytes - at : ROOM_USUAL);
+                                   bytes - at < BUFFER_USUAL ? bytes - at : BUFFER_USUAL);
     return status;
 }
 
 tern_status tern_collective_pass(tern_context *context, uint32_t from, uint32_t to, void *data,
                                  size_t bytes) {
     MPI_Request request = MPI_REQUEST_NULL;
-    tern_status status = room_check(context, bytes);
+    tern_status status = buffer_check(context, bytes);
     if (status != TERN_OK)
         return status;
-    memcpy(context->room, data, bytes);
+    memcpy(context->collective_buffer, data, bytes);
     if (context->rank == from)
-        status = TERN_MPI(PMPI_Isend(context->room, (int)bytes, MPI_BYTE, (int)to, TAG_PASS,
-                                     context->comm, &request));
+        status = TERN_MPI(PMPI_Isend(context->collective_buffer, (int)bytes, MPI_BYTE, (int)to,
+                                     TAG_PASS, context->comm, &request));
     else
-        status = TERN_MPI(PMPI_Irecv(context->room, (int)bytes, MPI_BYTE, (int)from, TAG_PASS,
-                                     context->comm, &request));
+        status = TERN_MPI(PMPI_Irecv(context->collective_buffer, (int)bytes, MPI_BYTE, (int)from,
+                                     TAG_PASS, context->comm, &request));
     status = collective_conclude(context, NULL, status, &request);
     if (status == TERN_OK)
-        memcpy(data, context->room, bytes);
+        memcpy(data, context->collective_buffer, bytes);
     return status;
 }
 
@@ -306,7 +309,7 @@ static tern_status collective_compare(tern_context *context, tern_worker *worker
     const tern_status status = collective_gather(context, worker, &mine, sizeof mine);
     if (status != TERN_OK)
         return status;
-    const presence *all = (const void *)context->room;
+    const presence *all = (const void *)context->collective_buffer;
     const bool comparable = same_index(all, context->size);
     const uint64_t first = first_unended(all, context->size, comparable);
     *through = mine.notified > first;

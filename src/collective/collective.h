@@ -67,9 +67,9 @@ tern_status tern_collective_allgather(tern_context *context, tern_worker *worker
 tern_status tern_collective_gather(tern_context *context, const void *mine, size_t bytes,
                                    void *gathered);
 
-/* Takes the memory that collectives work in (src/collective/room.h). The first collective of a
- * context. before: the status of what this rank did before. If that is an error on any rank, or a
- * rank has no memory, no rank gets TERN_OK. */
+/* Takes the memory that collectives work in (src/collective/collective_buffer.h). The first
+ * collective of a context. before: the status of what this rank did before. If that is an error on
+ * any rank, or a rank has no memory, no rank gets TERN_OK. */
 tern_status tern_collective_open(tern_context *context, tern_status before);
 
 /* Replaces context->comm by a duplicate. */
