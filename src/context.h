@@ -91,8 +91,7 @@ struct tern_context {
     /* Returns the activity line of a rank, or NULL if the rank shares no memory. The pointer itself
      * is NULL while the rma layer is not open. */
     tern_activity *(*activity)(const tern_context *context, uint32_t rank);
-    char *collective_buffer; /* memory of collectives (src/collective/collective_buffer.h); NULL:
-                                left to MPI */
+    char *collective_buffer; /* src/collective/collective_buffer.h; NULL: left to MPI */
     size_t collective_buffer_bytes;
     tern_meanwhile meanwhile;             /* run NULL: nothing */
     tern_meeting *meeting;                /* NULL: not all ranks share memory */

@@ -68,7 +68,7 @@ static tern_status collective_finish(tern_context *context, tern_worker *worker,
     }
 }
 
-/* Checks that a collective that needs so many bytes of the room may begin. */
+/* Checks that a collective that needs so many bytes of the collective buffer may begin. */
 static tern_status buffer_check(const tern_context *context, size_t bytes) {
     tern_status status = tern_collective_may_begin(context);
     if (status != TERN_OK)
@@ -80,7 +80,8 @@ static tern_status buffer_check(const tern_context *context, size_t bytes) {
     return TERN_OK;
 }
 
-/* Waits for the collective that uses the room. If it does not end, leaves the room to MPI. */
+/* Waits for the collective that uses the collective buffer. If it does not end, leaves the
+ * buffer to MPI. */
 static tern_status collective_conclude(tern_context *context, tern_worker *worker,
                                        tern_status begun, MPI_Request *request) {
     const tern_status status =
@@ -113,7 +114,7 @@ tern_status tern_collective_duplicate(tern_context *context) {
     return status;
 }
 
-/* Gathers bytes of each rank; the result is at the beginning of the room. */
+/* Gathers bytes of each rank; the result is at the beginning of the collective buffer. */
 static tern_status collective_gather(tern_context *context, tern_worker *worker, const void *mine,
                                      size_t bytes) {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -128,8 +129,8 @@ static tern_status collective_gather(tern_context *context, tern_worker *worker,
     return collective_conclude(context, worker, status, &request);
 }
 
-/* Gathers in pieces that fit the usual part of the room, so that in a large job the rest of the
- * room stays untouched. */
+/* Gathers in pieces that fit the usual part of the collective buffer, so that in a large job the
+ * rest of the buffer stays untouched. */
 tern_status tern_collective_allgather(tern_context *context, tern_worker *worker, const void *mine,
                                       size_t bytes, void *gathered) {
     const size_t usual = BUFFER_USUAL / ((size_t)context->size + 1);
