@@ -26,9 +26,9 @@ int tern_file_resize(int fd, size_t bytes) {
     return -1;
 }
 
-ssize_t tern_file_put(int fd, const void *from, size_t bytes, uint64_t place) {
-    if (!is_too_large(place + bytes))
-        return pwrite(fd, from, bytes, (off_t)place);
+ssize_t tern_file_put(int fd, const void *from, size_t bytes, uint64_t offset) {
+    if (!is_too_large(offset + bytes))
+        return pwrite(fd, from, bytes, (off_t)offset);
     errno = EFBIG;
     return -1;
 }

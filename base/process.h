@@ -18,7 +18,7 @@ uint64_t tern_now(void);
 int tern_file_resize(int fd, size_t bytes);
 
 /* pwrite, with EFBIG in the same case. A write that would go across the limit writes nothing. */
-ssize_t tern_file_put(int fd, const void *from, size_t bytes, uint64_t place);
+ssize_t tern_file_put(int fd, const void *from, size_t bytes, uint64_t offset);
 
 /* [out] text: what to do about a system call that failed with error, if that is a limit of this
  * process; else "". */

@@ -35,19 +35,19 @@ static int puts_are_one_sided(MPI_Win window, _Atomic long *memory, int rank, in
 }
 
 /* Collective. [out] ns: of one atomic, in the mean. Whether the counter in rank 0 has the sum. */
-static int atomics_are_sound(MPI_Win window, MPI_Datatype type, MPI_Aint place, int size,
+static int atomics_are_sound(MPI_Win window, MPI_Datatype type, MPI_Aint offset, int size,
                              double *ns) {
     const long one = 1; /* little-endian: also an int of 1 */
     long before = 0, sum = 0;
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin = MPI_Wtime();
     for (int i = 0; i < ROUNDS; i++) {
-        MPI_Fetch_and_op(&one, &before, type, 0, place, MPI_SUM, window);
+        MPI_Fetch_and_op(&one, &before, type, 0, offset, MPI_SUM, window);
         MPI_Win_flush(0, window);
     }
     *ns = (MPI_Wtime() - begin) * 1e9 / ROUNDS;
     MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Fetch_and_op(&one, &sum, type, 0, place, MPI_NO_OP, window);
+    MPI_Fetch_and_op(&one, &sum, type, 0, offset, MPI_NO_OP, window);
     MPI_Win_flush(0, window);
     MPI_Barrier(MPI_COMM_WORLD);
     return sum == (long)size * ROUNDS;

@@ -48,10 +48,10 @@ tern_status tern_file_open(tern_worker *worker, const char *path, int flags, con
     return status;
 }
 
-tern_status tern_file_read(int file, uint64_t place, void *to, size_t bytes, const char *what,
+tern_status tern_file_read(int file, uint64_t offset, void *to, size_t bytes, const char *what,
                            const char *path, size_t *got) {
     for (*got = 0; *got < bytes;) {
-        const ssize_t some = pread(file, (char *)to + *got, bytes - *got, (off_t)(place + *got));
+        const ssize_t some = pread(file, (char *)to + *got, bytes - *got, (off_t)(offset + *got));
         if (some < 0 && errno == EINTR)
             continue;
         if (some < 0)
@@ -74,11 +74,11 @@ tern_status tern_file_read_header(int file, const char *path, const char *what,
                              : status;
 }
 
-tern_status tern_file_write(int file, uint64_t place, const void *from, size_t bytes,
+tern_status tern_file_write(int file, uint64_t offset, const void *from, size_t bytes,
                             const char *path) {
     for (size_t done = 0; done < bytes;) {
         const ssize_t some =
-            tern_file_put(file, (const char *)from + done, bytes - done, place + done);
+            tern_file_put(file, (const char *)from + done, bytes - done, offset + done);
         if (some < 0 && errno == EINTR)
             continue;
         if (some < 0)

@@ -19,9 +19,9 @@ tern_status tern_file_open(tern_worker *worker, const char *path, int flags, con
                            int *file);
 
 /* [out] got: bytes that were read; fewer than bytes if the file ends before. */
-tern_status tern_file_read(int file, uint64_t place, void *to, size_t bytes, const char *what,
+tern_status tern_file_read(int file, uint64_t offset, void *to, size_t bytes, const char *what,
                            const char *path, size_t *got);
-tern_status tern_file_write(int file, uint64_t place, const void *from, size_t bytes,
+tern_status tern_file_write(int file, uint64_t offset, const void *from, size_t bytes,
                             const char *path);
 
 /* Reads the header and refuses one that is not whole. what: for the detail, as in "cannot load". */

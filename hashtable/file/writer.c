@@ -11,14 +11,15 @@
 
 static const char saving[] = "cannot save to";
 
-static void write_at(tern_file_writer *w, uint64_t place, const void *from, size_t bytes) {
+static void write_at(tern_file_writer *w, uint64_t offset, const void *from, size_t bytes) {
     if (w->status == TERN_OK)
-        w->status = tern_file_write(w->file, place, from, bytes, w->path);
+        w->status = tern_file_write(w->file, offset, from, bytes, w->path);
 }
 
 static void write_section(tern_file_writer *w) {
     tern_file_section_seal(&w->header, w->number, w->section, w->records);
-    write_at(w, tern_file_place(&w->header, w->number), w->section, tern_file_section(&w->header));
+    write_at(w, tern_file_section_offset(&w->header, w->number), w->section,
+             tern_file_section(&w->header));
     w->records = 0;
     w->number++;
 }

@@ -116,7 +116,7 @@ typedef struct tern_rma {
     struct tern_window *window;               /* over rma; else NULL */
     struct tern_native *native;               /* over ofi and verbs; else NULL */
     _Atomic uint32_t dials;                   /* questions to listeners that are under way */
-    _Atomic uint32_t listener_place;          /* index of the address that answered last */
+    _Atomic uint32_t listener_address_index;  /* index of the address that answered last */
     _Atomic uint32_t listeners_silent;        /* listeners in a row that did not answer */
     _Atomic uint64_t listeners_resume;        /* ns: when listeners are tried after such silence */
     tern_record_handler handler[TERN_RECORD_KINDS];

@@ -5,7 +5,7 @@
 
 #include "rma/memory/state.h"
 
-static size_t tables_place(size_t *at, size_t bytes) {
+static size_t tables_reserve(size_t *at, size_t bytes) {
     size_t begin = *at;
     *at = (begin + bytes + TERN_LINE - 1) / TERN_LINE * TERN_LINE;
     return begin;
@@ -15,26 +15,26 @@ void tern_tables_compute(uint32_t ranks, uint32_t workers, size_t rings, bool ap
                          tern_tables *tables) {
     size_t total = (size_t)ranks * workers, at = 0;
     tern_tables t;
-    t.segment = tables_place(&at, ranks * sizeof(tern_segment));
-    t.reach = tables_place(&at, ranks * sizeof(tern_reach));
-    t.sent = tables_place(&at, ranks * sizeof(uint64_t));
-    t.served = tables_place(&at, ranks * sizeof(uint64_t));
-    t.inbox = tables_place(&at, total * TERN_INBOX_LANES * sizeof(uint64_t));
-    t.ins = tables_place(&at, rings * TERN_IN_BYTES);
+    t.segment = tables_reserve(&at, ranks * sizeof(tern_segment));
+    t.reach = tables_reserve(&at, ranks * sizeof(tern_reach));
+    t.sent = tables_reserve(&at, ranks * sizeof(uint64_t));
+    t.served = tables_reserve(&at, ranks * sizeof(uint64_t));
+    t.inbox = tables_reserve(&at, total * TERN_INBOX_LANES * sizeof(uint64_t));
+    t.ins = tables_reserve(&at, rings * TERN_IN_BYTES);
     const size_t unit = apart ? TERN_PAGE : TERN_LINE;
     t.workers = (at + unit - 1) / unit * unit;
     at = 0;
-    t.worker = tables_place(&at, sizeof(tern_rma_worker));
-    t.dirty = tables_place(&at, ranks * sizeof(tern_dirty));
-    t.dirty_ranks = tables_place(&at, ranks * sizeof(uint32_t));
-    t.posts = tables_place(&at, ranks * sizeof(tern_posts));
-    t.remotes = tables_place(&at, ranks * sizeof(void *));
-    t.owed = tables_place(&at, ranks * TERN_INBOX_LANES * sizeof(uint32_t));
-    t.out = tables_place(&at, TERN_CHANNELS * total * sizeof(tern_out *));
-    t.in = tables_place(&at, TERN_CHANNELS * total * sizeof(tern_in *));
-    t.message_channels = tables_place(&at, TERN_CHANNELS * total * sizeof(void *));
-    t.active = tables_place(&at, TERN_CHANNELS * total * sizeof(tern_in *));
-    t.spare = tables_place(&at, TERN_TABLE_SPARE);
+    t.worker = tables_reserve(&at, sizeof(tern_rma_worker));
+    t.dirty = tables_reserve(&at, ranks * sizeof(tern_dirty));
+    t.dirty_ranks = tables_reserve(&at, ranks * sizeof(uint32_t));
+    t.posts = tables_reserve(&at, ranks * sizeof(tern_posts));
+    t.remotes = tables_reserve(&at, ranks * sizeof(void *));
+    t.owed = tables_reserve(&at, ranks * TERN_INBOX_LANES * sizeof(uint32_t));
+    t.out = tables_reserve(&at, TERN_CHANNELS * total * sizeof(tern_out *));
+    t.in = tables_reserve(&at, TERN_CHANNELS * total * sizeof(tern_in *));
+    t.message_channels = tables_reserve(&at, TERN_CHANNELS * total * sizeof(void *));
+    t.active = tables_reserve(&at, TERN_CHANNELS * total * sizeof(tern_in *));
+    t.spare = tables_reserve(&at, TERN_TABLE_SPARE);
     t.worker_bytes = (at + unit - 1) / unit * unit;
     t.bytes = t.workers + workers * t.worker_bytes;
     *tables = t;

@@ -19,13 +19,13 @@
 /* A question that is under way to a listener. */
 typedef struct tern_dial {
     _Atomic uint32_t *under_way;
-    int fd;           /* -1: not connected */
-    uint32_t tried;   /* number of addresses tried */
-    uint32_t place;   /* index of the address among those of the rank */
-    bool by_message;  /* no address has answered: the question goes by message */
-    bool silent;      /* some address did not answer in time */
-    uint64_t next_at; /* time at which the next address is tried */
-    size_t bytes;     /* size of the question */
+    int fd;                 /* -1: not connected */
+    uint32_t tried;         /* number of addresses tried */
+    uint32_t address_index; /* index of the address among those of the rank */
+    bool by_message;        /* no address has answered: the question goes by message */
+    bool silent;            /* some address did not answer in time */
+    uint64_t next_at;       /* time at which the next address is tried */
+    size_t bytes;           /* size of the question */
     size_t sent, got;
     struct {
         tern_wire_question head;
@@ -48,17 +48,18 @@ static void dial_hang_up(tern_dial *dial) {
 static void dial_next(tern_rma *rma, const tern_context *context, tern_dial *dial) {
     tern_listener_address address;
     const uint32_t rank = dial->question.head.head.to;
-    const uint32_t places = tern_address_read(context, rank, &address);
-    const uint32_t choices = places > 1 ? places - 1 : places;
+    const uint32_t addresses = tern_address_read(context, rank, &address);
+    const uint32_t choices = addresses > 1 ? addresses - 1 : addresses;
     dial_hang_up(dial);
     dial->sent = dial->got = 0;
     while (dial->fd < 0 && dial->tried < choices) {
         /* R4 */
-        const uint32_t first = atomic_load_explicit(&rma->listener_place, memory_order_relaxed);
-        dial->place = tern_address_choice(places, first, dial->tried);
+        const uint32_t first =
+            atomic_load_explicit(&rma->listener_address_index, memory_order_relaxed);
+        dial->address_index = tern_address_choice(addresses, first, dial->tried);
         dial->tried++;
         dial->next_at = tern_now() + (dial->tried < choices ? NEXT_NS : ANSWER_NS);
-        dial->fd = tern_address_connect(&address, dial->place, address.port);
+        dial->fd = tern_address_connect(&address, dial->address_index, address.port);
     }
     if (dial->fd >= 0)
         return;
@@ -137,9 +138,10 @@ static tern_status dial_test(tern_worker *worker, tern_question *question) {
     const bool good = dial_go_on(context, dial, question->bytes, &done);
     if (good && done) {
         memcpy(question->answer, dial->answer.answer, question->bytes);
-        if (dial->place > 0)
+        if (dial->address_index > 0)
             /* R4 */
-            atomic_store_explicit(&rma->listener_place, dial->place, memory_order_relaxed);
+            atomic_store_explicit(&rma->listener_address_index, dial->address_index,
+                                  memory_order_relaxed);
         /* R4 */
         atomic_store_explicit(&rma->listeners_silent, 0, memory_order_relaxed);
         dial_end(question);

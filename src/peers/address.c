@@ -46,20 +46,20 @@ uint32_t tern_address_read(const tern_context *context, uint32_t rank,
     return 1u + address->count4 + address->count6;
 }
 
-uint32_t tern_address_choice(uint32_t places, uint32_t first, uint32_t number) {
-    if (places <= 1)
+uint32_t tern_address_choice(uint32_t count, uint32_t first, uint32_t number) {
+    if (count <= 1)
         return 0;
-    return 1 + ((first > 0 ? first - 1 : 0) + number) % (places - 1);
+    return 1 + ((first > 0 ? first - 1 : 0) + number) % (count - 1);
 }
 
-int tern_address_connect(const tern_listener_address *address, uint32_t place, uint16_t port) {
+int tern_address_connect(const tern_listener_address *address, uint32_t index, uint16_t port) {
     struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
     struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-    const bool is_v4 = place <= address->count4;
+    const bool is_v4 = index <= address->count4;
     if (is_v4)
-        v4.sin_addr.s_addr = place == 0 ? htonl(INADDR_LOOPBACK) : address->v4[place - 1];
+        v4.sin_addr.s_addr = index == 0 ? htonl(INADDR_LOOPBACK) : address->v4[index - 1];
     else
-        memcpy(&v6.sin6_addr, address->v6[place - 1 - address->count4], sizeof v6.sin6_addr);
+        memcpy(&v6.sin6_addr, address->v6[index - 1 - address->count4], sizeof v6.sin6_addr);
     const int fd =
         socket(is_v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
@@ -74,18 +74,18 @@ int tern_address_connect(const tern_listener_address *address, uint32_t place, u
     return -1;
 }
 
-bool tern_address_is_in(const tern_listener_address *one, uint32_t place,
+bool tern_address_is_in(const tern_listener_address *one, uint32_t index,
                         const tern_listener_address *other) {
-    if (place == 0)
+    if (index == 0)
         return true;
-    if (place <= one->count4) {
+    if (index <= one->count4) {
         for (uint32_t i = 0; i < other->count4; i++)
-            if (other->v4[i] == one->v4[place - 1])
+            if (other->v4[i] == one->v4[index - 1])
                 return true;
         return false;
     }
     for (uint32_t i = 0; i < other->count6; i++)
-        if (memcmp(other->v6[i], one->v6[place - 1 - one->count4], sizeof other->v6[i]) == 0)
+        if (memcmp(other->v6[i], one->v6[index - 1 - one->count4], sizeof other->v6[i]) == 0)
             return true;
     return false;
 }

@@ -13,8 +13,8 @@
 
 #define TERN_ADDRESS_V4 4u
 #define TERN_ADDRESS_V6 1u
-#define TERN_ADDRESS_PLACES (1u + TERN_ADDRESS_V4 + TERN_ADDRESS_V6)
-#define TERN_NO_PLACE 255u
+#define TERN_ADDRESSES_MAX (1u + TERN_ADDRESS_V4 + TERN_ADDRESS_V6)
+#define TERN_NO_ADDRESS 255u
 
 typedef struct tern_listener_address {
     uint16_t port;       /* 0: there is no listener */
@@ -23,7 +23,7 @@ typedef struct tern_listener_address {
     uint8_t count4, count6;
     uint8_t answers;                 /* 1: a thread of the process answers questions */
     uint8_t proven;                  /* the place at which another machine reached the listeners of
-                                        this machine at creation, or TERN_NO_PLACE */
+                                        this machine at creation, or TERN_NO_ADDRESS */
     uint32_t v4[TERN_ADDRESS_V4];    /* in network order */
     uint8_t v6[TERN_ADDRESS_V6][16]; /* without link-local addresses */
 } tern_listener_address;
@@ -40,13 +40,13 @@ uint32_t tern_address_read(const tern_context *context, uint32_t rank,
 
 /* Returns the place to try in attempt number, from 0 on, which goes round all places. first: the
  * place to begin with. */
-uint32_t tern_address_choice(uint32_t places, uint32_t first, uint32_t number);
+uint32_t tern_address_choice(uint32_t count, uint32_t first, uint32_t number);
 
 /* Starts a connection to a port at a place, without blocking. -1, with errno: none. */
-int tern_address_connect(const tern_listener_address *address, uint32_t place, uint16_t port);
+int tern_address_connect(const tern_listener_address *address, uint32_t index, uint16_t port);
 
 /* Whether the address at place of one is also an address of other. */
-bool tern_address_is_in(const tern_listener_address *one, uint32_t place,
+bool tern_address_is_in(const tern_listener_address *one, uint32_t index,
                         const tern_listener_address *other);
 
 #endif

@@ -61,36 +61,36 @@ static bool attempt_go_on(const tern_context *context, uint32_t rank, bool answe
 
 /* Whether some attempt may still succeed. */
 static bool attempts_last(const attempt *all, uint64_t waited) {
-    for (uint32_t i = 0; i < TERN_ADDRESS_PLACES; i++)
+    for (uint32_t i = 0; i < TERN_ADDRESSES_MAX; i++)
         if (all[i].fd >= 0 && waited < (all[i].connected ? ANSWER_NS : CONNECT_NS))
             return true;
     return false;
 }
 
-/* Finds the place that leads to a rank of another machine, or TERN_NO_PLACE. */
+/* Finds the place that leads to a rank of another machine, or TERN_NO_ADDRESS. */
 static uint32_t listeners_prove(tern_context *context, uint32_t rank) {
     tern_listener_address address, mine;
-    attempt all[TERN_ADDRESS_PLACES];
-    const uint32_t places = tern_address_read(context, rank, &address);
+    attempt all[TERN_ADDRESSES_MAX];
+    const uint32_t addresses = tern_address_read(context, rank, &address);
     (void)tern_address_read(context, context->rank, &mine);
     tern_wait_state wait = TERN_WAIT_IN("tern_context_create");
     const uint64_t began = tern_now();
-    uint32_t found = TERN_NO_PLACE;
-    for (uint32_t i = 0; i < TERN_ADDRESS_PLACES; i++) {
+    uint32_t found = TERN_NO_ADDRESS;
+    for (uint32_t i = 0; i < TERN_ADDRESSES_MAX; i++) {
         all[i] = (attempt){.fd = -1};
-        if (i > 0 && i < places && !tern_address_is_in(&address, i, &mine))
+        if (i > 0 && i < addresses && !tern_address_is_in(&address, i, &mine))
             all[i].fd = tern_address_connect(&address, i, address.port);
     }
-    while (found == TERN_NO_PLACE && attempts_last(all, tern_now() - began)) {
-        for (uint32_t i = 0; i < TERN_ADDRESS_PLACES && found == TERN_NO_PLACE; i++)
+    while (found == TERN_NO_ADDRESS && attempts_last(all, tern_now() - began)) {
+        for (uint32_t i = 0; i < TERN_ADDRESSES_MAX && found == TERN_NO_ADDRESS; i++)
             if (attempt_go_on(context, rank, address.answers, &all[i]))
                 found = i;
         if (tern_wait_step(context, &wait, TERN_NOBODY) != TERN_OK)
             break;
     }
-    for (uint32_t i = 0; i < TERN_ADDRESS_PLACES; i++)
+    for (uint32_t i = 0; i < TERN_ADDRESSES_MAX; i++)
         attempt_end(&all[i]);
-    if (found == TERN_NO_PLACE)
+    if (found == TERN_NO_ADDRESS)
         tern_log(TERN_LOG_INFO,
                  "no address leads to the listener of rank %u: deaths on its machine are not "
                  "noticed from here unless it is reached later",
@@ -109,14 +109,14 @@ static tern_status listeners_prove_all(tern_context *context, tern_listener_addr
     status = tern_collective_agree(context, NULL, status, "telling where ranks listen");
     if (status != TERN_OK)
         goto out;
-    uint8_t mine = TERN_NO_PLACE;
+    uint8_t mine = TERN_NO_ADDRESS;
     if (machine[next] != machine[context->rank])
         mine = (uint8_t)listeners_prove(context, next);
     status = tern_collective_allgather(context, NULL, &mine, sizeof mine, proven);
     if (status == TERN_OK && writes) {
-        memset(by_machine, TERN_NO_PLACE, size);
+        memset(by_machine, TERN_NO_ADDRESS, size);
         for (uint32_t r = 0; r < size; r++)
-            if (proven[r] != TERN_NO_PLACE)
+            if (proven[r] != TERN_NO_ADDRESS)
                 by_machine[machine[(r + 1) % size]] = proven[r];
         for (uint32_t r = 0; r < size; r++)
             table[r].proven = by_machine[machine[r]];
@@ -129,7 +129,7 @@ out:
 tern_status tern_listeners_open(tern_context *context, tern_listener_reply reply,
                                 tern_listener_address *table, bool writes) {
     tern_peers *peers = &context->peers;
-    tern_listener_address mine = {.proven = TERN_NO_PLACE}, *all = NULL;
+    tern_listener_address mine = {.proven = TERN_NO_ADDRESS}, *all = NULL;
     if (peers->all_watched && (reply == NULL || !context->config.listener))
         return TERN_OK;
     peers->listener = tern_listener_start(context, reply, &mine);

@@ -34,7 +34,7 @@
 
 typedef struct watch {
     uint32_t rank;
-    uint32_t place;
+    uint32_t address_index;
     uint32_t tries;
     int fd;   /* connection to the listener; -1: none */
     int host; /* connection to the quiet port of the machine; -1: none */
@@ -151,7 +151,7 @@ static void keep_alive(int fd, size_t timeout) {
 
 /* Whether events at this place tell something about the rank. */
 static bool watch_is_proven(const watch *w, const tern_listener_address *address) {
-    return w->place == 0 || w->answered || w->place == address->proven;
+    return w->address_index == 0 || w->answered || w->address_index == address->proven;
 }
 
 static void watch_bury(tern_context *context, const watch *w, const char *why) {
@@ -170,20 +170,20 @@ static void watch_bury_refused(tern_context *context, const watch *w) {
 /* Connects to the next address, or stays at the address that is known to lead to the rank. */
 static void watch_connect(tern_context *context, watch *w, uint64_t now) {
     tern_listener_address address;
-    const uint32_t places = tern_address_read(context, w->rank, &address);
-    const bool keeps = w->answered || address.proven < places;
-    const uint32_t first = address.proven < places ? address.proven : 1;
+    const uint32_t addresses = tern_address_read(context, w->rank, &address);
+    const bool keeps = w->answered || address.proven < addresses;
+    const uint32_t first = address.proven < addresses ? address.proven : 1;
     hang_up(&w->fd);
     w->connected = false;
     w->got = 0;
     w->next = now + TRY_NS;
-    if (places == 0)
+    if (addresses == 0)
         return;
     if (!w->answered)
-        w->place = tern_address_choice(places, first, keeps ? 0 : w->tries);
+        w->address_index = tern_address_choice(addresses, first, keeps ? 0 : w->tries);
     w->tries++;
     context->peers.watches->begun++;
-    w->fd = tern_address_connect(&address, w->place, address.port);
+    w->fd = tern_address_connect(&address, w->address_index, address.port);
     if (w->fd < 0 && errno == ECONNREFUSED && watch_is_proven(w, &address))
         watch_bury_refused(context, w);
 }
@@ -301,7 +301,7 @@ static void watch_ask_host(const tern_context *context, watch *w, uint64_t now) 
     w->host_next = now + TRY_NS;
     if (tern_address_read(context, w->rank, &address) == 0 || address.quiet_port == 0)
         return;
-    w->host = tern_address_connect(&address, w->place, address.quiet_port);
+    w->host = tern_address_connect(&address, w->address_index, address.quiet_port);
     if (w->host < 0 && !is_unreachable(errno))
         w->heard = now;
 }

@@ -42,7 +42,7 @@ struct tern_timeline {
     uint32_t worker;
     size_t line;
     /* Rank 0's. */
-    uint64_t place, dropped;
+    uint64_t offset, dropped;
     int error;  /* errno of the first write that failed; 0: none has */
     bool comma; /* the file has a line, so the next one needs a comma */
     size_t used;
@@ -179,11 +179,11 @@ static void timeline_give(void *argument, void *records, size_t count) {
 
 static void timeline_flush(tern_timeline *t) {
     for (size_t at = 0; at < t->used && t->error == 0;) {
-        const ssize_t put = tern_file_put(t->fd, t->text + at, t->used - at, t->place);
+        const ssize_t put = tern_file_put(t->fd, t->text + at, t->used - at, t->offset);
         if (put < 0 && errno != EINTR)
             t->error = errno;
         at += put > 0 ? (size_t)put : 0;
-        t->place += put > 0 ? (uint64_t)put : 0;
+        t->offset += put > 0 ? (uint64_t)put : 0;
     }
     t->used = 0;
 }

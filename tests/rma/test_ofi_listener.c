@@ -409,7 +409,7 @@ static void second_address(void) {
         EXPECT_OK(tern_put(f.worker, memory[1], &value, sizeof value));
         EXPECT_OK(tern_flush(f.worker, 1));
         CU_ASSERT_EQUAL(messages_sent(), sent);
-        CU_ASSERT_EQUAL(atomic_load(&rma->listener_place), 2);
+        CU_ASSERT_EQUAL(atomic_load(&rma->listener_address_index), 2);
         f.context->peers.machine[1] = 0;
     }
     EXPECT_OK(tern_barrier(f.worker));

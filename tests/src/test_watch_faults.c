@@ -148,8 +148,8 @@ static int dial(uint16_t port) {
 
 static int dial_rank(uint32_t rank) {
     tern_listener_address address;
-    const uint32_t places = tern_address_read(f.context, rank, &address);
-    return tern_address_connect(&address, tern_address_choice(places, address.proven, 0),
+    const uint32_t addresses = tern_address_read(f.context, rank, &address);
+    return tern_address_connect(&address, tern_address_choice(addresses, address.proven, 0),
                                 address.port);
 }
 
