@@ -21,7 +21,7 @@ typedef struct tern_dial {
     _Atomic uint32_t *under_way;
     int fd;                 /* -1: not connected */
     uint32_t tried;         /* number of addresses tried */
-    uint32_t address_index; /* index of the address among those of the rank */
+    uint32_t address_index; /* of the address that is tried, among those of the rank */
     bool by_message;        /* no address has answered: the question goes by message */
     bool silent;            /* some address did not answer in time */
     uint64_t next_at;       /* time at which the next address is tried */
@@ -43,7 +43,7 @@ static void dial_hang_up(tern_dial *dial) {
     dial->fd = -1;
 }
 
-/* Connects to the rank's next address. The first one tried has the place, in the rank's list, that
+/* Connects to the rank's next address. The first one tried has the index, in the rank's list, that
  * the address had that last answered this process. */
 static void dial_next(tern_rma *rma, const tern_context *context, tern_dial *dial) {
     tern_listener_address address;

@@ -67,7 +67,7 @@ static bool attempts_last(const attempt *all, uint64_t waited) {
     return false;
 }
 
-/* Finds the place that leads to a rank of another machine, or TERN_NO_ADDRESS. */
+/* Returns the index of the address that leads to a rank of another machine, or TERN_NO_ADDRESS. */
 static uint32_t listeners_prove(tern_context *context, uint32_t rank) {
     tern_listener_address address, mine;
     attempt all[TERN_ADDRESSES_MAX];

@@ -39,7 +39,7 @@ typedef struct watch {
     int fd;   /* connection to the listener; -1: none */
     int host; /* connection to the quiet port of the machine; -1: none */
     bool connected;
-    bool answered; /* the rank has answered at this place, on this connection or an earlier one */
+    bool answered; /* the rank has answered at this address, on this connection or an earlier one */
     bool lost;     /* the last connection has ended */
     uint64_t since, wanted;
     uint64_t heard; /* when the host was last heard; time in which this process did not look does
@@ -149,7 +149,7 @@ static void keep_alive(int fd, size_t timeout) {
     (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof timeout_ms);
 }
 
-/* Whether events at this place tell something about the rank. */
+/* Whether events at the watch's address tell something about the rank. */
 static bool watch_is_proven(const watch *w, const tern_listener_address *address) {
     return w->address_index == 0 || w->answered || w->address_index == address->proven;
 }
