@@ -18,15 +18,15 @@
  * Arguments, results, buffers, synchronizers, requests and errors are those of the call over a
  * ring, with these differences:
  *
- * Room. A process has a credit of TERN_MESSAGE_WINDOW bytes for calls to each worker that have not
- * run yet; each call takes 64 bytes more than its data. It has a second credit of that size for the
- * calls that its handlers make. So a worker needs no more memory than twice TERN_MESSAGE_WINDOW for
- * each process that calls it. A credit that is used up is treated like a full ring, and so is a
- * lack of message buffers while MPI still reads them all. There is no queue: tern_call_queue, and
- * every call in a handler, then return TERN_ERR_AGAIN, as tern_call_try does. A call with more than
- * TERN_MESSAGE_MAX bytes, a buffer inside included, copies its data to this rank's segment, up to
- * TERN_CHUNK_MAX (tern/archive.h); its message is small, and the target gets the data from there.
- * This memory is free when the function has run.
+ * Room. A process has a credit of TERN_MESSAGE_CREDIT_BYTES bytes for calls to each worker that
+ * have not run yet; each call takes 64 bytes more than its data. It has a second credit of that
+ * size for the calls that its handlers make. So a worker needs no more memory than twice
+ * TERN_MESSAGE_CREDIT_BYTES for each process that calls it. A credit that is used up is treated
+ * like a full ring, and so is a lack of message buffers while MPI still reads them all. There is no
+ * queue: tern_call_queue, and every call in a handler, then return TERN_ERR_AGAIN, as tern_call_try
+ * does. A call with more than TERN_MESSAGE_MAX bytes, a buffer inside included, copies its data to
+ * this rank's segment, up to TERN_CHUNK_MAX (tern/archive.h); its message is small, and the target
+ * gets the data from there. This memory is free when the function has run.
  *
  * Order. Each call runs once. The calls of one thread to one target run in the order in which it
  * made them, and so do the calls that its handlers make. There is no order between these two kinds,
@@ -50,7 +50,7 @@ extern "C" {
  * posted buffers of TERN_MESSAGE_MAX bytes to which any other process may send; so this bounds the
  * memory that a process keeps for calls from any rank. */
 #define TERN_MESSAGE_MAX ((size_t)32 << 10)
-#define TERN_MESSAGE_WINDOW ((size_t)128 << 10)
+#define TERN_MESSAGE_CREDIT_BYTES ((size_t)128 << 10)
 
 /* The index in tern_call_info.origin if a thread without a worker has called: it cannot be called
  * back. */

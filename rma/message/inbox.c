@@ -8,13 +8,14 @@
 #include "rma/memory/state.h"
 #include "src/profile/trace.h"
 
-#define TELL (TERN_MESSAGE_WINDOW / 2) /* a worker tells a sender once it owes so much credit */
+#define TELL                                                                                       \
+    (TERN_MESSAGE_CREDIT_BYTES / 2) /* a worker tells a sender once it owes so much credit */
 
 /* Returns how much credit a message takes: at least as much as it takes of memory. */
 static uint64_t inbox_cost(uint64_t bytes) { return 64 + bytes; }
 
 _Static_assert(sizeof(tern_inbox_message) <= 48, "and malloc adds 16");
-_Static_assert(TELL + 64 + TERN_MESSAGE_MAX <= TERN_MESSAGE_WINDOW, "the largest finds room");
+_Static_assert(TELL + 64 + TERN_MESSAGE_MAX <= TERN_MESSAGE_CREDIT_BYTES, "the largest finds room");
 
 static _Atomic uint64_t *used_credit(const tern_context *context, uint32_t target,
                                      tern_inbox_lane lane) {
@@ -29,7 +30,7 @@ static bool take_credit(_Atomic uint64_t *used, uint64_t by) {
     /* R4 */
     uint64_t now = atomic_load_explicit(used, memory_order_relaxed);
     do {
-        if (now + by > TERN_MESSAGE_WINDOW)
+        if (now + by > TERN_MESSAGE_CREDIT_BYTES)
             return false;
         /* R4 */
     } while (!atomic_compare_exchange_weak_explicit(used, &now, now + by, memory_order_relaxed,
@@ -162,7 +163,7 @@ static tern_status inbox_try_send(tern_worker *worker, uint32_t target,
         return tern_fail(TERN_ERR_AGAIN,
                          "the credit of %zu bytes for messages to worker %u is used up; let the "
                          "worker make progress",
-                         TERN_MESSAGE_WINDOW, target);
+                         TERN_MESSAGE_CREDIT_BYTES, target);
     const uint64_t now = entry->number != 0 ? tern_now() : 0;
     tern_status status = TERN_OK;
     if (tern_rank_of(context, target) != context->rank)

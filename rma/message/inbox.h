@@ -11,9 +11,10 @@
  *     its process, push it at once                                     owed: add cost
  *     credit: give back        <-- message, at half of the credit ---- tell
  *
- * Each pair of a sending process and a receiving worker has a credit of TERN_MESSAGE_WINDOW bytes.
- * One word of the sender counts the cost of the messages that were sent and not yet acknowledged.
- * So a worker that computes does not keep senders from reaching the other workers of its process.
+ * Each pair of a sending process and a receiving worker has a credit of TERN_MESSAGE_CREDIT_BYTES
+ * bytes. One word of the sender counts the cost of the messages that were sent and not yet
+ * acknowledged. So a worker that computes does not keep senders from reaching the other workers of
+ * its process.
  *
  * There are two lanes, each with a credit of its own and a list of its own in the inbox. Only
  * handlers send in one of them. With a single lane, two processes could use up their credit for

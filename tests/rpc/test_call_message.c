@@ -144,7 +144,8 @@ static void no_credit(void) {
     static unsigned char arguments[10000];
     for (int wave = 0; wave < 4; wave++) {
         tern_status status = TERN_OK;
-        uint64_t before = accepted, cost = 64 + sizeof arguments, fit = TERN_MESSAGE_WINDOW / cost;
+        uint64_t before = accepted, cost = 64 + sizeof arguments,
+                 fit = TERN_MESSAGE_CREDIT_BYTES / cost;
         meet_without_progress();
         if (f.rank % 2 == (uint32_t)wave % 2) {
             for (uint64_t i = 0; i <= fit && status == TERN_OK; i++) {
