@@ -80,7 +80,7 @@ static void close_trip(bench *b, trip *t) {
 
 static bool packs(const bench *b, size_t bytes) {
     const tern_config *config = tern_context_config(b->context);
-    return bytes <= (b->shared ? config->packed_max : config->packed_max_far);
+    return bytes <= (b->shared ? config->packed_max : config->packed_max_remote);
 }
 
 /* The cid has to travel, too: in one piece with the data where tern packs them. */
@@ -292,7 +292,7 @@ static void check_cost(bench *b, notified *s) {
         return;
     bool messages = b->transport == TERN_P2P;
     uint64_t sent = messages ? after.messages_sent - before.messages_sent
-                             : after.batches_sent - before.batches_sent;
+                             : after.frames_sent - before.frames_sent;
     uint64_t others = after.puts - before.puts + after.gets - before.gets + after.atomics -
                       before.atomics + after.flushes - before.flushes;
     bench_note(b, "%d packed puts: %llu %s, %llu other operations (flushes: %llu), %llu queued",

@@ -351,7 +351,7 @@ static void count_program(bench *b, const program *p) {
     const char *name = scale_program_names[p->program];
     const uint64_t all = (uint64_t)job.operations * (uint64_t)b->ranks;
     scale_report_count(b, name, "calls", all, real_counts.calls_sent, o.frames, 0);
-    scale_report_count(b, name, "frames", all, real_counts.batches_sent, o.frames, 0);
+    scale_report_count(b, name, "frames", all, real_counts.frames_sent, o.frames, 0);
     scale_report_count(b, name, "records", all, real_counts.records_received, o.frames, 0);
     scale_report_count(b, name, "puts", all, real_counts.puts, o.puts, 0.05);
     scale_report_count(b, name, "gets", all, real_counts.gets, o.gets, 0.05);

@@ -133,14 +133,14 @@ typedef struct tern_config {
     tern_cma cma;
     tern_rma_commit rma_commit;
     tern_rma_atomics rma_atomics;
-    int listener;          /* 1: over ofi, and between machines, a thread of each process answers
-                              ranks that connect to it (docs/networks.md) or watch it
-                              (docs/deaths.md); 0: the process's progress and its kernel answer */
-    size_t packed_max;     /* data of a notified put up to this size goes in one record with its
-                              notification, over shm */
-    size_t packed_max_far; /* the same over rma and p2p */
-    size_t zero_copy_min;  /* content of an archive of this size or more goes to chunks
-                              (tern/archive.h) */
+    int listener;             /* 1: over ofi, and between machines, a thread of each process answers
+                                 ranks that connect to it (docs/networks.md) or watch it
+                                 (docs/deaths.md); 0: the process's progress and its kernel answer */
+    size_t packed_max;        /* data of a notified put up to this size goes in one record with its
+                                 notification, over shm */
+    size_t packed_max_remote; /* the same over rma and p2p */
+    size_t zero_copy_min;     /* content of an archive of this size or more goes to chunks
+                                 (tern/archive.h) */
     tern_order order;
     size_t notify_queue;  /* the most notified operations that may wait for a target */
     size_t notify_events; /* the most local events of a worker that may wait for a probe */

@@ -9,8 +9,8 @@
  * memory was put to or read. Both arrive as events, which tern_probe returns.
  *
  * The size of the data decides between two modes. Packed mode (up to TERN_PACKED_MAX over shm,
- * TERN_PACKED_MAX_FAR over rma and p2p): data and cid travel in one record, and the target's probe
- * copies the data to its destination before it returns the event. Ledger mode: the data goes
+ * TERN_PACKED_MAX_REMOTE over rma and p2p): data and cid travel in one record, and the target's
+ * probe copies the data to its destination before it returns the event. Ledger mode: the data goes
  * straight to its destination, and a record with the cid follows when the data has arrived.
  *
  * When the program may reuse the source: in packed mode, and over shm, when tern_put_notify

@@ -24,20 +24,20 @@ extern "C" {
     X(trips, "waits for an answer from such memory: of a get, an atomic or a flush")               \
     X(settles, "waits for local completion of puts from circular buffers")                         \
     X(circulars_grown, "circular buffers that were full and grew")                                 \
-    X(ways_left, "connections over verbs that were closed to make room for others")                \
+    X(connections_evicted, "connections over verbs that were closed to make room for others")      \
     X(messages_sent, "two-sided messages sent by tern")                                            \
     X(messages_served, "two-sided messages served for others")                                     \
     X(records_received, "records consumed from rings")                                             \
     X(runs_received, "looks at rings that found records; over records_received: how many a look")  \
-    X(batches_sent, "frames of records published over rma or p2p")                                 \
-    X(batches_torn, "polls that met a frame that did not validate yet")                            \
+    X(frames_sent, "frames of records published over rma or p2p")                                  \
+    X(frames_torn, "polls that met a frame that did not validate yet")                             \
     X(rings_opened, "rings set up towards other workers")                                          \
-    X(rings_loose, "times that a ring had no memory at its target: its records go by messages")    \
+    X(message_channels, "rings that had no memory at their target: records go by messages")        \
     X(rings_reclaimed, "rings whose memory the target took back, because they were idle")          \
     X(rings_grown, "rings that were full and followed by larger ones")                             \
     X(rings_outgrown, "rings that have grown, each counted once however often")                    \
-    X(rings_idled, "rings left to their bell")                                                     \
-    X(bells_rung, "bells rung at other workers")                                                   \
+    X(rings_idled, "rings left to their doorbell")                                                 \
+    X(doorbells_rung, "doorbells rung at other workers")                                           \
     X(credits_waited, "times a full ring was met")                                                 \
     X(notices_packed, "notified puts that went with their data in one record")                     \
     X(notices_ledger, "notified puts and gets whose data went by itself")                          \

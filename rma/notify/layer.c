@@ -55,7 +55,7 @@ static tern_status notify_open_layer(tern_context *context) {
         n->short_ranks = n->profiled ? 0 : context->size;
         n->workers = context->workers;
         n->packed_direct = packed_max(context, context->config.packed_max);
-        n->packed_remote = packed_max(context, context->config.packed_max_far);
+        n->packed_remote = packed_max(context, context->config.packed_max_remote);
         n->ring = rings->active[TERN_CHANNEL_NOTIFY].ring;
         n->rings = &rings->active[TERN_CHANNEL_NOTIFY].count;
         n->relaxed = context->config.order == TERN_ORDER_RELAXED;

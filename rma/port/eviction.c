@@ -89,7 +89,7 @@ tern_status tern_connection_leave(tern_worker *worker, tern_port *port) {
     to->offered = false; /* an answer that is still on its way can only bring an rkey */
     port->leaves = NULL;
     port->connections--;
-    if (worker->stats.ways_left++ == 0)
+    if (worker->stats.connections_evicted++ == 0)
         tern_log(TERN_LOG_INFO,
                  "worker %u gets no further connection beside %zu (TERN_VERBS_QUEUE_PAIRS, or "
                  "the card): for each one it closes the one that it used least recently",

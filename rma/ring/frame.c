@@ -163,7 +163,7 @@ uint64_t tern_frame_accept(tern_worker *worker, tern_in *in) {
              frame.check != ring_frame_checksum(context,
                                                 tern_endpoint_of(context, in->channel, in->origin),
                                                 worker->id, &frame, at + TERN_FRAME_BYTES))) {
-            worker->stats.batches_torn++;
+            worker->stats.frames_torn++;
             return 0;
         }
         /* R2: tern_frame_seal; what the origin wrote before the frame is read after it */

@@ -27,7 +27,7 @@ void tern_message_channel_use(tern_worker *worker, tern_out *out) {
     out->lane.limit = 0;
     out->limit = out->lane.write;
     out->message_frames_sent = 0;
-    worker->stats.rings_loose++;
+    worker->stats.message_channels++;
 }
 
 tern_status tern_message_channel_stage(tern_out *out) {

@@ -274,7 +274,7 @@ static void leave_to_progress(tern_worker *worker, tern_out *out) {
 
 void tern_ring_published(tern_worker *worker, tern_out *out) {
     out->lane.first_header = 0;
-    worker->stats.batches_sent++;
+    worker->stats.frames_sent++;
     if (out->transport->reads_own_frames)
         tern_sleep_published(worker, out);
     if (out->ring == TERN_RING_NONE)
@@ -413,7 +413,7 @@ void tern_ring_uncork(tern_worker *worker) {
 }
 
 void tern_ring_ring_doorbell(tern_worker *worker, tern_out *out) {
-    worker->stats.bells_rung++;
+    worker->stats.doorbells_rung++;
     tern_doorbell_ring(tern_worker_page(worker->context, out->target),
                        tern_rma_of(worker->context)->layout.doorbells,
                        tern_endpoint_of(worker->context, out->channel, out->origin));

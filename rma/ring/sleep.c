@@ -116,7 +116,7 @@ void tern_sleep_wake(tern_worker *worker, tern_out *out) {
         tern_message_send(worker, tern_rank_of(worker->context, out->target), &message, NULL, 0);
     out->wake_due = status == TERN_ERR_AGAIN || status == TERN_ERR_MEMORY;
     if (status == TERN_OK)
-        worker->stats.bells_rung++;
+        worker->stats.doorbells_rung++;
     else
         tern_error_clear();
 }

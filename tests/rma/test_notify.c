@@ -471,9 +471,9 @@ static void cost(void) {
     CU_ASSERT_EQUAL(after.puts, before.puts);
     CU_ASSERT_EQUAL(after.flushes, before.flushes);
     if (tern_transport_to(f.context, next)->reads_own_frames && takes_all())
-        CU_ASSERT_EQUAL(after.batches_sent - before.batches_sent, TIMES);
+        CU_ASSERT_EQUAL(after.frames_sent - before.frames_sent, TIMES);
     if (direct)
-        CU_ASSERT_EQUAL(after.batches_sent - before.batches_sent, 0);
+        CU_ASSERT_EQUAL(after.frames_sent - before.frames_sent, 0);
     for (uint64_t i = 0; i < TIMES; i++) {
         expect_remote(previous, &i, 8, 8, false);
         expect_local(next, i, 8, false);

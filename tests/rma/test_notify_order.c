@@ -362,7 +362,7 @@ static bool set_up(const tern_config *config, int times) {
     const fixture *f = &model.f;
     size_t most = config->ring_size / 4 - 264;
     model.direct_most = config->packed_max < most ? config->packed_max : most;
-    model.remote_most = config->packed_max_far < most ? config->packed_max_far : most;
+    model.remote_most = config->packed_max_remote < most ? config->packed_max_remote : most;
     model.relaxed = config->order == TERN_ORDER_RELAXED;
     model.times = (uint64_t)fixture_times(f, times);
     model.random = fixture_seed(f, 90);
@@ -463,13 +463,13 @@ static void in_relaxed_order(void) {
 
 static void all_in_ledger_mode(void) {
     tern_config config = usual();
-    config.packed_max = config.packed_max_far = 0;
+    config.packed_max = config.packed_max_remote = 0;
     run(&config, 800);
 }
 
 static void as_packed_as_can_be(void) {
     tern_config config = usual();
-    config.packed_max = config.packed_max_far = (size_t)1 << 20;
+    config.packed_max = config.packed_max_remote = (size_t)1 << 20;
     run(&config, 800);
 }
 

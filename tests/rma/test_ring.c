@@ -239,10 +239,10 @@ static void corked(void) {
         tern_progress(f.worker);
     }
     tern_stats_get(f.worker, &corked);
-    CU_ASSERT_EQUAL(corked.batches_sent, first.batches_sent);
+    CU_ASSERT_EQUAL(corked.frames_sent, first.frames_sent);
     tern_ring_uncork(f.worker);
     tern_stats_get(f.worker, &uncorked);
-    CU_ASSERT_EQUAL(uncorked.batches_sent - corked.batches_sent, out->direct ? 0 : 1);
+    CU_ASSERT_EQUAL(uncorked.frames_sent - corked.frames_sent, out->direct ? 0 : 1);
     /* The end of a generation would have sent one more. */
     CU_ASSERT(out->lane.write <= out->lane.mask);
     while (streams[before].received < 3 &&
@@ -457,7 +457,7 @@ static void arena_used_up(void) {
     stream_all(1000);
     tern_stats stats;
     tern_stats_get(f.worker, &stats);
-    uint64_t message_channels = stats.rings_loose;
+    uint64_t message_channels = stats.message_channels;
     tern_mpi_lock();
     MPI_Allreduce(MPI_IN_PLACE, &message_channels, 1, MPI_UINT64_T, MPI_SUM, f.comm);
     tern_mpi_unlock();

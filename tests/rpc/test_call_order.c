@@ -124,7 +124,7 @@ static void idle_rings_wake_up(void) {
     tern_stats stats;
     tern_stats_get(f.worker, &stats);
     if (fixture_all_direct(&f))
-        CU_ASSERT(stats.rings_idled > 0 && stats.bells_rung > 0);
+        CU_ASSERT(stats.rings_idled > 0 && stats.doorbells_rung > 0);
     fixture_close(&f);
 }
 

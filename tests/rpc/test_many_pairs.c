@@ -105,7 +105,7 @@ static void all_to_all(size_t rings) {
     for (uint32_t i = 0; i < workers; i++) {
         tern_stats stats;
         tern_stats_get(f.context->worker[i], &stats);
-        message_channels += stats.rings_loose;
+        message_channels += stats.message_channels;
         CU_ASSERT_EQUAL(stats.records_malformed, 0);
     }
     /* Pairs on two channels, less what rings there are here and at others. */

@@ -79,7 +79,7 @@ static const option options[] = {
      {"none", "CHECKSUM"}},
     {"TERN_LISTENER", FIELD(listener), 1, "0", 0, {"2", "on"}},
     {"TERN_PACKED_MAX", FIELD(packed_max), 128, "1K", KIB, {"-1", "2M", "some"}},
-    {"TERN_PACKED_MAX_FAR", FIELD(packed_max_far), 4 * KIB, "0", 0, {"-1", "2M", "4k4"}},
+    {"TERN_PACKED_MAX_REMOTE", FIELD(packed_max_remote), 4 * KIB, "0", 0, {"-1", "2M", "4k4"}},
     {"TERN_ORDER",
      FIELD(order),
      TERN_ORDER_STRICT,
