@@ -13,7 +13,9 @@
 
 #include "tern/hashtable.h"
 #include "tern/map.h"
+#include "tern/message.h"
 #include "tern/notify.h"
+#include "tern/stats.h"
 
 /* The old names of modifiers of tables, and of what belongs to them. */
 #define tern_modify_info tern_hashtable_modify_info
@@ -25,6 +27,20 @@
 
 /* The old name of the most keys that a buffer gathers for one owner. */
 #define TERN_BUFFER_KEYS TERN_HASHTABLE_BUFFER_KEYS
+
+/* The old names of counters (tern_stats). */
+#define ways_left connections_evicted
+#define batches_sent frames_sent
+#define batches_torn frames_torn
+#define rings_loose message_channels
+#define bells_rung doorbells_rung
+
+/* The old name of an option, as a field of tern_config. The variable of the environment has the new
+ * name alone, TERN_PACKED_MAX_REMOTE. */
+#define packed_max_far packed_max_remote
+
+/* The old name of the credit of calls by message. */
+#define TERN_MESSAGE_WINDOW TERN_MESSAGE_CREDIT_BYTES
 
 /* Not for applications: how a function with the arguments of 0.2 is defined. In C++ it is one more
  * function of the same name. In C it has another name, for which a macro stands below. */

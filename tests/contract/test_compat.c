@@ -1,7 +1,7 @@
 // tern-test: unit
 
-/* A program that was written for tern 0.2, with names of tables that are others now, and with
- * arguments that are fields of options now. */
+/* A program that was written for tern 0.2, with names of tables, counters and options that are
+ * others now, and with arguments that are fields of options now. */
 
 #include <string.h>
 
@@ -79,6 +79,25 @@ static void a_buffer_has_its_old_limit(void) {
     fixture_close(&f);
 }
 
+/* Each old name of a counter or an option is that of the right field. */
+static void counters_and_options_have_their_old_names(void) {
+    const tern_stats stats = {.connections_evicted = 1,
+                              .frames_sent = 2,
+                              .frames_torn = 3,
+                              .message_channels = 4,
+                              .doorbells_rung = 5};
+    CU_ASSERT_EQUAL(stats.ways_left, 1);
+    CU_ASSERT_EQUAL(stats.batches_sent, 2);
+    CU_ASSERT_EQUAL(stats.batches_torn, 3);
+    CU_ASSERT_EQUAL(stats.rings_loose, 4);
+    CU_ASSERT_EQUAL(stats.bells_rung, 5);
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    EXPECT_OK(tern_config_set(&config, "TERN_PACKED_MAX_REMOTE", "77"));
+    CU_ASSERT_EQUAL(config.packed_max_far, 77);
+    CU_ASSERT_EQUAL(TERN_MESSAGE_WINDOW, TERN_MESSAGE_CREDIT_BYTES);
+}
+
 static tern_status count(tern_map_modify_info *info) {
     uint64_t number = 0;
     memcpy(&number, info->value, info->value_bytes);
@@ -143,6 +162,7 @@ int main(int argc, char **argv) {
         {"a_buffer_has_its_old_limit", a_buffer_has_its_old_limit},
         {"a_map_is_modified_by_many_arguments", a_map_is_modified_by_many_arguments},
         {"notified_transfers_take_many_arguments", notified_transfers_take_many_arguments},
+        {"counters_and_options_have_their_old_names", counters_and_options_have_their_old_names},
     };
     return tern_test_main(argc, argv, "compat", tests, sizeof tests / sizeof tests[0]);
 }
