@@ -159,7 +159,7 @@ static void measure(bench *b, network *w, const char *name, bench_side side, int
 }
 
 void bench_network(bench *b) {
-    static const char *const ways[] = {"write + poll", "write", "read", "writes"};
+    static const char *const operations[] = {"write + poll", "write", "read", "writes"};
     static network w;
     notified s;
     bench_window window = {0};
@@ -173,8 +173,8 @@ void bench_network(bench *b) {
                   .tcp = ceiling_tcp_open(comm, 1 - b->rank),
                   .notified = &s,
                   .word = bench_place(b, BENCH_TARGET, WORD, NULL)};
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-        snprintf(w.names[i], sizeof w.names[i], "libfabric %s (%s)", ways[i],
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
+        snprintf(w.names[i], sizeof w.names[i], "libfabric %s (%s)", operations[i],
                  provider != NULL ? provider : "none");
     if (w.fabric == NULL)
         bench_note(b, "no libfabric here: the figures have no ceiling");

@@ -105,19 +105,19 @@ static void bare_copy(bench *b, void *state, uint64_t n) {
     ceiling_copy_stream(s->address, s->count, s->source, s->bytes, n);
 }
 
-static void bare_put(bench *b, void *way, uint64_t n) {
+static void bare_put(bench *b, void *bare, uint64_t n) {
     (void)b;
-    ceiling_put_stream_put(way, n);
+    ceiling_put_stream_put(bare, n);
 }
 
-static void bare_send(bench *b, void *way, uint64_t n) {
+static void bare_send(bench *b, void *bare, uint64_t n) {
     (void)b;
-    ceiling_put_stream_send(way, n);
+    ceiling_put_stream_send(bare, n);
 }
 
-static void bare_receive(bench *b, void *way, uint64_t n) {
+static void bare_receive(bench *b, void *bare, uint64_t n) {
     (void)b;
-    ceiling_put_stream_receive(way, n);
+    ceiling_put_stream_receive(bare, n);
 }
 
 /* Checks that the last message for each place is there. */

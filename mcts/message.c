@@ -143,7 +143,7 @@ TERN_FUNCTION(tern_mcts_on_back)
 static tern_status token_create(tern_worker *worker, tern_worker_id target,
                                 const tern_mcts_message *m, const char *state, size_t state_bytes) {
     const tern_call_options options = {.full = TERN_FULL_FAIL,
-                                       .way = TERN_BUFFER_INSIDE,
+                                       .transfer = TERN_BUFFER_INSIDE,
                                        .buffer = state,
                                        .buffer_bytes = state_bytes};
     return tern_call_with(worker, target, &tern_mcts_on_create_function, m, MESSAGE_BYTES,

@@ -13,7 +13,7 @@ static const char *promise_name(tern_flags promise) {
 }
 
 tern_status tern_flags_check(tern_flags flags, tern_flags excluded, const char *name) {
-    const tern_flags unknown = flags & ~(tern_flags)(TERN_PROMISES | TERN_WAYS);
+    const tern_flags unknown = flags & ~(tern_flags)(TERN_PROMISES | TERN_PATHS);
     if (unknown != 0)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: flags %#x are unknown; see tern/container.h", name,
                          unknown);

@@ -180,7 +180,7 @@ void tern_selector_record(tern_worker *worker, const tern_pick *pick, tern_statu
 
 static inline tern_flags tern_flags_promise(tern_flags flags) { return flags & TERN_PROMISES; }
 
-static inline tern_flags tern_flags_path(tern_flags flags) { return flags & TERN_WAYS; }
+static inline tern_flags tern_flags_path(tern_flags flags) { return flags & TERN_PATHS; }
 
 /* Refuses, with TERN_ERR_ARGUMENT, flags that are unknown or contradict each other.
  *

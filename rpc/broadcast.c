@@ -92,7 +92,7 @@ bool tern_broadcast_pass(tern_worker *worker, const tern_extension *e, uint32_t 
                               tern_record_header(TERN_RECORD_CALL_EXTENDED, id, 0),
                               {{&theirs, sizeof theirs}, {rest, bytes}}};
         tern_status status = TERN_OK;
-        if (is_rank && e->way == TERN_BUFFER_PUT)
+        if (is_rank && e->transfer == TERN_BUFFER_PUT)
             status = put_to(worker, e, tern_rank_of(context, call.to.target), &passing->put);
         if (status == TERN_OK)
             status = tern_outgoing_send(worker, &call, TERN_FULL_QUEUE);

@@ -61,11 +61,11 @@ typedef struct ceiling_copy_flag {
     size_t bytes;
 } ceiling_copy_flag;
 
-void ceiling_copy_flag_ask(ceiling_copy_flag *way, uint64_t n);
-void ceiling_copy_flag_answer(ceiling_copy_flag *way, uint64_t n);
+void ceiling_copy_flag_ask(ceiling_copy_flag *pair, uint64_t n);
+void ceiling_copy_flag_answer(ceiling_copy_flag *pair, uint64_t n);
 /* The same for an asker that sends the flag alone, and copies the answered data itself: bytes from
  * from, where the other side puts them, to to. */
-void ceiling_copy_flag_take(ceiling_copy_flag *way, uint64_t n);
+void ceiling_copy_flag_take(ceiling_copy_flag *pair, uint64_t n);
 
 /*
  * ring.c: records from one process to another, with one indirect call each. They are published one

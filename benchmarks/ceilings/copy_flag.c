@@ -5,8 +5,8 @@
 
 #include "ceilings.h"
 
-static inline void send(const ceiling_copy_flag *way, uint64_t *flag, uint64_t count) {
-    ceiling_copy(way->to, way->from, way->bytes, 1);
+static inline void send(const ceiling_copy_flag *pair, uint64_t *flag, uint64_t count) {
+    ceiling_copy(pair->to, pair->from, pair->bytes, 1);
     __atomic_store_n(flag, count, __ATOMIC_RELEASE); /* pairs with the other side's load */
 }
 
@@ -15,27 +15,27 @@ static inline void await(const uint64_t *flag, uint64_t count) {
         ;
 }
 
-void ceiling_copy_flag_ask(ceiling_copy_flag *way, uint64_t n) {
+void ceiling_copy_flag_ask(ceiling_copy_flag *pair, uint64_t n) {
     while (n-- > 0) {
-        way->flag.count++;
-        send(way, way->flag.there, way->flag.count);
-        await(way->flag.back, way->flag.count);
+        pair->flag.count++;
+        send(pair, pair->flag.there, pair->flag.count);
+        await(pair->flag.back, pair->flag.count);
     }
 }
 
-void ceiling_copy_flag_answer(ceiling_copy_flag *way, uint64_t n) {
+void ceiling_copy_flag_answer(ceiling_copy_flag *pair, uint64_t n) {
     while (n-- > 0) {
-        way->flag.count++;
-        await(way->flag.there, way->flag.count);
-        send(way, way->flag.back, way->flag.count);
+        pair->flag.count++;
+        await(pair->flag.there, pair->flag.count);
+        send(pair, pair->flag.back, pair->flag.count);
     }
 }
 
-void ceiling_copy_flag_take(ceiling_copy_flag *way, uint64_t n) {
+void ceiling_copy_flag_take(ceiling_copy_flag *pair, uint64_t n) {
     while (n-- > 0) {
-        way->flag.count++;
-        __atomic_store_n(way->flag.there, way->flag.count, __ATOMIC_RELEASE); /* with await */
-        await(way->flag.back, way->flag.count);
-        ceiling_copy(way->to, way->from, way->bytes, 1);
+        pair->flag.count++;
+        __atomic_store_n(pair->flag.there, pair->flag.count, __ATOMIC_RELEASE); /* with await */
+        await(pair->flag.back, pair->flag.count);
+        ceiling_copy(pair->to, pair->from, pair->bytes, 1);
     }
 }

@@ -69,22 +69,22 @@ static struct fi_info *find_provider(void) {
     return info;
 }
 
-static void open_endpoint(ceiling_fabric *way) {
+static void open_endpoint(ceiling_fabric *fabric) {
     struct fi_cq_attr cq = {.format = FI_CQ_FORMAT_CONTEXT, .size = 2 * UNDER_WAY};
     struct fi_av_attr av = {.type = FI_AV_UNSPEC};
-    FI(fi_fabric(way->info->fabric_attr, &way->fabric, NULL));
-    FI(fi_domain(way->fabric, way->info, &way->domain, NULL));
-    FI(fi_cq_open(way->domain, &cq, &way->completions, NULL));
-    FI(fi_av_open(way->domain, &av, &way->addresses, NULL));
-    FI(fi_endpoint(way->domain, way->info, &way->endpoint, NULL));
-    FI(fi_ep_bind(way->endpoint, &way->completions->fid, FI_TRANSMIT | FI_RECV));
-    FI(fi_ep_bind(way->endpoint, &way->addresses->fid, 0));
-    FI(fi_enable(way->endpoint));
-    FI(fi_mr_reg(way->domain, way->here, way->bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, 1, 0,
-                 &way->memory, NULL));
-    if ((way->info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
-        FI(fi_mr_bind(way->memory, &way->endpoint->fid, 0));
-        FI(fi_mr_enable(way->memory));
+    FI(fi_fabric(fabric->info->fabric_attr, &fabric->fabric, NULL));
+    FI(fi_domain(fabric->fabric, fabric->info, &fabric->domain, NULL));
+    FI(fi_cq_open(fabric->domain, &cq, &fabric->completions, NULL));
+    FI(fi_av_open(fabric->domain, &av, &fabric->addresses, NULL));
+    FI(fi_endpoint(fabric->domain, fabric->info, &fabric->endpoint, NULL));
+    FI(fi_ep_bind(fabric->endpoint, &fabric->completions->fid, FI_TRANSMIT | FI_RECV));
+    FI(fi_ep_bind(fabric->endpoint, &fabric->addresses->fid, 0));
+    FI(fi_enable(fabric->endpoint));
+    FI(fi_mr_reg(fabric->domain, fabric->here, fabric->bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, 1, 0,
+                 &fabric->memory, NULL));
+    if ((fabric->info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
+        FI(fi_mr_bind(fabric->memory, &fabric->endpoint->fid, 0));
+        FI(fi_mr_enable(fabric->memory));
     }
 }
 
@@ -101,81 +101,81 @@ ceiling_fabric *ceiling_fabric_open(MPI_Comm comm, int other, size_t most, const
         char text[128];
         uint64_t key, base;
     } mine = {{0}, 0, 0}, theirs;
-    ceiling_fabric *way = calloc(1, sizeof *way);
-    struct fi_info *info = way != NULL ? find_provider() : NULL;
+    ceiling_fabric *fabric = calloc(1, sizeof *fabric);
+    struct fi_info *info = fabric != NULL ? find_provider() : NULL;
     int here = info != NULL, both = 0;
     MPI_Allreduce(&here, &both, 1, MPI_INT, MPI_MIN, comm);
     if (!both) {
         if (info != NULL)
             fi_freeinfo(info);
-        free(way);
+        free(fabric);
         return NULL;
     }
-    way->comm = comm;
-    way->other = other;
-    way->info = info;
-    way->bytes = DATA + (most + DATA - 1) / DATA * DATA;
-    way->here = make_memory(way->bytes);
-    way->source = make_memory(way->bytes);
+    fabric->comm = comm;
+    fabric->other = other;
+    fabric->info = info;
+    fabric->bytes = DATA + (most + DATA - 1) / DATA * DATA;
+    fabric->here = make_memory(fabric->bytes);
+    fabric->source = make_memory(fabric->bytes);
     for (size_t i = 0; i < UNDER_WAY; i++)
-        way->unused[i] = &way->context[i];
-    open_endpoint(way);
+        fabric->unused[i] = &fabric->context[i];
+    open_endpoint(fabric);
     size_t bytes = sizeof mine.text;
-    FI(fi_getname(&way->endpoint->fid, mine.text, &bytes));
-    mine.key = fi_mr_key(way->memory);
-    mine.base = (info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0 ? (uintptr_t)way->here : 0;
+    FI(fi_getname(&fabric->endpoint->fid, mine.text, &bytes));
+    mine.key = fi_mr_key(fabric->memory);
+    mine.base = (info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0 ? (uintptr_t)fabric->here : 0;
     MPI_Sendrecv(&mine, sizeof mine, MPI_BYTE, other, 0, &theirs, sizeof theirs, MPI_BYTE, other, 0,
                  comm, MPI_STATUS_IGNORE);
-    FI(fi_av_insert(way->addresses, theirs.text, 1, &way->peer, 0, NULL));
-    way->key = theirs.key;
-    way->base = theirs.base;
+    FI(fi_av_insert(fabric->addresses, theirs.text, 1, &fabric->peer, 0, NULL));
+    fabric->key = theirs.key;
+    fabric->base = theirs.base;
     *name = info->fabric_attr->prov_name;
-    return way;
+    return fabric;
 }
 
-void ceiling_fabric_close(ceiling_fabric *way) {
-    if (way == NULL)
+void ceiling_fabric_close(ceiling_fabric *fabric) {
+    if (fabric == NULL)
         return;
-    MPI_Barrier(way->comm);
-    fi_close(&way->endpoint->fid);
-    fi_close(&way->memory->fid);
-    fi_close(&way->completions->fid);
-    fi_close(&way->addresses->fid);
-    fi_close(&way->domain->fid);
-    fi_close(&way->fabric->fid);
-    fi_freeinfo(way->info);
-    free(way->here);
-    free(way->source);
-    free(way);
+    MPI_Barrier(fabric->comm);
+    fi_close(&fabric->endpoint->fid);
+    fi_close(&fabric->memory->fid);
+    fi_close(&fabric->completions->fid);
+    fi_close(&fabric->addresses->fid);
+    fi_close(&fabric->domain->fid);
+    fi_close(&fabric->fabric->fid);
+    fi_freeinfo(fabric->info);
+    free(fabric->here);
+    free(fabric->source);
+    free(fabric);
 }
 
-static void take_completions(ceiling_fabric *way) {
+static void take_completions(ceiling_fabric *fabric) {
     struct fi_cq_entry entry[16];
-    const ssize_t count = fi_cq_read(way->completions, entry, 16);
+    const ssize_t count = fi_cq_read(fabric->completions, entry, 16);
     if (count < 0 && count != -FI_EAGAIN)
         stop("fi_cq_read", count);
     for (ssize_t i = 0; i < count; i++)
-        way->unused[UNDER_WAY - way->under_way--] = entry[i].op_context;
+        fabric->unused[UNDER_WAY - fabric->under_way--] = entry[i].op_context;
 }
 
-static void land(ceiling_fabric *way) {
-    while (way->under_way > 0)
-        take_completions(way);
+static void land(ceiling_fabric *fabric) {
+    while (fabric->under_way > 0)
+        take_completions(fabric);
 }
 
-static void post(ceiling_fabric *way, int is_write, uint64_t at, uint64_t bytes) {
+static void post(ceiling_fabric *fabric, int is_write, uint64_t at, uint64_t bytes) {
     ssize_t code;
-    while (way->under_way == UNDER_WAY)
-        take_completions(way);
-    void *context = way->unused[UNDER_WAY - 1 - way->under_way];
-    const uint64_t there = way->base + at;
-    while ((code = is_write ? fi_write(way->endpoint, way->source + at, bytes, NULL, way->peer,
-                                       there, way->key, context)
-                            : fi_read(way->endpoint, way->source + at, bytes, NULL, way->peer,
-                                      there, way->key, context)) == -FI_EAGAIN)
-        take_completions(way);
+    while (fabric->under_way == UNDER_WAY)
+        take_completions(fabric);
+    void *context = fabric->unused[UNDER_WAY - 1 - fabric->under_way];
+    const uint64_t there = fabric->base + at;
+    while ((code = is_write ? fi_write(fabric->endpoint, fabric->source + at, bytes, NULL, fabric->peer,
+                                       there, fabric->key, context)
+                            : fi_read(fabric->endpoint, fabric->source + at, bytes, NULL, fabric->peer,
+                                      there, fabric->key, context)) == -FI_EAGAIN)
+        take_completions(fabric);
     FI(code);
-    way->under_way++;
+    fabric->under_way++;
 }
 
 /* The last word of [at, at + bytes), by which the other side knows that all of it is there. */
@@ -183,68 +183,68 @@ static uint64_t *last_word(char *memory, uint64_t at, uint64_t bytes) {
     return (uint64_t *)(void *)(memory + at + bytes - sizeof(uint64_t));
 }
 
-static void send_counted(ceiling_fabric *way, uint64_t at, uint64_t bytes) {
-    land(way);
-    *last_word(way->source, at, bytes) = way->count;
-    post(way, 1, at, bytes);
+static void send_counted(ceiling_fabric *fabric, uint64_t at, uint64_t bytes) {
+    land(fabric);
+    *last_word(fabric->source, at, bytes) = fabric->count;
+    post(fabric, 1, at, bytes);
 }
 
-static void await_counted(ceiling_fabric *way, uint64_t at, uint64_t bytes) {
-    const uint64_t *word = last_word(way->here, at, bytes);
-    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != way->count)
-        take_completions(way);
+static void await_counted(ceiling_fabric *fabric, uint64_t at, uint64_t bytes) {
+    const uint64_t *word = last_word(fabric->here, at, bytes);
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != fabric->count)
+        take_completions(fabric);
 }
 
-void ceiling_fabric_ask(ceiling_fabric *way, uint64_t bytes, uint64_t n) {
+void ceiling_fabric_ask(ceiling_fabric *fabric, uint64_t bytes, uint64_t n) {
     while (n-- > 0) {
-        way->count++;
-        send_counted(way, DATA, bytes);
-        await_counted(way, DATA, bytes);
+        fabric->count++;
+        send_counted(fabric, DATA, bytes);
+        await_counted(fabric, DATA, bytes);
     }
 }
 
-void ceiling_fabric_answer(ceiling_fabric *way, uint64_t bytes, uint64_t n) {
+void ceiling_fabric_answer(ceiling_fabric *fabric, uint64_t bytes, uint64_t n) {
     while (n-- > 0) {
-        way->count++;
-        await_counted(way, DATA, bytes);
-        send_counted(way, DATA, bytes);
+        fabric->count++;
+        await_counted(fabric, DATA, bytes);
+        send_counted(fabric, DATA, bytes);
     }
-    land(way);
+    land(fabric);
 }
 
 /* The word that ends the target's part. */
-static void end_operations(ceiling_fabric *way) {
-    way->count++;
-    send_counted(way, FLAG, sizeof(uint64_t));
-    land(way);
+static void end_operations(ceiling_fabric *fabric) {
+    fabric->count++;
+    send_counted(fabric, FLAG, sizeof(uint64_t));
+    land(fabric);
 }
 
-void ceiling_fabric_write(ceiling_fabric *way, uint64_t bytes, uint64_t n) {
+void ceiling_fabric_write(ceiling_fabric *fabric, uint64_t bytes, uint64_t n) {
     while (n-- > 0) {
-        post(way, 1, DATA, bytes);
-        land(way);
+        post(fabric, 1, DATA, bytes);
+        land(fabric);
     }
-    end_operations(way);
+    end_operations(fabric);
 }
 
-void ceiling_fabric_read(ceiling_fabric *way, uint64_t bytes, uint64_t n) {
+void ceiling_fabric_read(ceiling_fabric *fabric, uint64_t bytes, uint64_t n) {
     while (n-- > 0) {
-        post(way, 0, DATA, bytes);
-        land(way);
+        post(fabric, 0, DATA, bytes);
+        land(fabric);
     }
-    end_operations(way);
+    end_operations(fabric);
 }
 
-void ceiling_fabric_stream(ceiling_fabric *way, uint64_t bytes, uint64_t n) {
+void ceiling_fabric_stream(ceiling_fabric *fabric, uint64_t bytes, uint64_t n) {
     while (n-- > 0)
-        post(way, 1, DATA, bytes);
-    land(way);
-    end_operations(way);
+        post(fabric, 1, DATA, bytes);
+    land(fabric);
+    end_operations(fabric);
 }
 
-void ceiling_fabric_attend(ceiling_fabric *way) {
-    way->count++;
-    await_counted(way, FLAG, sizeof(uint64_t));
+void ceiling_fabric_attend(ceiling_fabric *fabric) {
+    fabric->count++;
+    await_counted(fabric, FLAG, sizeof(uint64_t));
 }
 
 #else
@@ -258,22 +258,22 @@ ceiling_fabric *ceiling_fabric_open(MPI_Comm comm, int other, size_t most, const
     return NULL;
 }
 
-void ceiling_fabric_close(ceiling_fabric *way) { (void)way; }
-void ceiling_fabric_ask(ceiling_fabric *way, uint64_t bytes, uint64_t n) {
-    (void)way, (void)bytes, (void)n;
+void ceiling_fabric_close(ceiling_fabric *fabric) { (void)fabric; }
+void ceiling_fabric_ask(ceiling_fabric *fabric, uint64_t bytes, uint64_t n) {
+    (void)fabric, (void)bytes, (void)n;
 }
-void ceiling_fabric_answer(ceiling_fabric *way, uint64_t bytes, uint64_t n) {
-    (void)way, (void)bytes, (void)n;
+void ceiling_fabric_answer(ceiling_fabric *fabric, uint64_t bytes, uint64_t n) {
+    (void)fabric, (void)bytes, (void)n;
 }
-void ceiling_fabric_write(ceiling_fabric *way, uint64_t bytes, uint64_t n) {
-    (void)way, (void)bytes, (void)n;
+void ceiling_fabric_write(ceiling_fabric *fabric, uint64_t bytes, uint64_t n) {
+    (void)fabric, (void)bytes, (void)n;
 }
-void ceiling_fabric_read(ceiling_fabric *way, uint64_t bytes, uint64_t n) {
-    (void)way, (void)bytes, (void)n;
+void ceiling_fabric_read(ceiling_fabric *fabric, uint64_t bytes, uint64_t n) {
+    (void)fabric, (void)bytes, (void)n;
 }
-void ceiling_fabric_stream(ceiling_fabric *way, uint64_t bytes, uint64_t n) {
-    (void)way, (void)bytes, (void)n;
+void ceiling_fabric_stream(ceiling_fabric *fabric, uint64_t bytes, uint64_t n) {
+    (void)fabric, (void)bytes, (void)n;
 }
-void ceiling_fabric_attend(ceiling_fabric *way) { (void)way; }
+void ceiling_fabric_attend(ceiling_fabric *fabric) { (void)fabric; }
 
 #endif

@@ -35,7 +35,7 @@ typedef struct ceiling_put_poll {
     size_t slot;
 } ceiling_put_poll;
 
-void ceiling_put_poll_ask(ceiling_put_poll *way, uint64_t n);
-void ceiling_put_poll_answer(ceiling_put_poll *way, uint64_t n);
+void ceiling_put_poll_ask(ceiling_put_poll *pair, uint64_t n);
+void ceiling_put_poll_answer(ceiling_put_poll *pair, uint64_t n);
 
 #endif

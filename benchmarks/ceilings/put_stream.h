@@ -27,9 +27,9 @@ typedef struct ceiling_put_stream {
     size_t bytes;
 } ceiling_put_stream;
 
-void ceiling_put_stream_put(const ceiling_put_stream *way, uint64_t n);
+void ceiling_put_stream_put(const ceiling_put_stream *stream, uint64_t n);
 
-void ceiling_put_stream_send(const ceiling_put_stream *way, uint64_t n);
-void ceiling_put_stream_receive(const ceiling_put_stream *way, uint64_t n);
+void ceiling_put_stream_send(const ceiling_put_stream *stream, uint64_t n);
+void ceiling_put_stream_receive(const ceiling_put_stream *stream, uint64_t n);
 
 #endif

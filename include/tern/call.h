@@ -226,14 +226,14 @@ TERN_NODISCARD TERN_API tern_status tern_call_start(tern_worker *worker, tern_wo
                                                     tern_request *request);
 
 /* How the buffer of a call reaches the function, which finds it in tern_call_info. */
-typedef enum tern_buffer_way {
+typedef enum tern_buffer_transfer {
     TERN_BUFFER_NONE,
     TERN_BUFFER_INSIDE,   /* the buffer goes with the call */
     TERN_BUFFER_PUT,      /* the caller puts the buffer to its place, before the call */
     TERN_BUFFER_GET,      /* the target gets the buffer, then runs the function; later calls of the
                              pair wait meanwhile */
     TERN_BUFFER_GET_ASIDE /* the same, but later calls do not wait, and may run before it */
-} tern_buffer_way;
+} tern_buffer_transfer;
 
 /* The largest buffer. */
 #define TERN_BUFFER_MAX (1u << 30)
@@ -244,7 +244,7 @@ typedef struct tern_call_options {
     const tern_synchronizer *synchronizer; /* its counter lies on this node; raised at once, lowered
                                               when notify says; or NULL: none */
     tern_notify_on notify;
-    tern_buffer_way way;
+    tern_buffer_transfer transfer;
     const void *buffer; /* inside, put: the source; copied, so the caller may reuse it at once */
     tern_ptr from;      /* get: the source, in any segment; it must not change until the call has
                            been sent in the sense of TERN_ON_SENT, or has run */

@@ -117,10 +117,10 @@ enum {
  * their own. A batch by AUTO that goes by call sends to other nodes by call, and reaches the parts
  * of the own node by load and store. */
 enum {
-    TERN_AUTO = 0,                          /* the cheaper of the two */
-    TERN_BY_RMA = 1 << 3,                   /* the caller does it by one-sided operations */
-    TERN_BY_CALL = 1 << 4,                  /* the owner does it, in its progress */
-    TERN_WAYS = TERN_BY_RMA | TERN_BY_CALL, /* the flags of paths */
+    TERN_AUTO = 0,                           /* the cheaper of the two */
+    TERN_BY_RMA = 1 << 3,                    /* the caller does it by one-sided operations */
+    TERN_BY_CALL = 1 << 4,                   /* the owner does it, in its progress */
+    TERN_PATHS = TERN_BY_RMA | TERN_BY_CALL, /* the flags of paths */
 };
 
 /* What _modify does if the key is absent. */

@@ -10,7 +10,7 @@
 #include "src/log.h"
 #include "src/progress/wait.h"
 
-static tern_status no_way(uint32_t rank) {
+static tern_status cma_fail(uint32_t rank) {
     return tern_fail(TERN_ERR_UNSUPPORTED,
                      "this process may not reach into rank %u (TERN_CMA=off, kernel.yama."
                      "ptrace_scope, or a container without CAP_SYS_PTRACE); put, get or allocate "
@@ -45,18 +45,18 @@ static tern_status system_copy(tern_worker *worker, uint32_t rank, char *there, 
     if (context->config.cma == TERN_CMA_OFF ||
         /* R4 */
         atomic_load_explicit(&rma->cma_refused, memory_order_relaxed))
-        return no_way(rank);
+        return cma_fail(rank);
     while (bytes > 0) {
         /* Checked each time: after a process has ended, another may have its number. */
         tern_peer_state state = own ? TERN_PEER_ALIVE : tern_peer_look(&context->peers, rank);
         if (state != TERN_PEER_ALIVE)
-            return state == TERN_PEER_DEAD ? tern_peer_fail(rank) : no_way(rank);
+            return state == TERN_PEER_DEAD ? tern_peer_fail(rank) : cma_fail(rank);
         struct iovec here = {local, bytes}, remote = {there, bytes};
         ssize_t done = direction == TERN_PUT_INTO ? process_vm_writev(pid, &here, 1, &remote, 1, 0)
                                                   : process_vm_readv(pid, &here, 1, &remote, 1, 0);
         if (done < 0 && (errno == EPERM || errno == ENOSYS)) {
             cma_refuse(rma, rank);
-            return no_way(rank);
+            return cma_fail(rank);
         }
         if (done < 0 && errno == ESRCH)
             return tern_peer_fail(rank);
@@ -72,7 +72,7 @@ static tern_status system_copy(tern_worker *worker, uint32_t rank, char *there, 
 tern_status tern_cma_read(tern_worker *worker, uint32_t rank, uint64_t address, char *to,
                           uint64_t bytes) {
     if (!tern_rank_is_direct(worker->context, rank))
-        return no_way(rank);
+        return cma_fail(rank);
     return system_copy(worker, rank, (char *)(uintptr_t)address, to, bytes, TERN_GET_FROM);
 }
 

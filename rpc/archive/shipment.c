@@ -235,7 +235,7 @@ static tern_status shipment_send(tern_worker *worker, const parcel *p, const ter
         .buffer_bytes = list_bytes(s->count),
         .arguments = index ? 0 : (uint32_t)p->bytes,
         .origin = worker->id,
-        .way = o->aside ? TERN_BUFFER_CHUNKS_ASIDE : TERN_BUFFER_CHUNKS,
+        .transfer = o->aside ? TERN_BUFFER_CHUNKS_ASIDE : TERN_BUFFER_CHUNKS,
         .notify = TERN_ON_EXECUTED,
         .answer = s->answer,
     };

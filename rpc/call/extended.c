@@ -47,22 +47,22 @@ typedef struct tern_call_task {
 
 static size_t extended_padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 
-static bool has_chunks(const tern_extension *e) { return e->way >= TERN_BUFFER_CHUNKS; }
+static bool has_chunks(const tern_extension *e) { return e->transfer >= TERN_BUFFER_CHUNKS; }
 
 static bool is_aside(const tern_extension *e) {
-    return e->way == TERN_BUFFER_GET_ASIDE || e->way == TERN_BUFFER_CHUNKS_ASIDE;
+    return e->transfer == TERN_BUFFER_GET_ASIDE || e->transfer == TERN_BUFFER_CHUNKS_ASIDE;
 }
 
 /* Checks an extension. left: how many bytes follow it, or are lent in their place. */
 static bool extended_well_formed(const tern_worker *worker, const tern_extension *e,
                                  uint64_t left) {
     const tern_context *context = worker->context;
-    if (e->arguments > left || e->way > TERN_BUFFER_CHUNKS_ASIDE || e->notify > TERN_ON_SENT ||
+    if (e->arguments > left || e->transfer > TERN_BUFFER_CHUNKS_ASIDE || e->notify > TERN_ON_SENT ||
         e->origin >= context->size * context->workers || e->answer.cell > TERN_CELL_OF_THREAD ||
         left > TERN_CHUNK_MAX || e->flags > (TERN_CALL_OF_THREAD | TERN_CALL_BY_MESSAGE) ||
         (!tern_ptr_is_null(e->counter) && tern_counter_check(worker, e->counter) != TERN_OK))
         return false;
-    return (e->way != TERN_BUFFER_INSIDE && !has_chunks(e)) || e->buffer_bytes == 0 ||
+    return (e->transfer != TERN_BUFFER_INSIDE && !has_chunks(e)) || e->buffer_bytes == 0 ||
            (extended_padded(e->arguments) <= left &&
             e->buffer_bytes <= left - extended_padded(e->arguments));
 }
@@ -195,9 +195,9 @@ static void extended_find_buffer(tern_worker *worker, tern_call_task *t, const c
     const tern_extension *e = &t->e;
     char *to = NULL;
     t->stage = LANDED;
-    if (e->way == TERN_BUFFER_INSIDE) {
+    if (e->transfer == TERN_BUFFER_INSIDE) {
         t->buffer = arguments + extended_padded(e->arguments);
-    } else if (e->way == TERN_BUFFER_PUT) {
+    } else if (e->transfer == TERN_BUFFER_PUT) {
         t->status = extended_make_room(worker, t, &to);
         t->buffer = to;
     } else if (has_chunks(e)) {
@@ -208,7 +208,7 @@ static void extended_find_buffer(tern_worker *worker, tern_call_task *t, const c
             t->fetch = chunks;
             t->stage = FETCHING;
         }
-    } else if (e->way != TERN_BUFFER_NONE) {
+    } else if (e->transfer != TERN_BUFFER_NONE) {
         t->status = extended_fetch(worker, t);
     }
     if (t->status == TERN_ERR_AGAIN) {
@@ -250,7 +250,7 @@ static bool pass_at_home(tern_worker *worker, tern_call_task *t, const char *arg
                          size_t rest) {
     tern_extension here = t->e;
     if (t->status == TERN_OK && !tern_ptr_is_null(here.gaddr))
-        here.way = TERN_BUFFER_PUT;
+        here.transfer = TERN_BUFFER_PUT;
     return here.arity == 0 || tern_broadcast_pass(worker, &here, tern_record_id(t->header),
                                                   arguments, rest, true, &t->passing);
 }

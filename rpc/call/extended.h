@@ -29,7 +29,7 @@ typedef struct tern_extension {
     uint64_t buffer_bytes;
     uint32_t arguments; /* bytes */
     uint32_t origin;    /* number of the worker that made the call */
-    uint8_t way;        /* tern_buffer_way */
+    uint8_t transfer;   /* tern_buffer_transfer */
     uint8_t flags;      /* TERN_CALL_OF_THREAD and the like */
     uint8_t notify;     /* tern_notify_on */
     uint8_t lent;       /* 1: a tern_loan follows */
@@ -42,7 +42,7 @@ enum {
     TERN_CALL_BY_MESSAGE = 2 /* ranks pass the broadcast on by messages */
 };
 
-/* Two more values of `way`, which only tern_call_archive uses: a list of chunks follows the
+/* Two more values of `transfer`, which only tern_call_archive uses: a list of chunks follows the
  * arguments (rpc/archive/fetch.h). */
 enum { TERN_BUFFER_CHUNKS = TERN_BUFFER_GET_ASIDE + 1, TERN_BUFFER_CHUNKS_ASIDE };
 

@@ -39,7 +39,7 @@ static void settle_extended(tern_worker *worker, const tern_pending_call *call,
         settle_loan(worker, call->payload + sizeof e, status);
     if (e.answer.sequence != 0)
         lost_answer(worker, e.origin, &e.answer, status);
-    if (e.way < TERN_BUFFER_CHUNKS)
+    if (e.transfer < TERN_BUFFER_CHUNKS)
         return;
     tern_chunk_list list;
     memcpy(&list, call->payload + sizeof e + ((e.arguments + 7) & ~7u), sizeof list);

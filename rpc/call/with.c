@@ -8,7 +8,7 @@
 /* Making calls with options and broadcasts (paper 000, table 1). */
 
 static bool is_got(const tern_call_options *o) {
-    return o->way == TERN_BUFFER_GET || o->way == TERN_BUFFER_GET_ASIDE;
+    return o->transfer == TERN_BUFFER_GET || o->transfer == TERN_BUFFER_GET_ASIDE;
 }
 
 /* Returns the address of a broadcast's place on this rank, or NULL if this rank has no such
@@ -23,16 +23,16 @@ static tern_status call_with_check(const tern_worker *worker, const tern_call_op
                                    bool broadcast) {
     uint64_t offset = 0;
     if ((unsigned)o->full > TERN_FULL_QUEUE || (unsigned)o->notify > TERN_ON_SENT ||
-        (unsigned)o->way > TERN_BUFFER_GET_ASIDE)
-        return tern_fail(
-            TERN_ERR_ARGUMENT,
-            "tern_call_with: full is %d, notify is %d and way is %d; pass constants of tern/call.h",
-            (int)o->full, (int)o->notify, (int)o->way);
-    if ((o->way == TERN_BUFFER_INSIDE || o->way == TERN_BUFFER_PUT) && o->buffer == NULL &&
-        o->buffer_bytes > 0)
+        (unsigned)o->transfer > TERN_BUFFER_GET_ASIDE)
+        return tern_fail(TERN_ERR_ARGUMENT,
+                         "tern_call_with: full is %d, notify is %d and transfer is %d; pass "
+                         "constants of tern/call.h",
+                         (int)o->full, (int)o->notify, (int)o->transfer);
+    if ((o->transfer == TERN_BUFFER_INSIDE || o->transfer == TERN_BUFFER_PUT) &&
+        o->buffer == NULL && o->buffer_bytes > 0)
         return tern_fail(TERN_ERR_ARGUMENT,
                          "tern_call_with: buffer is NULL and buffer_bytes is %zu", o->buffer_bytes);
-    if (broadcast && o->way == TERN_BUFFER_PUT && address_at_home(worker, o) == NULL)
+    if (broadcast && o->transfer == TERN_BUFFER_PUT && address_at_home(worker, o) == NULL)
         return tern_fail(TERN_ERR_RANGE,
                          "tern_broadcast: no segment has %zu bytes at offset %llu; a buffer is put "
                          "to the same place of every rank",
@@ -49,10 +49,10 @@ static tern_extension call_with_extend(const tern_worker *worker, const tern_cal
     tern_extension e = {.counter = o->synchronizer != NULL ? o->synchronizer->counter : TERN_NULL,
                         .from = o->from,
                         .gaddr = o->place,
-                        .buffer_bytes = o->way != TERN_BUFFER_NONE ? o->buffer_bytes : 0,
+                        .buffer_bytes = o->transfer != TERN_BUFFER_NONE ? o->buffer_bytes : 0,
                         .arguments = (uint32_t)bytes,
                         .origin = worker->id,
-                        .way = (uint8_t)o->way,
+                        .transfer = (uint8_t)o->transfer,
                         .flags = (tern_is_nobody(worker) ? TERN_CALL_OF_THREAD : 0) |
                                  (by_message ? TERN_CALL_BY_MESSAGE : 0),
                         .notify = (uint8_t)o->notify,
@@ -96,15 +96,15 @@ static tern_status send_extended(tern_worker *worker, tern_call_target to, uint6
         return status;
     /* In a broadcast each rank puts the buffer on from its own place. So this rank first copies the
      * buffer to its place, where the buffer may lie already. */
-    if (o->way == TERN_BUFFER_PUT && arity == 0)
+    if (o->transfer == TERN_BUFFER_PUT && arity == 0)
         status = put_buffer(worker, to, o);
-    else if (o->way == TERN_BUFFER_PUT && o->buffer_bytes > 0)
+    else if (o->transfer == TERN_BUFFER_PUT && o->buffer_bytes > 0)
         memmove(address_at_home(worker, o), o->buffer, o->buffer_bytes);
     tern_extension e = call_with_extend(worker, o, bytes, arity, to.by_message);
     tern_outgoing call = {to,
                           tern_record_header(TERN_RECORD_CALL_EXTENDED, tern_record_id(header), 0),
                           {{&e, sizeof e}, {arguments, bytes}, {NULL, 0}}};
-    if (o->way == TERN_BUFFER_INSIDE)
+    if (o->transfer == TERN_BUFFER_INSIDE)
         call.piece[2] = (tern_call_piece){o->buffer, o->buffer_bytes};
     if (status == TERN_OK)
         status = tern_extended_send(worker, &call, &e, o->full, readers);
@@ -131,7 +131,7 @@ tern_status tern_call_with(tern_worker *worker, tern_worker_id target,
     tern_status status = call_with_check(worker, o, false);
     if (status != TERN_OK)
         return status;
-    const bool inside = o->way == TERN_BUFFER_INSIDE;
+    const bool inside = o->transfer == TERN_BUFFER_INSIDE;
     if (inside && to.by_message)
         return send_extended(worker, to, header, arguments, bytes, o, 0);
     if (inside)
@@ -142,7 +142,7 @@ tern_status tern_call_with(tern_worker *worker, tern_worker_id target,
                           {{&own, inside ? sizeof own : 0},
                            {arguments, bytes},
                            {o->buffer, inside ? o->buffer_bytes : 0}}};
-    if (o->synchronizer == NULL && (inside || o->way == TERN_BUFFER_NONE) &&
+    if (o->synchronizer == NULL && (inside || o->transfer == TERN_BUFFER_NONE) &&
         tern_outgoing_fits(worker->context, &call))
         return tern_outgoing_send(worker, &call, o->full);
     return send_extended(worker, to, header, arguments, bytes, o, 0);

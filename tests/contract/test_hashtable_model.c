@@ -321,7 +321,7 @@ static void run_handlers(scene *s, kind kind, const item *items, size_t count, t
         handled.scene = s;
         handled.kind = kind;
         handled.item = &items[i];
-        handled.flags = (flags & ~(tern_flags)TERN_WAYS) | (rma ? TERN_BY_RMA : TERN_BY_CALL);
+        handled.flags = (flags & ~(tern_flags)TERN_PATHS) | (rma ? TERN_BY_RMA : TERN_BY_CALL);
         EXPECT_OK(tern_call_return(s->f->worker, (tern_worker_id){s->f->rank, 0},
                                    &do_in_handler_function, NULL, 0, NULL, 0, NULL));
         const tern_status status = handled.answer.status;
@@ -329,7 +329,7 @@ static void run_handlers(scene *s, kind kind, const item *items, size_t count, t
         if (!may)
             check_answer(s, kind, handled.answer, (answer){TERN_ERR_STATE, 0, 0});
         if (!may || status == TERN_ERR_AGAIN || status == TERN_ERR_FULL)
-            run_blocking(s, kind, &items[i], 1, flags & ~(tern_flags)TERN_WAYS);
+            run_blocking(s, kind, &items[i], 1, flags & ~(tern_flags)TERN_PATHS);
         else
             check_answer(s, kind, handled.answer, model_answer(s, kind, &items[i]));
     }

@@ -2,7 +2,7 @@
 
 /*
  * Queue, one rank at a time: options and arguments, every operation against a model, limits, time
- * limits, handlers. test_queue_ways.c lets many ranks work at once, and
+ * limits, handlers. test_queue_concurrent.c lets many ranks work at once, and
  * test_queue_cost.c counts the costs.
  */
 
@@ -138,7 +138,7 @@ static tern_flags model_path(const model *m, uint64_t *random) {
     return m->bytes > TERN_RESULT_MAX ? TERN_BY_RMA : any_path(random);
 }
 
-static void push_one_way(fixture *f, model *m, tern_flags promise, uint64_t *random) {
+static void push_somehow(fixture *f, model *m, tern_flags promise, uint64_t *random) {
     static unsigned char items[BATCH * LARGEST];
     uint64_t room = m->capacity - (m->pushed - m->popped);
     size_t count = 1, wanted = 1, done = 1;
@@ -172,7 +172,7 @@ static void push_one_way(fixture *f, model *m, tern_flags promise, uint64_t *ran
 }
 
 /* Nothing is written but the items that are popped. */
-static void pop_one_way(fixture *f, model *m, tern_flags promise, uint64_t *random) {
+static void pop_somehow(fixture *f, model *m, tern_flags promise, uint64_t *random) {
     static unsigned char items[BATCH * LARGEST + MARGIN], wanted[BATCH * LARGEST + MARGIN];
     uint32_t there = m->pushed - m->popped;
     size_t most = 1, done = 1;
@@ -217,9 +217,9 @@ static void act(fixture *f, model *m, uint32_t turn, int times, uint64_t *random
     for (int i = 0; i < times; i++) {
         bool fill = below(random, 8) < (turn % 3 ? 5 : 3);
         if (promise == TERN_WRITE_ONLY || (fill && promise != TERN_READ_ONLY))
-            push_one_way(f, m, promise, random);
+            push_somehow(f, m, promise, random);
         else
-            pop_one_way(f, m, promise, random);
+            pop_somehow(f, m, promise, random);
         uint64_t size = 999;
         EXPECT_OK(tern_queue_size(f->worker, m->queue, &size));
         CU_ASSERT_EQUAL(size, m->pushed - m->popped);

@@ -207,10 +207,10 @@ static void starve(scene *play, const char *name) {
         EXPECT_OK(tern_hashtable_create(
             f.worker, &(tern_hashtable_options){.key_bytes = 8, .value_bytes = 8, .capacity = 64},
             &kept));
-    for (int way = 0; way < 4; way++) {
-        const int victim = way % 2 == 0 ? 0 : tern_test_size() - 1;
+    for (int run = 0; run < 4; run++) {
+        const int victim = run % 2 == 0 ? 0 : tern_test_size() - 1;
         uint64_t n = tern_test_full() ? 1 : 1 + tern_test_random(&random) % 3;
-        while (played(&f, play, name, victim, n, way < 2 ? n : UINT64_MAX))
+        while (played(&f, play, name, victim, n, run < 2 ? n : UINT64_MAX))
             n += tern_test_full() ? 1 : 1 + n / 4 + tern_test_random(&random) % (n / 2 + 1);
     }
     if (play == saves)

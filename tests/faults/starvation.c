@@ -165,12 +165,12 @@ static bool played(scene *play, int victim, uint64_t first, uint64_t last) {
 
 /* Every call in turn, or in a quick run some of them, ever fewer, that the seed draws.
  * ways: 2, or 4 if the rank that lacks memory for a while need not take messages in meanwhile. */
-static void starve(scene *play, int ways) {
+static void starve(scene *play, int runs) {
     uint64_t random = tern_test_seed();
-    for (int way = 0; way < ways; way++) {
-        int victim = way % 2 == 0 ? 0 : tern_test_size() - 1;
+    for (int run = 0; run < runs; run++) {
+        int victim = run % 2 == 0 ? 0 : tern_test_size() - 1;
         uint64_t n = tern_test_full() ? 1 : 1 + tern_test_random(&random) % 4;
-        while (played(play, victim, n, way < 2 ? n : UINT64_MAX))
+        while (played(play, victim, n, run < 2 ? n : UINT64_MAX))
             n += tern_test_full() ? 1 : 1 + n / 2 + tern_test_random(&random) % (n + 1);
     }
 }

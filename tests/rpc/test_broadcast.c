@@ -94,7 +94,7 @@ static tern_status tell(hall *h, const notice *n, uint32_t arity, tern_notify_on
         h->source[i] = byte_of(n, i);
     tern_call_options options = {.synchronizer = &h->s,
                                  .notify = notify,
-                                 .way = TERN_BUFFER_PUT,
+                                 .transfer = TERN_BUFFER_PUT,
                                  .buffer = h->source,
                                  .place = tern_ptr_add(h->places[0], (int64_t)slot_of(n)),
                                  .buffer_bytes = n->bytes,
@@ -196,7 +196,7 @@ static void tell_in_place(hall *h) {
     unsigned char *place = mine + slot_of(&n);
     for (uint64_t i = 0; i < n.bytes; i++)
         place[i] = byte_of(&n, i);
-    tern_call_options options = {.way = TERN_BUFFER_PUT,
+    tern_call_options options = {.transfer = TERN_BUFFER_PUT,
                                  .buffer = place,
                                  .place = tern_ptr_add(h->places[0], (int64_t)slot_of(&n)),
                                  .buffer_bytes = n.bytes};
@@ -261,7 +261,7 @@ static void no_such_place(hall *h) {
     tern_extension e = {.gaddr = tern_ptr_add(h->places[0], (int64_t)1 << 40),
                         .buffer_bytes = 64,
                         .origin = h->f.rank,
-                        .way = TERN_BUFFER_PUT,
+                        .transfer = TERN_BUFFER_PUT,
                         .arity = 2};
     tern_passing passing = {0, 0};
     tern_rpc *rpc = tern_rpc_of(h->f.context);
@@ -285,7 +285,7 @@ static void refusals(void) {
     const tern_function *fn = &hear_function;
     unsigned char before = mine[0];
     uint64_t left = 9;
-    tern_call_options o = {.synchronizer = &h.s, .way = TERN_BUFFER_PUT, .buffer_bytes = 8};
+    tern_call_options o = {.synchronizer = &h.s, .transfer = TERN_BUFFER_PUT, .buffer_bytes = 8};
     o.buffer = h.source;
     EXPECT(TERN_ERR_RANGE, tern_broadcast(h.f.worker, fn, NULL, 0, &o));
     EXPECT_DETAIL("offset 0");

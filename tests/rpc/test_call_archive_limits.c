@@ -265,7 +265,7 @@ static void hostile_lists(void) {
         tern_log_set_level(TERN_LOG_NONE);
         tern_ptr memory;
         EXPECT_OK(tern_alloc(f.worker, 1000, 0, TERN_DOMAIN_GLOBAL, &memory));
-        hostile h = {.extension = {.way = TERN_BUFFER_CHUNKS,
+        hostile h = {.extension = {.transfer = TERN_BUFFER_CHUNKS,
                                    .origin = f.rank,
                                    .buffer_bytes = sizeof h - sizeof h.extension},
                      .list = {.count = 2},

@@ -175,7 +175,7 @@ static void first_error_is_a_warning(void) {
         return;
     int file = -1, before = catch_log(&file);
     failure asked = {TERN_ERR_RANGE, 3};
-    tern_call_options options = {.way = TERN_BUFFER_INSIDE, .buffer = "b", .buffer_bytes = 2};
+    tern_call_options options = {.transfer = TERN_BUFFER_INSIDE, .buffer = "b", .buffer_bytes = 2};
     uint32_t next = (f.rank + 1) % f.size;
     for (int i = 0; i < 5; i++) {
         EXPECT_OK(tern_call(f.worker, to(next), &fail_as_told_function, &asked, sizeof asked));

@@ -38,7 +38,7 @@ typedef struct {
 /* Is right but for what is then changed. */
 static tern_extension plain(void) {
     return (tern_extension){.arguments = 8,
-                            .way = TERN_BUFFER_INSIDE,
+                            .transfer = TERN_BUFFER_INSIDE,
                             .buffer_bytes = 8,
                             .origin = f.rank * f.context->workers};
 }
@@ -90,7 +90,7 @@ static size_t list(hostile *all) {
     EXTENDED("arguments up to the buffer's end", h->e.arguments = 17);
     EXTENDED("more of a buffer than there is", h->e.buffer_bytes = 9);
     EXTENDED("a buffer without end", h->e.buffer_bytes = UINT64_MAX);
-    EXTENDED("a way there is not", h->e.way = TERN_BUFFER_CHUNKS_ASIDE + 1);
+    EXTENDED("a transfer there is not", h->e.transfer = TERN_BUFFER_CHUNKS_ASIDE + 1);
     EXTENDED("a time there is not", h->e.notify = 2);
     EXTENDED("of a worker there is not", h->e.origin = f.size * f.context->workers);
     EXTENDED("a counter that is nowhere",

@@ -128,19 +128,19 @@ static tern_ptr place_of(const post *p, uint32_t r, uint32_t origin) {
 }
 
 /* Sends a letter; its memory is the caller's again at once. */
-static void post_letter(post *p, uint32_t r, letter *l, tern_buffer_way way, int how) {
-    const bool gets = way == TERN_BUFFER_GET || way == TERN_BUFFER_GET_ASIDE;
+static void post_letter(post *p, uint32_t r, letter *l, tern_buffer_transfer transfer, int how) {
+    const bool gets = transfer == TERN_BUFFER_GET || transfer == TERN_BUFFER_GET_ASIDE;
     tern_ptr source = place_of(p, p->f.rank, p->f.size);
     unsigned char *buffer = gets ? tern_local(p->f.context, source) : p->buffer;
     tern_call_options options = {.synchronizer = how == 0   ? NULL
                                                  : how == 1 ? &p->s
                                                             : &p->sent,
                                  .notify = how == 2 ? TERN_ON_SENT : TERN_ON_EXECUTED,
-                                 .way = way,
+                                 .transfer = transfer,
                                  .buffer = p->buffer,
                                  .from = source,
                                  .buffer_bytes = l->buffer_bytes};
-    if (way == TERN_BUFFER_PUT || (gets && how == 2))
+    if (transfer == TERN_BUFFER_PUT || (gets && how == 2))
         options.place = place_of(p, r, p->f.rank);
     fill(buffer, l, 0, l->buffer_bytes);
     memcpy(p->arguments, l, sizeof *l);
@@ -151,20 +151,20 @@ static void post_letter(post *p, uint32_t r, letter *l, tern_buffer_way way, int
     if (!gets)
         memset(p->buffer, 0xa5, l->buffer_bytes);
     /* A place is used again when the function has run. */
-    if (gets || way == TERN_BUFFER_PUT)
+    if (gets || transfer == TERN_BUFFER_PUT)
         while (how == 0 ? false : tern_synchronizer_wait(p->f.worker, p->s) != TERN_OK)
             ;
 }
 
-static uint64_t bytes_of(tern_buffer_way way, uint64_t bytes) {
-    if (way == TERN_BUFFER_NONE)
+static uint64_t bytes_of(tern_buffer_transfer transfer, uint64_t bytes) {
+    if (transfer == TERN_BUFFER_NONE)
         return 0;
-    return way == TERN_BUFFER_INSIDE || bytes < PLACE ? bytes : PLACE;
+    return transfer == TERN_BUFFER_INSIDE || bytes < PLACE ? bytes : PLACE;
 }
 
 /* Ways whose place or source is used again have their call waited for. */
-static int how_for(tern_buffer_way way, uint64_t drawn) {
-    return way == TERN_BUFFER_NONE || way == TERN_BUFFER_INSIDE ? (int)(drawn % 3) : 1;
+static int how_for(tern_buffer_transfer transfer, uint64_t drawn) {
+    return transfer == TERN_BUFFER_NONE || transfer == TERN_BUFFER_INSIDE ? (int)(drawn % 3) : 1;
 }
 
 static void around_every_border(void) {
@@ -176,17 +176,18 @@ static void around_every_border(void) {
     const uint32_t next = (p.f.rank + 1) % p.f.size;
     for (size_t b = 0; b < sizeof borders / sizeof borders[0]; b++)
         for (uint64_t off = 0; off <= 24; off += 3)
-            for (int way = TERN_BUFFER_NONE; way <= TERN_BUFFER_GET_ASIDE; way++) {
+            for (int transfer = TERN_BUFFER_NONE; transfer <= TERN_BUFFER_GET_ASIDE; transfer++) {
                 const uint64_t bytes = borders[b] + off - 12;
                 letter l = {.number = p.sent_to[next]++,
                             .bytes = off % 2 == 0 ? bytes : sizeof l + off,
-                            .buffer_bytes =
-                                bytes_of((tern_buffer_way)way, off % 6 == 0 ? off : bytes),
+                            .buffer_bytes = bytes_of((tern_buffer_transfer)transfer,
+                                                     off % 6 == 0 ? off : bytes),
                             .origin = p.f.rank,
-                            .in_order = way != TERN_BUFFER_GET_ASIDE};
-                if (way == TERN_BUFFER_GET_ASIDE)
+                            .in_order = transfer != TERN_BUFFER_GET_ASIDE};
+                if (transfer == TERN_BUFFER_GET_ASIDE)
                     p.sent_to[next]--;
-                post_letter(&p, next, &l, (tern_buffer_way)way, how_for((tern_buffer_way)way, off));
+                post_letter(&p, next, &l, (tern_buffer_transfer)transfer,
+                            how_for((tern_buffer_transfer)transfer, off));
             }
     close_post(&p);
 }
@@ -199,15 +200,15 @@ static void of_random_sizes(void) {
     uint64_t random = fixture_seed(&p.f, 10);
     for (int times = fixture_times(&p.f, 400); times > 0; times--) {
         const uint32_t r = (uint32_t)below(&random, p.f.size);
-        const tern_buffer_way way = (tern_buffer_way)below(&random, 5);
-        const bool in_order = way != TERN_BUFFER_GET_ASIDE;
+        const tern_buffer_transfer transfer = (tern_buffer_transfer)below(&random, 5);
+        const bool in_order = transfer != TERN_BUFFER_GET_ASIDE;
         letter l = {.number = in_order ? p.sent_to[r]++ : 7,
                     .bytes = sizeof l + below(&random, (uint64_t)1 << below(&random, 18)),
                     .origin = p.f.rank,
                     .in_order = in_order,
                     .again = below(&random, 8) == 0 ? 2 : 0};
-        l.buffer_bytes = bytes_of(way, below(&random, (uint64_t)1 << below(&random, 18)));
-        post_letter(&p, r, &l, way, how_for(way, tern_test_random(&random)));
+        l.buffer_bytes = bytes_of(transfer, below(&random, (uint64_t)1 << below(&random, 18)));
+        post_letter(&p, r, &l, transfer, how_for(transfer, tern_test_random(&random)));
     }
     close_post(&p);
 }
@@ -241,22 +242,22 @@ static void broadcasts(void) {
     uint64_t random = tern_test_seed(), sent = 0;
     for (int times = fixture_times(&p.f, 60); times > 0; times--) {
         const uint32_t origin = (uint32_t)below(&random, p.f.size);
-        const tern_buffer_way way = (tern_buffer_way)below(&random, 4);
+        const tern_buffer_transfer transfer = (tern_buffer_transfer)below(&random, 4);
         letter l = {.number = sent++,
                     .bytes = sizeof l + below(&random, (uint64_t)1 << below(&random, 17)),
                     .origin = origin};
-        l.buffer_bytes = bytes_of(way, below(&random, (uint64_t)1 << below(&random, 17)));
+        l.buffer_bytes = bytes_of(transfer, below(&random, (uint64_t)1 << below(&random, 17)));
         tern_call_options options = {.synchronizer = &p.s,
-                                     .way = way,
+                                     .transfer = transfer,
                                      .buffer = p.buffer,
                                      .from = place_of(&p, origin, p.f.size),
                                      .buffer_bytes = l.buffer_bytes,
                                      .arity = (uint32_t)below(&random, 4)};
-        if (way == TERN_BUFFER_PUT || (below(&random, 2) == 0 && way == TERN_BUFFER_GET))
+        if (transfer == TERN_BUFFER_PUT || (below(&random, 2) == 0 && transfer == TERN_BUFFER_GET))
             options.place = place_of(&p, p.f.rank, origin);
         if (p.f.rank != origin)
             continue;
-        fill(way == TERN_BUFFER_GET ? tern_local(p.f.context, options.from) : p.buffer, &l, 0,
+        fill(transfer == TERN_BUFFER_GET ? tern_local(p.f.context, options.from) : p.buffer, &l, 0,
              l.buffer_bytes);
         memcpy(p.arguments, &l, sizeof l);
         fill(p.arguments, &l, sizeof l, l.bytes);
@@ -291,7 +292,7 @@ static tern_status send_back(tern_call_info *call, const void *arguments, size_t
     memcpy(answer, &l, sizeof l);
     fill(answer, &l, sizeof l, l.bytes);
     const tern_call_options options = {
-        .way = TERN_BUFFER_INSIDE, .buffer = answer, .buffer_bytes = 0};
+        .transfer = TERN_BUFFER_INSIDE, .buffer = answer, .buffer_bytes = 0};
     return tern_call_with(call->worker, call->origin, &read_letter_function, answer, l.bytes,
                           &options);
 }
@@ -322,7 +323,7 @@ static void without_memory(void) {
     EXPECT_OK(tern_alloc(p.f.worker, (size_t)3 << 20, 0, TERN_DOMAIN_GLOBAL, &all));
     letter l = {.bytes = sizeof l, .buffer_bytes = 0, .origin = p.f.rank};
     static unsigned char buffer[1 << 20];
-    tern_call_options options = {.way = TERN_BUFFER_INSIDE,
+    tern_call_options options = {.transfer = TERN_BUFFER_INSIDE,
                                  .synchronizer = &p.s,
                                  .buffer = buffer,
                                  .buffer_bytes = sizeof buffer};
@@ -332,7 +333,7 @@ static void without_memory(void) {
     EXPECT_DETAIL("TERN_SEGMENT_SIZE");
     EXPECT(TERN_ERR_MEMORY,
            tern_broadcast(p.f.worker, &read_letter_function, &l, sizeof l, &options));
-    options.way = TERN_BUFFER_NONE;
+    options.transfer = TERN_BUFFER_NONE;
     EXPECT(TERN_ERR_RANGE, tern_call_with(p.f.worker, to(next), &read_letter_function, &l,
                                           (size_t)TERN_CHUNK_MAX + 1, &options));
     EXPECT_DETAIL("1073741825");

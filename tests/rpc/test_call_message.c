@@ -193,7 +193,7 @@ static void broadcasts_flood(void) {
     const uint64_t times = (uint64_t)fixture_times(&f, 4000);
     for (uint64_t i = 0; i < times; i++) {
         const tern_call_options options = {.full = i % 3 == 0 ? TERN_FULL_FAIL : TERN_FULL_WAIT,
-                                           .way = TERN_BUFFER_INSIDE,
+                                           .transfer = TERN_BUFFER_INSIDE,
                                            .buffer = buffer,
                                            .buffer_bytes = sizeof buffer,
                                            .arity = 1 + (uint32_t)i % 2,
@@ -456,7 +456,7 @@ static void destroyed_at_once(void) {
     unsigned char *arguments = malloc(LARGE);
     tern_worker *caller = tern_context_caller(f.context);
     const tern_call_options inside = {
-        .way = TERN_BUFFER_INSIDE, .buffer = buffer, .buffer_bytes = sizeof buffer};
+        .transfer = TERN_BUFFER_INSIDE, .buffer = buffer, .buffer_bytes = sizeof buffer};
     count_told = 0;
     EXPECT_OK(tern_barrier(f.worker));
     EXPECT_OK(tern_broadcast(caller, &be_told_function, told, sizeof told, &inside));

@@ -184,27 +184,28 @@ static void act_start(actor *a, tern_worker_id target) {
     check_result(a, &h, status, tern_request_result(&request));
 }
 
-static void act_with(actor *a, tern_worker_id target, tern_buffer_way way) {
+static void act_with(actor *a, tern_worker_id target, tern_buffer_transfer transfer) {
     head h;
     compose_call(a, target, &h);
     tern_ptr place = places[target.rank];
     place.offset += (uint64_t)(f.rank * ACTORS + a->number) * PLACE;
     h.buffer_bytes = any_size(&a->random) % PLACE;
-    if (way == TERN_BUFFER_GET_ASIDE) {
+    if (transfer == TERN_BUFFER_GET_ASIDE) {
         h.flags = NO_ORDER;
         a->next[target.rank][target.index]--;
     }
     write_call(a, &h);
     unsigned char *buffer = tern_local(f.context, a->source);
     fill(&h, buffer, 0, h.buffer_bytes);
-    const bool got = way == TERN_BUFFER_GET || way == TERN_BUFFER_GET_ASIDE;
+    const bool got = transfer == TERN_BUFFER_GET || transfer == TERN_BUFFER_GET_ASIDE;
     const tern_call_options options = {
         .synchronizer = &a->done,
         .notify = got || below(&a->random, 2) == 0 ? TERN_ON_EXECUTED : TERN_ON_SENT,
-        .way = way,
+        .transfer = transfer,
         .buffer = buffer,
         .from = a->source,
-        .place = way == TERN_BUFFER_PUT || (got && below(&a->random, 2) == 0) ? place : TERN_NULL,
+        .place =
+            transfer == TERN_BUFFER_PUT || (got && below(&a->random, 2) == 0) ? place : TERN_NULL,
         .buffer_bytes = h.buffer_bytes};
     if (good(a, tern_call_with(a->worker, named(a, target), &run_function, a->arguments, h.bytes,
                                &options)))
@@ -226,13 +227,13 @@ static void act_broadcast(actor *a) {
     fill(&h, buffer, 0, h.buffer_bytes);
     tern_ptr place = places[f.rank];
     place.offset += (uint64_t)(f.rank * ACTORS + a->number) * PLACE;
-    const tern_buffer_way ways[] = {TERN_BUFFER_INSIDE, TERN_BUFFER_PUT, TERN_BUFFER_GET};
-    const tern_buffer_way way = ways[below(&a->random, 3)];
+    const tern_buffer_transfer transfers[] = {TERN_BUFFER_INSIDE, TERN_BUFFER_PUT, TERN_BUFFER_GET};
+    const tern_buffer_transfer transfer = transfers[below(&a->random, 3)];
     const tern_call_options options = {.synchronizer = &a->done,
-                                       .way = way,
+                                       .transfer = transfer,
                                        .buffer = buffer,
                                        .from = a->source,
-                                       .place = way == TERN_BUFFER_INSIDE ? TERN_NULL : place,
+                                       .place = transfer == TERN_BUFFER_INSIDE ? TERN_NULL : place,
                                        .buffer_bytes = h.buffer_bytes,
                                        .arity = 1 + (uint32_t)below(&a->random, 3),
                                        .by_message = a->number == 0};

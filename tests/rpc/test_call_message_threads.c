@@ -286,10 +286,10 @@ static void refusals(void) {
     tern_writer_close(&writer);
     EXPECT_OK(tern_alloc(f.worker, 8, 0, TERN_DOMAIN_OWNER, &word));
     const tern_call_options elsewhere = {
-        .way = TERN_BUFFER_PUT, .place = {f.size, 0, 0, 0}, .buffer = data, .buffer_bytes = 8};
+        .transfer = TERN_BUFFER_PUT, .place = {f.size, 0, 0, 0}, .buffer = data, .buffer_bytes = 8};
     EXPECT(TERN_ERR_ARGUMENT,
            tern_call_with(caller, to(f.rank), &check_function, data, 1, &elsewhere));
-    const tern_call_options outside = {.way = TERN_BUFFER_PUT,
+    const tern_call_options outside = {.transfer = TERN_BUFFER_PUT,
                                        .place = {f.rank, 0, 0, UINT64_C(1) << 50},
                                        .buffer = data,
                                        .buffer_bytes = 8};

@@ -12,7 +12,7 @@ enum { SLOTS = 8, SLOT = 40000, WORKERS = 2 };
 typedef struct {
     uint64_t number; /* of its pair, or of its broadcast */
     uint64_t bytes;  /* of its buffer */
-    uint32_t way, in_order;
+    uint32_t transfer, in_order;
     uint32_t again; /* how often its function asks for another time */
     uint32_t origin;
 } letter;
@@ -97,24 +97,24 @@ static void close_post(post *p) {
 static void post_letter(post *p, uint32_t r, letter *l, uint32_t slot, const tern_synchronizer *s,
                         tern_notify_on notify, bool placed) {
     static unsigned char memory[SLOT];
-    bool gets = l->way >= TERN_BUFFER_GET;
+    bool gets = l->transfer >= TERN_BUFFER_GET;
     unsigned char *buffer =
         gets ? (unsigned char *)tern_local(p->f.context, p->from[p->f.rank]) + slot * SLOT : memory;
     fill(buffer, l);
     tern_call_options options = {.synchronizer = s,
                                  .notify = notify,
-                                 .way = (tern_buffer_way)l->way,
+                                 .transfer = (tern_buffer_transfer)l->transfer,
                                  .buffer = memory,
                                  .from = tern_ptr_add(p->from[p->f.rank], slot * SLOT),
                                  .buffer_bytes = l->bytes};
     /* Of a target's slots each origin has its own. */
-    if (placed || l->way == TERN_BUFFER_PUT)
+    if (placed || l->transfer == TERN_BUFFER_PUT)
         options.place = tern_ptr_add(p->places[r], p->f.rank % SLOTS * SLOT);
     EXPECT_OK(tern_call_with(p->f.worker, to(r), &read_letter_function, l, sizeof *l, &options));
 }
 
 /* Every way, sizes and places at random; in order but for those got aside, once each. */
-static void ways(tern_publish policy) {
+static void transfers(tern_publish policy) {
     post p;
     if (!open_post(&p, 1, policy))
         return;
@@ -123,9 +123,10 @@ static void ways(tern_publish policy) {
     for (int i = 0; i < times; i++) {
         uint32_t r = (uint32_t)below(&random, p.f.size);
         uint64_t most[] = {0, 4000, SLOT, SLOT, SLOT};
-        letter l = {.way = (uint32_t)below(&random, 5), .origin = p.f.rank};
-        l.bytes = below(&random, below(&random, 4) == 0 ? most[l.way] + 1 : most[l.way] / 50 + 1);
-        l.in_order = l.way != TERN_BUFFER_GET_ASIDE;
+        letter l = {.transfer = (uint32_t)below(&random, 5), .origin = p.f.rank};
+        l.bytes = below(&random,
+                        below(&random, 4) == 0 ? most[l.transfer] + 1 : most[l.transfer] / 50 + 1);
+        l.in_order = l.transfer != TERN_BUFFER_GET_ASIDE;
         l.number = l.in_order ? sent[r]++ : below(&random, 1000);
         l.again = below(&random, 20) == 0 && l.in_order && p.f.size == 1;
         made[r]++;
@@ -135,12 +136,12 @@ static void ways(tern_publish policy) {
             EXPECT_OK(tern_synchronizer_wait(p.f.worker, p.sent));
             EXPECT_OK(tern_synchronizer_wait(p.f.worker, p.s));
         }
-        bool placed = l.way == TERN_BUFFER_GET && below(&random, 2) == 0;
+        bool placed = l.transfer == TERN_BUFFER_GET && below(&random, 2) == 0;
         bool leaves = below(&random, 2) == 0;
         /* Nobody waits for some of those that come as a whole. */
-        bool counted = l.way > TERN_BUFFER_INSIDE || below(&random, 2) == 0;
+        bool counted = l.transfer > TERN_BUFFER_INSIDE || below(&random, 2) == 0;
         /* Places are written once at a time. */
-        if (placed || l.way == TERN_BUFFER_PUT) {
+        if (placed || l.transfer == TERN_BUFFER_PUT) {
             EXPECT_OK(tern_synchronizer_wait(p.f.worker, p.s));
             leaves = false;
         }
@@ -161,11 +162,11 @@ static void ways(tern_publish policy) {
     close_post(&p);
 }
 
-static void ways_at_once(void) { ways(TERN_PUBLISH_WRITE); }
+static void transfers_at_once(void) { transfers(TERN_PUBLISH_WRITE); }
 
-static void ways_gathered(void) { ways(TERN_PUBLISH_BATCHED); }
+static void transfers_gathered(void) { transfers(TERN_PUBLISH_BATCHED); }
 
-static void ways_kept(void) { ways(TERN_PUBLISH_SPILL); }
+static void transfers_kept(void) { transfers(TERN_PUBLISH_SPILL); }
 
 static const uint32_t argument_sizes[] = {0, 1, 7, 8, 9, 40}, buffer_sizes[] = {0, 1, 8, 9, 333};
 enum { ARGUMENTS = 6, BUFFERS = 5, SIZES = ARGUMENTS * BUFFERS };
@@ -207,7 +208,7 @@ static void sizes(tern_publish policy) {
             buffer[i] = (unsigned char)(number * 3 + i);
         size_t own = argument_sizes[number / BUFFERS % ARGUMENTS];
         const tern_call_options options = {.full = (tern_full)(number / SIZES % 3),
-                                           .way = TERN_BUFFER_INSIDE,
+                                           .transfer = TERN_BUFFER_INSIDE,
                                            .buffer = buffer,
                                            .buffer_bytes = buffer_sizes[number % BUFFERS]};
         tern_status status;
@@ -268,7 +269,7 @@ static tern_status pass_letter(tern_call_info *call, const void *arguments, size
     unsigned char buffer[500];
     fill(buffer, &l);
     tern_call_options options = {
-        .way = TERN_BUFFER_INSIDE, .buffer = buffer, .buffer_bytes = l.bytes};
+        .transfer = TERN_BUFFER_INSIDE, .buffer = buffer, .buffer_bytes = l.bytes};
     l.origin = tern_worker_self(call->worker).rank;
     fill(buffer, &l);
     l.again = 0;
@@ -307,17 +308,20 @@ static void broadcasts(void) {
     uint64_t random = fixture_seed(&p.f, 72);
     int rounds = fixture_times(&p.f, 60);
     for (int i = 0; i < rounds; i++) {
-        letter l = {.way = (uint32_t)below(&random, 5), .origin = p.f.rank, .number = (uint64_t)i};
-        if (l.way == TERN_BUFFER_PUT) /* tests/rpc/test_broadcast.c */
-            l.way = TERN_BUFFER_NONE;
-        l.bytes = below(&random, l.way == 0 ? 1 : l.way == TERN_BUFFER_INSIDE ? 3000 : SLOT);
+        letter l = {
+            .transfer = (uint32_t)below(&random, 5), .origin = p.f.rank, .number = (uint64_t)i};
+        if (l.transfer == TERN_BUFFER_PUT) /* tests/rpc/test_broadcast.c */
+            l.transfer = TERN_BUFFER_NONE;
+        l.bytes = below(&random, l.transfer == 0                    ? 1
+                                 : l.transfer == TERN_BUFFER_INSIDE ? 3000
+                                                                    : SLOT);
         unsigned char inside[3000];
         unsigned char *source = tern_local(p.f.context, p.from[p.f.rank]);
-        bool leaves = l.way >= TERN_BUFFER_GET && below(&random, 2) == 0;
-        fill(l.way == TERN_BUFFER_INSIDE ? inside : source, &l);
+        bool leaves = l.transfer >= TERN_BUFFER_GET && below(&random, 2) == 0;
+        fill(l.transfer == TERN_BUFFER_INSIDE ? inside : source, &l);
         tern_call_options options = {.synchronizer = leaves ? &p.sent : &p.s,
                                      .notify = leaves ? TERN_ON_SENT : TERN_ON_EXECUTED,
-                                     .way = (tern_buffer_way)l.way,
+                                     .transfer = (tern_buffer_transfer)l.transfer,
                                      .buffer = inside,
                                      .from = p.from[p.f.rank],
                                      .buffer_bytes = l.bytes,
@@ -344,14 +348,15 @@ static void broadcasts_to_a_place(void) {
     int rounds = fixture_times(&p.f, 30);
     for (int i = 0; i < rounds; i++) {
         uint32_t root = (uint32_t)i % p.f.size;
-        letter l = {.origin = root, .bytes = 777, .number = (uint64_t)i, .way = TERN_BUFFER_GET};
+        letter l = {
+            .origin = root, .bytes = 777, .number = (uint64_t)i, .transfer = TERN_BUFFER_GET};
         unsigned char *mine = tern_local(p.f.context, p.places[p.f.rank]);
         memset(mine, 0, SLOT);
         EXPECT_OK(tern_barrier(p.f.worker));
         if (root == p.f.rank) {
             fill(tern_local(p.f.context, p.from[root]), &l);
             tern_call_options options = {.synchronizer = &p.s,
-                                         .way = TERN_BUFFER_GET,
+                                         .transfer = TERN_BUFFER_GET,
                                          .from = p.from[root],
                                          .place = p.places[root],
                                          .buffer_bytes = l.bytes};
@@ -377,7 +382,7 @@ static void a_bad_place(void) {
     uint32_t next = (p.f.rank + 1) % p.f.size;
     letter l = {.origin = p.f.rank, .bytes = 100};
     tern_call_options options = {.synchronizer = &p.s,
-                                 .way = TERN_BUFFER_GET,
+                                 .transfer = TERN_BUFFER_GET,
                                  .from = p.from[p.f.rank],
                                  .place = tern_ptr_add(p.places[next], (int64_t)1 << 40),
                                  .buffer_bytes = l.bytes};
@@ -403,25 +408,26 @@ static void refusals(void) {
     const tern_function *fn = &read_letter_function;
     uint32_t next = (p.f.rank + 1) % p.f.size;
     letter l = {0};
-    tern_call_options o = {.way = (tern_buffer_way)5};
+    tern_call_options o = {.transfer = (tern_buffer_transfer)5};
     EXPECT(TERN_ERR_ARGUMENT, tern_call_with(w, to(next), fn, &l, sizeof l, &o));
     o = (tern_call_options){.full = (tern_full)3};
     EXPECT(TERN_ERR_ARGUMENT, tern_call_with(w, to(next), fn, &l, sizeof l, &o));
-    o = (tern_call_options){.way = TERN_BUFFER_INSIDE, .buffer_bytes = 1};
+    o = (tern_call_options){.transfer = TERN_BUFFER_INSIDE, .buffer_bytes = 1};
     EXPECT(TERN_ERR_ARGUMENT, tern_call_with(w, to(next), fn, &l, sizeof l, &o));
-    o = (tern_call_options){.way = TERN_BUFFER_GET, .buffer_bytes = 1};
+    o = (tern_call_options){.transfer = TERN_BUFFER_GET, .buffer_bytes = 1};
     EXPECT(TERN_ERR_RANGE, tern_call_with(w, to(next), fn, &l, sizeof l, &o));
-    o = (tern_call_options){
-        .way = TERN_BUFFER_GET, .from = p.from[next], .buffer_bytes = (size_t)TERN_BUFFER_MAX + 1};
+    o = (tern_call_options){.transfer = TERN_BUFFER_GET,
+                            .from = p.from[next],
+                            .buffer_bytes = (size_t)TERN_BUFFER_MAX + 1};
     EXPECT(TERN_ERR_RANGE, tern_call_with(w, to(next), fn, &l, sizeof l, &o));
     static char large[8];
     o = (tern_call_options){.synchronizer = &p.s,
-                            .way = TERN_BUFFER_INSIDE,
+                            .transfer = TERN_BUFFER_INSIDE,
                             .buffer = large,
                             .buffer_bytes = TERN_BUFFER_MAX};
     EXPECT(TERN_ERR_RANGE, tern_call_with(w, to(next), fn, &l, sizeof l, &o));
     EXPECT_DETAIL("let the target get a large buffer");
-    o = (tern_call_options){.way = TERN_BUFFER_PUT, .buffer = large, .buffer_bytes = 8};
+    o = (tern_call_options){.transfer = TERN_BUFFER_PUT, .buffer = large, .buffer_bytes = 8};
     o.place = (tern_ptr){p.f.size + 1, 0, 0, TERN_PTR_ORIGIN};
     EXPECT(TERN_ERR_ARGUMENT, tern_call_with(w, to(next), fn, &l, sizeof l, &o));
     EXPECT(TERN_ERR_ARGUMENT, tern_broadcast(NULL, fn, &l, sizeof l, NULL));
@@ -453,9 +459,9 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"refusals", refusals},
         {"executed", executed},
-        {"ways_at_once", ways_at_once},
-        {"ways_gathered", ways_gathered},
-        {"ways_kept", ways_kept},
+        {"transfers_at_once", transfers_at_once},
+        {"transfers_gathered", transfers_gathered},
+        {"transfers_kept", transfers_kept},
         {"sizes_at_once", sizes_at_once},
         {"sizes_gathered", sizes_gathered},
         {"from_handlers", from_handlers},

@@ -150,8 +150,10 @@ static void call_archive(uint32_t rank) {
 
 static void call_with_put(uint32_t rank) {
     const uint64_t word = WORD;
-    const tern_call_options options = {
-        .way = TERN_BUFFER_PUT, .buffer = &word, .buffer_bytes = sizeof word, .place = place[rank]};
+    const tern_call_options options = {.transfer = TERN_BUFFER_PUT,
+                                       .buffer = &word,
+                                       .buffer_bytes = sizeof word,
+                                       .place = place[rank]};
     EXPECT_OK(
         tern_call_with(f.worker, worker_of(rank), &hear_function, &word, sizeof word, &options));
 }

@@ -86,16 +86,16 @@ static void notices_what_is_wrong(void) {
 /* A key depends on its number and the seed, not on the rank that draws it. */
 static void draws_the_same_for_any_ranks(void) {
     static uint32_t keys[MOST], parts[MOST];
-    static const distribution ways[] = {KEYS_UNIFORM, KEYS_EQUAL, KEYS_NARROW};
+    static const distribution distributions[] = {KEYS_UNIFORM, KEYS_EQUAL, KEYS_NARROW};
     for (size_t w = 0; w < 3; w++) {
-        keys_draw(keys, 100, MOST, 9, ways[w]);
-        keys_draw(parts, 100, 1234, 9, ways[w]);
-        keys_draw(parts + 1234, 1334, MOST - 1234, 9, ways[w]);
+        keys_draw(keys, 100, MOST, 9, distributions[w]);
+        keys_draw(parts, 100, 1234, 9, distributions[w]);
+        keys_draw(parts + 1234, 1334, MOST - 1234, 9, distributions[w]);
         CU_ASSERT_EQUAL(memcmp(keys, parts, sizeof keys), 0);
-        keys_draw(parts, 100, MOST, 10, ways[w]);
+        keys_draw(parts, 100, MOST, 10, distributions[w]);
         CU_ASSERT_NOT_EQUAL(memcmp(keys, parts, sizeof keys), 0);
-        CU_ASSERT(ways[w] != KEYS_EQUAL || (keys[0] == keys[MOST - 1]));
-        CU_ASSERT(ways[w] != KEYS_NARROW || bucket_of(keys[17], 65536) == 65535);
+        CU_ASSERT(distributions[w] != KEYS_EQUAL || (keys[0] == keys[MOST - 1]));
+        CU_ASSERT(distributions[w] != KEYS_NARROW || bucket_of(keys[17], 65536) == 65535);
     }
 }
 

@@ -38,7 +38,7 @@ TERN_FUNCTION(note)
 static void call(fixture *f, uint32_t next) {
     const tern_worker_id by_message = tern_by_message(to(next));
     const tern_call_options with_buffer = {
-        .way = TERN_BUFFER_INSIDE, .buffer = "buffer", .buffer_bytes = sizeof "buffer"};
+        .transfer = TERN_BUFFER_INSIDE, .buffer = "buffer", .buffer_bytes = sizeof "buffer"};
     char *large = calloc(1, LARGE_BYTES);
     uint64_t answer = 0;
     for (uint64_t i = 0; i < CALLS; i++)

@@ -347,5 +347,5 @@ int main(int argc, char **argv) {
         {"everybody_by_call", everybody_by_call},
         {"one_to_one", one_to_one},
     };
-    return tern_test_main(argc, argv, "queue_ways", tests, sizeof tests / sizeof tests[0]);
+    return tern_test_main(argc, argv, "queue_concurrent", tests, sizeof tests / sizeof tests[0]);
 }
