@@ -17,7 +17,7 @@ enum { WORD = 8 };
 
 typedef struct network {
     ceiling_fabric *fabric; /* NULL: no libfabric here */
-    char names[4][64];      /* of its ways */
+    char names[4][64];      /* of its operations */
     int tcp;                /* -1: not measured */
     notified *notified;
     tern_ptr word; /* at the target */

@@ -25,6 +25,12 @@
 #define TERN_MODIFIER_ANY_THREAD(name) TERN_HASHTABLE_MODIFIER_ANY_THREAD(name)
 #define TERN_MODIFY_RESULT_MAX TERN_HASHTABLE_MODIFY_RESULT_MAX
 
+/* The old names of the flags of paths, and of how the buffer of a call travels. The field `way` of
+ * tern_call_options is `transfer`; it has no old name, since a macro with such a common name would
+ * change other code. */
+#define TERN_WAYS TERN_PATHS
+#define tern_buffer_way tern_buffer_transfer
+
 /* The old name of the most keys that a buffer gathers for one owner. */
 #define TERN_BUFFER_KEYS TERN_HASHTABLE_BUFFER_KEYS
 

@@ -96,6 +96,10 @@ static void counters_and_options_have_their_old_names(void) {
     EXPECT_OK(tern_config_set(&config, "TERN_PACKED_MAX_REMOTE", "77"));
     CU_ASSERT_EQUAL(config.packed_max_far, 77);
     CU_ASSERT_EQUAL(TERN_MESSAGE_WINDOW, TERN_MESSAGE_CREDIT_BYTES);
+    CU_ASSERT_EQUAL(TERN_WAYS, TERN_BY_RMA | TERN_BY_CALL);
+    const tern_buffer_way way = TERN_BUFFER_INSIDE;
+    const tern_call_options options = {.transfer = way};
+    CU_ASSERT_EQUAL(options.transfer, TERN_BUFFER_INSIDE);
 }
 
 static tern_status count(tern_map_modify_info *info) {

@@ -164,7 +164,7 @@ static bool played(scene *play, int victim, uint64_t first, uint64_t last) {
 }
 
 /* Every call in turn, or in a quick run some of them, ever fewer, that the seed draws.
- * ways: 2, or 4 if the rank that lacks memory for a while need not take messages in meanwhile. */
+ * runs: 2, or 4 if the rank that lacks memory for a while need not take messages in meanwhile. */
 static void starve(scene *play, int runs) {
     uint64_t random = tern_test_seed();
     for (int run = 0; run < runs; run++) {

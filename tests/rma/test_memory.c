@@ -419,7 +419,7 @@ static void local_addresses(void) {
     p.rank = UINT32_MAX;
     CU_ASSERT_PTR_NULL(tern_local(f.context, p));
 
-    /* The same bytes by both ways. */
+    /* A load and a get see the same bytes. */
     EXPECT_OK(tern_alloc(f.worker, 64, 0, TERN_DOMAIN_GLOBAL, &p));
     char *here = tern_local(f.context, p), back[64];
     CU_ASSERT_PTR_NOT_NULL_FATAL(here);

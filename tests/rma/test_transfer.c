@@ -118,7 +118,7 @@ static void small_against_model(void) { random_transfers(3000, 20000); }
 
 static void large_against_model(void) { random_transfers((size_t)1 << 20, 300); }
 
-/* What a compiler knows to be 8 bytes goes another way than what it does not. */
+/* If the compiler knows that the size is 8, the operation takes other code than if it does not. */
 static void words_against_model(void) {
     sliced s;
     if (!sliced_open(&s, 512))

@@ -220,7 +220,7 @@ static tern_status try_waiting(tern_call_info *call, const void *arguments, size
     (void)arguments;
     (void)bytes;
     tern_worker *worker = call->worker;
-    /* The way back may not be there yet: the first record of a pair opens its ring. */
+    /* The ring to the caller may not be there yet: the first record of a pair opens it. */
     inside.deep = tern_call(worker, call->origin, &deeper_function, NULL, 0);
     if (inside.deep != TERN_OK)
         return inside.deep;

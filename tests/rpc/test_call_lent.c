@@ -162,7 +162,7 @@ static uint64_t bytes_of(tern_buffer_transfer transfer, uint64_t bytes) {
     return transfer == TERN_BUFFER_INSIDE || bytes < PLACE ? bytes : PLACE;
 }
 
-/* Ways whose place or source is used again have their call waited for. */
+/* A call whose place or source is used again is waited for. */
 static int how_for(tern_buffer_transfer transfer, uint64_t drawn) {
     return transfer == TERN_BUFFER_NONE || transfer == TERN_BUFFER_INSIDE ? (int)(drawn % 3) : 1;
 }

@@ -93,7 +93,8 @@ static void close_post(post *p) {
     fixture_close(&p->f);
 }
 
-/* Sends a letter in the given way, by one of the slots for buffers that are fetched or placed. */
+/* Sends a letter with its transfer, through one of the slots for buffers that are fetched or placed.
+ */
 static void post_letter(post *p, uint32_t r, letter *l, uint32_t slot, const tern_synchronizer *s,
                         tern_notify_on notify, bool placed) {
     static unsigned char memory[SLOT];
@@ -113,7 +114,7 @@ static void post_letter(post *p, uint32_t r, letter *l, uint32_t slot, const ter
     EXPECT_OK(tern_call_with(p->f.worker, to(r), &read_letter_function, l, sizeof *l, &options));
 }
 
-/* Every way, sizes and places at random; in order but for those got aside, once each. */
+/* Every transfer, sizes and places at random; in order but for those got aside, once each. */
 static void transfers(tern_publish policy) {
     post p;
     if (!open_post(&p, 1, policy))
