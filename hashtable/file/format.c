@@ -82,7 +82,7 @@ tern_status tern_file_header_check(const char *path, const tern_file_header *h, 
         return tern_fail(TERN_ERR_ARGUMENT,
                          "'%s' has %llu bytes and its header says %llu; it was cut or added to",
                          path, (unsigned long long)file_bytes,
-                         (unsigned long long)tern_file_section_offset(h, h->sections));
+                         (unsigned long long)tern_file_offset(h, h->sections));
     if (h->count > h->sections * h->section_records)
         return tern_fail(TERN_ERR_ARGUMENT,
                          "'%s' is damaged: %llu records in %llu sections of %llu", path,
@@ -125,7 +125,7 @@ void tern_file_section_seal(const tern_file_header *h, uint64_t number, void *se
 tern_status tern_file_section_damaged(const char *path, const tern_file_header *h,
                                       uint64_t number) {
     return tern_fail(TERN_ERR_ARGUMENT, "'%s' is damaged in the %zu bytes from %llu on", path,
-                     tern_file_section(h), (unsigned long long)tern_file_section_offset(h, number));
+                     tern_file_section(h), (unsigned long long)tern_file_offset(h, number));
 }
 
 tern_status tern_file_section_check(const char *path, const tern_file_header *h, uint64_t number,

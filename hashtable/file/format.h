@@ -60,7 +60,7 @@ static inline size_t tern_file_section(const tern_file_header *h) {
     return (TERN_FILE_SECTION_HEAD + (size_t)h->section_records * tern_file_record(h) + 7) / 8 * 8;
 }
 
-static inline uint64_t tern_file_section_offset(const tern_file_header *h, uint64_t section) {
+static inline uint64_t tern_file_offset(const tern_file_header *h, uint64_t section) {
     return sizeof *h + section * tern_file_section(h);
 }
 

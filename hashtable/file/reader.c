@@ -41,8 +41,8 @@ tern_status tern_file_reader_open(tern_file_reader *r, tern_worker *worker, cons
 tern_status tern_file_reader_take(tern_file_reader *r, uint64_t number, uint64_t *records) {
     const size_t bytes = tern_file_section(&r->header);
     size_t got;
-    tern_status status = tern_file_read(r->file, tern_file_section_offset(&r->header, number),
-                                        r->section, bytes, loading, r->path, &got);
+    tern_status status = tern_file_read(r->file, tern_file_offset(&r->header, number), r->section,
+                                        bytes, loading, r->path, &got);
     if (status == TERN_OK && got != bytes)
         status = tern_fail(TERN_ERR_ARGUMENT, "'%s' was cut while it was loaded", r->path);
     if (status == TERN_OK)

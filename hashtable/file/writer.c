@@ -18,8 +18,7 @@ static void write_at(tern_file_writer *w, uint64_t offset, const void *from, siz
 
 static void write_section(tern_file_writer *w) {
     tern_file_section_seal(&w->header, w->number, w->section, w->records);
-    write_at(w, tern_file_section_offset(&w->header, w->number), w->section,
-             tern_file_section(&w->header));
+    write_at(w, tern_file_offset(&w->header, w->number), w->section, tern_file_section(&w->header));
     w->records = 0;
     w->number++;
 }

@@ -69,13 +69,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes) {
         refused(status);
         return 0;
     }
-    require(tern_file_section_offset(&h, h.sections) == length);
+    require(tern_file_offset(&h, h.sections) == length);
     require(h.kind == TERN_FILE_MAP ||
             (h.key_bytes >= 1 && h.key_bytes <= 1024 && h.value_bytes <= 65536));
     require(h.note_bytes <= TERN_NOTE_MAX);
     require(h.sections == 0 || tern_file_section(&h) <= TERN_FILE_SECTION);
     for (uint64_t b = 0; b < h.sections; b++)
-        read_section(&h, b, file + tern_file_section_offset(&h, b), input[0] & SEAL_SECTIONS);
+        read_section(&h, b, file + tern_file_offset(&h, b), input[0] & SEAL_SECTIONS);
     return 0;
 }
 

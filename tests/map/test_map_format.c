@@ -72,11 +72,11 @@ static void spill_words(const uint64_t *words, uint64_t sections, uint64_t last,
     tern_file_header_seal(&h);
     memcpy(bytes, &h, sizeof h);
     for (uint64_t b = 0; b < sections; b++) {
-        char *section = bytes + tern_file_section_offset(&h, b);
+        char *section = bytes + tern_file_offset(&h, b);
         memcpy(section + TERN_FILE_SECTION_HEAD, words + b * WORDS, 8 * WORDS);
         tern_file_section_seal(&h, b, section, b + 1 < sections ? WORDS : last);
     }
-    file_spill(path, bytes, tern_file_section_offset(&h, sections));
+    file_spill(path, bytes, tern_file_offset(&h, sections));
 }
 
 #define LENGTHS(key_bytes, value_bytes) ((uint64_t)(value_bytes) << 32 | (key_bytes))

@@ -93,8 +93,7 @@ static void close_post(post *p) {
     fixture_close(&p->f);
 }
 
-/* Sends a letter with its transfer, through one of the slots for buffers that are fetched or placed.
- */
+/* Sends a letter, by one of the slots for buffers that are fetched or placed. */
 static void post_letter(post *p, uint32_t r, letter *l, uint32_t slot, const tern_synchronizer *s,
                         tern_notify_on notify, bool placed) {
     static unsigned char memory[SLOT];
