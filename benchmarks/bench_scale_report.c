@@ -36,26 +36,26 @@ void scale_report_memory_title(bench *b, uint32_t node_ranks) {
 
 void scale_report_memory(bench *b, uint32_t ranks, uint32_t node_ranks, uint32_t active,
                          const scale_memory *m, const scale_job *job) {
-    char process[24], node[24], reserved[24], quiet[24], full[24], probe[24];
+    char process[24], node[24], reserved[24], idle[24], full[24], probe[24];
     bytes_text(process, sizeof process, (double)m->process);
     bytes_text(node, sizeof node, (double)m->node);
     bytes_text(reserved, sizeof reserved, (double)m->reserved);
-    bytes_text(quiet, sizeof quiet, (double)m->quiet);
+    bytes_text(idle, sizeof idle, (double)m->idle);
     bytes_text(full, sizeof full, (double)m->full);
     bench_time_text(probe, sizeof probe, job->polls);
     fprintf(b->table, "  %8u %8u %12s %12s %12s %8llu %8llu %12s %12s %10s\n", ranks, active,
             process, node, reserved, (unsigned long long)m->rings, (unsigned long long)m->no_ring,
-            quiet, full, probe);
+            idle, full, probe);
     (*b->reported)++;
     if (b->json != NULL)
         fprintf(
             b->json,
             "{\"bench\":\"scale\",\"case\":\"memory\",\"params\":{\"peers\":%u},\"ranks\":%u,"
             "\"ranks_per_node\":%u,\"value\":%zu,\"unit\":\"B\",\"each_rank\":%zu,\"fixed\":%zu,"
-            "\"node\":%zu,\"reserved\":%zu,\"rings\":%llu,\"no_ring\":%llu,\"quiet\":%zu,"
+            "\"node\":%zu,\"reserved\":%zu,\"rings\":%llu,\"no_ring\":%llu,\"idle\":%zu,"
             "\"full\":%zu,\"probe_ns\":%.4g}\n",
             active, ranks, node_ranks, m->process, m->each_rank, m->fixed, m->node, m->reserved,
-            (unsigned long long)m->rings, (unsigned long long)m->no_ring, m->quiet, m->full,
+            (unsigned long long)m->rings, (unsigned long long)m->no_ring, m->idle, m->full,
             job->polls);
 }
 

@@ -112,10 +112,10 @@ function memory(    MiB) {
     MiB = 1048576
     point("scale memory", "before anything is said", V["ranks"], V["ranks"], V["value"] / MiB)
     if (V["params.peers"] == V["ranks"] - 1) {
-        point("scale memory", "one call with all", V["ranks"], V["ranks"], V["quiet"] / MiB)
+        point("scale memory", "one call with all", V["ranks"], V["ranks"], V["idle"] / MiB)
         point("scale memory", "rings with all, full", V["ranks"], V["ranks"], V["full"] / MiB)
     } else {
-        point("scale memory", "one call with " V["params.peers"], V["ranks"], V["ranks"], V["quiet"] / MiB)
+        point("scale memory", "one call with " V["params.peers"], V["ranks"], V["ranks"], V["idle"] / MiB)
         point("scale memory", "rings with " V["params.peers"] ", full", V["ranks"], V["ranks"], V["full"] / MiB)
     }
 }

@@ -71,7 +71,7 @@ void scale_memory_compute(const tern_config *config, uint32_t ranks, uint32_t no
     m.no_ring = active - m.rings;
     const size_t contact = m.process + memory_of_contact(config, ranks, active);
     /* A ring or a message channel at the target, and its staging memory at the origin. */
-    m.quiet = contact + 2 * (size_t)active * TERN_PAGE;
+    m.idle = contact + 2 * (size_t)active * TERN_PAGE;
     m.full = contact + 2 * (size_t)active * config->ring_size;
     *memory = m;
 }

@@ -22,7 +22,7 @@ typedef struct scale_memory {
     size_t reserved;  /* addresses of a process: its tables, and the segments of its node */
     uint64_t rings;   /* of other workers into a process, when it has so many active peers */
     uint64_t no_ring; /* pairs for which there is no ring memory */
-    size_t quiet;     /* of a process that has exchanged one call with each of them */
+    size_t idle;      /* of a process that has exchanged one call with each of them */
     size_t full;      /* and of one that has filled a ring to and from each of them */
 } scale_memory;
 
