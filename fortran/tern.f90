@@ -285,7 +285,7 @@ module tern
     include 'map.inc'
     include 'modify.inc'
 
-    private :: tern_run_modifier, tern_run_map_modifier
+    private :: tern_run_modifier, tern_run_map_modifier, modify_options
 
 contains
 
