@@ -1,6 +1,5 @@
 #include "src/log.h"
 
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -22,7 +21,7 @@ tern_log_level tern_log_get_level(void) {
 /* R4 */
 void tern_log_set_rank(int rank) { atomic_store_explicit(&log_rank, rank, memory_order_relaxed); }
 
-void tern_log(tern_log_level level, const char *format, ...) {
+void tern_log_list(tern_log_level level, const char *format, va_list arguments) {
     static const char *const names[] = {"", "error", "warning", "info", "debug"};
     if (level > tern_log_get_level() || level == TERN_LOG_NONE)
         return;
@@ -31,10 +30,7 @@ void tern_log(tern_log_level level, const char *format, ...) {
     int rank = atomic_load_explicit(&log_rank, memory_order_relaxed);
     int used = rank < 0 ? snprintf(line, sizeof line, "tern: %s: ", names[level])
                         : snprintf(line, sizeof line, "tern[%d]: %s: ", rank, names[level]);
-    va_list arguments;
-    va_start(arguments, format);
     int more = vsnprintf(line + used, sizeof line - (size_t)used - 1, format, arguments);
-    va_end(arguments);
     if (more < 0)
         return;
     size_t length = (size_t)used + (size_t)more;
@@ -45,4 +41,11 @@ void tern_log(tern_log_level level, const char *format, ...) {
      * failure. */
     ssize_t written = write(STDERR_FILENO, line, length);
     (void)written;
+}
+
+void tern_log(tern_log_level level, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    tern_log_list(level, format, arguments);
+    va_end(arguments);
 }

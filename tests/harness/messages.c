@@ -42,9 +42,6 @@ tern_status __real_tern_fail_list(tern_status status, const char *format, va_lis
     __attribute__((format(printf, 2, 0)));
 tern_status __real_tern_fail_static_text(tern_status status, const char *text);
 tern_status __real_tern_fail_system(const char *call);
-void __real_tern_log(tern_log_level level, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
 static struct {
     pthread_once_t once;
     const char *folder; /* NULL: nothing is collected */
@@ -143,13 +140,16 @@ tern_status __wrap_tern_fail_system(const char *call) {
 }
 
 void __wrap_tern_log(tern_log_level level, const char *format, ...) {
-    char text[TEXT_BYTES];
     va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    if (messages_wanted())
+    if (messages_wanted()) {
+        char text[TEXT_BYTES];
+        va_start(arguments, format);
+        vsnprintf(text, sizeof text, format, arguments);
+        va_end(arguments);
         messages_note("log", (int)level, format, text);
-    __real_tern_log(level, "%s", text);
+    }
+    va_start(arguments, format);
+    tern_log_list(level, format, arguments);
+    va_end(arguments);
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
