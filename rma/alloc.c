@@ -27,11 +27,9 @@ static tern_status memory_allocate(tern_worker *worker, tern_worker_id target, i
     if (worker == NULL || p == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_alloc: worker or p is NULL");
     tern_context *context = worker->context;
-    if (tern_is_destroyed(context))
-        return tern_destroyed_fail("tern_alloc");
-    if (target.rank >= context->size || target.index >= context->workers)
-        return tern_no_worker_fail(context, target, "tern_alloc");
-    tern_status status = tern_memory_check("tern_alloc", bytes, alignment, domain);
+    tern_status status = tern_worker_check(context, target, "tern_alloc");
+    if (status == TERN_OK)
+        status = tern_memory_check("tern_alloc", bytes, alignment, domain);
     if (status != TERN_OK)
         return status;
     tern_memory_request request = {.bytes = bytes,

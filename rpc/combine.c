@@ -128,7 +128,7 @@ static tern_status combine_refuse(const tern_worker *worker, const tern_combiner
         return status;
     if (update == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: update is NULL", name);
-    return tern_no_worker_fail(worker->context, target, name);
+    return tern_worker_check(worker->context, target, name);
 }
 
 tern_status tern_combine(tern_worker *worker, tern_combiner *combiner, tern_worker_id target,

@@ -219,8 +219,12 @@ static tern_status context_may_change(const char *function) {
                : tern_fail(TERN_ERR_STATE, "%s may wait and is not allowed in a handler", function);
 }
 
-tern_status tern_no_worker_fail(const tern_context *context, tern_worker_id id,
-                                const char *function) {
+tern_status tern_worker_check(const tern_context *context, tern_worker_id id,
+                              const char *function) {
+    if (tern_is_worker(context, id))
+        return TERN_OK;
+    if (tern_is_destroyed(context))
+        return tern_destroyed_fail(function);
     return tern_fail(TERN_ERR_ARGUMENT,
                      "%s: there is no worker %u of rank %u; ranks are 0 to %u and workers 0 to %u",
                      function, id.index, id.rank, context->size - 1, context->workers - 1);

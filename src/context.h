@@ -282,9 +282,14 @@ static inline bool tern_is_destroyed(const tern_context *context) { return conte
 /* TERN_ERR_STATE, with the name of the function. */
 tern_status tern_destroyed_fail(const char *function) __attribute__((cold));
 
-/* The error of an operation on a worker that the context does not have. */
-tern_status tern_no_worker_fail(const tern_context *context, tern_worker_id id,
-                                const char *function) __attribute__((cold));
+/* Whether the context has this worker; false for all workers of a destroyed context. */
+static inline bool tern_is_worker(const tern_context *context, tern_worker_id id) {
+    return id.rank < context->size && id.index < context->workers;
+}
+
+/* Checks the worker that a function was given. TERN_ERR_STATE: the context is destroyed.
+ * TERN_ERR_ARGUMENT: the context has no such worker. */
+tern_status tern_worker_check(const tern_context *context, tern_worker_id id, const char *function);
 
 /* Called in place of free: clears a destroyed object and keeps its memory until some others have
  * been destroyed. So an operation that gets the object finds that it has no context. */

@@ -159,10 +159,9 @@ static tern_status notify_check(tern_worker *worker, const notify_question *q) {
                          "%s: worker is NULL, or memory or cid is NULL although its size is not 0",
                          q->function);
     const tern_context *context = worker->context;
-    if (tern_is_destroyed(context))
-        return tern_destroyed_fail(q->function);
-    if (q->other.rank >= context->size || q->other.index >= context->workers)
-        return tern_no_worker_fail(context, q->other, q->function);
+    tern_status status = tern_worker_check(context, q->other, q->function);
+    if (status != TERN_OK)
+        return status;
     if (q->cid_bytes > TERN_CID_MAX)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: the cid has %zu bytes; at most %u are allowed",
                          q->function, q->cid_bytes, TERN_CID_MAX);
@@ -179,7 +178,7 @@ static tern_status notify_check(tern_worker *worker, const notify_question *q) {
                          "%s: the address is memory of rank %u, but the worker is one of rank %u",
                          q->function, q->gaddr.rank, q->other.rank);
     uint64_t offset = 0;
-    tern_status status = tern_segment_check(context, q->gaddr, q->bytes, &offset);
+    status = tern_segment_check(context, q->gaddr, q->bytes, &offset);
     if (status == TERN_OK && q->gaddr.segment != 0 && !tern_rank_is_direct(context, q->gaddr.rank))
         status = tern_rkey_check(worker, q->gaddr.rank, offset, q->bytes);
     return status;

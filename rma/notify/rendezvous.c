@@ -10,10 +10,6 @@
 
 /* The functions of tern/rendezvous.h: posts, takes descriptors, and finishes them. */
 
-static bool is_worker(const tern_context *context, tern_worker_id id) {
-    return id.rank < context->size && id.index < context->workers;
-}
-
 /* Ends the request of a post, if the post is over. TERN_ERR_AGAIN: the post is still open. */
 static tern_status post_look(tern_worker *worker, tern_request *request) {
     tern_rendezvous *v = tern_notify_of(worker)->rendezvous;
@@ -62,11 +58,9 @@ static tern_status post_buffer(tern_worker *worker, tern_worker_id peer, uint32_
     if (worker == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", function);
     tern_context *context = worker->context;
-    if (tern_is_destroyed(context))
-        return tern_destroyed_fail(function);
-    if (!is_worker(context, peer))
-        return tern_no_worker_fail(context, peer, function);
-    tern_status status = tern_request_check(request, function);
+    tern_status status = tern_worker_check(context, peer, function);
+    if (status == TERN_OK)
+        status = tern_request_check(request, function);
     uint64_t offset = 0;
     tern_hold hold = {NULL, NULL};
     if (status == TERN_OK && offered->bytes > 0 && offered->gaddr.rank != context->rank)
@@ -143,9 +137,7 @@ static tern_status check_source(const tern_worker *worker, const char *function,
                          function, which);
     if (tern_is_destroyed(worker->context))
         return tern_destroyed_fail(function);
-    return is_anybody(source) || is_worker(worker->context, source)
-               ? TERN_OK
-               : tern_no_worker_fail(worker->context, source, function);
+    return is_anybody(source) ? TERN_OK : tern_worker_check(worker->context, source, function);
 }
 
 /* Takes the oldest descriptor that matches. Whether there was one. */
@@ -208,14 +200,15 @@ tern_status tern_rendezvous_finish(tern_worker *worker, tern_descriptor *descrip
             TERN_ERR_ARGUMENT,
             "%s: the descriptor is empty or already finished; finish each descriptor once",
             function);
-    if (!is_worker(worker->context, descriptor->peer))
-        return tern_no_worker_fail(worker->context, descriptor->peer, function);
+    tern_status status = tern_worker_check(worker->context, descriptor->peer, function);
+    if (status != TERN_OK)
+        return status;
     if (bytes > descriptor->bytes)
         return tern_fail(TERN_ERR_RANGE,
                          "%s: bytes is %llu, but the buffer of rank %u has only %llu", function,
                          (unsigned long long)bytes, descriptor->peer.rank,
                          (unsigned long long)descriptor->bytes);
-    tern_status status = tern_glance(worker, descriptor->peer.rank);
+    status = tern_glance(worker, descriptor->peer.rank);
     tern_rendezvous *v = status == TERN_OK ? tern_rendezvous_of(worker) : NULL;
     if (status == TERN_OK && v == NULL)
         status = tern_fail(TERN_ERR_MEMORY, "no memory for rendezvous");

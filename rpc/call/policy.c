@@ -22,10 +22,7 @@ static tern_status policy_check(const tern_worker *worker, tern_worker_id target
     tern_status status = policy_check_worker(worker, function);
     if (status != TERN_OK)
         return status;
-    const tern_context *context = worker->context;
-    if (target.rank >= context->size || target.index >= context->workers)
-        return tern_no_worker_fail(context, target, function);
-    return TERN_OK;
+    return tern_worker_check(worker->context, target, function);
 }
 
 tern_status tern_call_policy(tern_worker *worker, tern_worker_id target, tern_publish policy,

@@ -14,11 +14,10 @@ tern_status tern_call_refuse(const tern_worker *worker, tern_worker_id target,
         return tern_fail(
             TERN_ERR_ARGUMENT,
             "tern_call: worker or function is NULL, or arguments is NULL and bytes is %zu", bytes);
-    const tern_context *context = worker->context;
-    if (tern_is_destroyed(context))
-        return tern_destroyed_fail("tern_call");
-    if (target.rank >= context->size || tern_by_ring(target).index >= context->workers)
-        return tern_no_worker_fail(context, tern_by_ring(target), "tern_call");
+    const tern_status status =
+        tern_worker_check(worker->context, tern_by_ring(target), "tern_call");
+    if (status != TERN_OK)
+        return status;
     return tern_fail(TERN_ERR_NOT_FOUND,
                      "%s was not registered when the context was created; register functions "
                      "before",

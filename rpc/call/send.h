@@ -69,7 +69,7 @@ static inline uint64_t tern_call_header(const tern_worker *worker, tern_worker_i
     const tern_context *context = worker->context;
     const tern_rpc *rpc = tern_rpc_of(context);
     const tern_worker_id plain = tern_by_ring(target);
-    if (target.rank >= context->size || plain.index >= context->workers || function->id >= rpc->ids)
+    if (!tern_is_worker(context, plain) || function->id >= rpc->ids)
         return 0;
     *route = (tern_call_target){tern_worker_number(context, plain),
                                 plain.index != target.index || tern_is_nobody(worker)};

@@ -34,6 +34,7 @@ static void use(tern_context *context, tern_worker *w, tern_ptr p) {
     tern_event event;
     tern_ptr q = TERN_NULL;
     tern_request request = {0};
+    tern_descriptor descriptor = {.id = 1};
     tern_queue *queue = NULL;
     tern_hashtable *table = NULL;
     tern_map *map = NULL;
@@ -70,6 +71,8 @@ static void use(tern_context *context, tern_worker *w, tern_ptr p) {
     REFUSED(tern_broadcast(w, &answer_function, &word, sizeof word, NULL));
     REFUSED(tern_call_start(w, to(0), &answer_function, &word, sizeof word, NULL, 0, &request));
     REFUSED(tern_call_return(w, to(0), &answer_function, &word, sizeof word, NULL, 0, NULL));
+    REFUSED(tern_call_policy(w, to(0), TERN_PUBLISH_WRITE, 0));
+    REFUSED(tern_call_flush(w, to(0)));
     REFUSED(tern_put_notify(w, to(p.rank), p, &word, sizeof word,
                             &(tern_notify_options){.cid = &cid, .cid_bytes = sizeof cid}));
     REFUSED(tern_get_notify(w, to(p.rank), &word, p, sizeof word,
@@ -78,6 +81,7 @@ static void use(tern_context *context, tern_worker *w, tern_ptr p) {
     REFUSED(tern_probe_each(w, TERN_PROBE_ANY, hear, NULL, 1, NULL));
     REFUSED(tern_event_wait(w, TERN_PROBE_ANY, &event));
     REFUSED(tern_post_send(w, to(0), 1, p, 8, &request));
+    REFUSED(tern_rendezvous_finish(w, &descriptor, 0));
     REFUSED(tern_circular_create(w, NULL, &circular));
     REFUSED(tern_queue_create(w, &as_queue, &queue));
     REFUSED(tern_hashtable_create(w, &as_table, &table));
