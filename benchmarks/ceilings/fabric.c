@@ -80,8 +80,8 @@ static void open_endpoint(ceiling_fabric *fabric) {
     FI(fi_ep_bind(fabric->endpoint, &fabric->completions->fid, FI_TRANSMIT | FI_RECV));
     FI(fi_ep_bind(fabric->endpoint, &fabric->addresses->fid, 0));
     FI(fi_enable(fabric->endpoint));
-    FI(fi_mr_reg(fabric->domain, fabric->here, fabric->bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, 1, 0,
-                 &fabric->memory, NULL));
+    FI(fi_mr_reg(fabric->domain, fabric->here, fabric->bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
+                 1, 0, &fabric->memory, NULL));
     if ((fabric->info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
         FI(fi_mr_bind(fabric->memory, &fabric->endpoint->fid, 0));
         FI(fi_mr_enable(fabric->memory));
@@ -169,10 +169,10 @@ static void post(ceiling_fabric *fabric, int is_write, uint64_t at, uint64_t byt
         take_completions(fabric);
     void *context = fabric->unused[UNDER_WAY - 1 - fabric->under_way];
     const uint64_t there = fabric->base + at;
-    while ((code = is_write ? fi_write(fabric->endpoint, fabric->source + at, bytes, NULL, fabric->peer,
-                                       there, fabric->key, context)
-                            : fi_read(fabric->endpoint, fabric->source + at, bytes, NULL, fabric->peer,
-                                      there, fabric->key, context)) == -FI_EAGAIN)
+    while ((code = is_write ? fi_write(fabric->endpoint, fabric->source + at, bytes, NULL,
+                                       fabric->peer, there, fabric->key, context)
+                            : fi_read(fabric->endpoint, fabric->source + at, bytes, NULL,
+                                      fabric->peer, there, fabric->key, context)) == -FI_EAGAIN)
         take_completions(fabric);
     FI(code);
     fabric->under_way++;

@@ -18,7 +18,7 @@
  * Arguments, results, buffers, synchronizers, requests and errors are those of the call over a
  * ring, with these differences:
  *
- * Room. A process has a credit of TERN_MESSAGE_CREDIT_BYTES bytes for calls to each worker that
+ * Room. A process has a credit of TERN_MESSAGE_CREDIT_BYTES for calls to each worker that
  * have not run yet; each call takes 64 bytes more than its data. It has a second credit of that
  * size for the calls that its handlers make. So a worker needs no more memory than twice
  * TERN_MESSAGE_CREDIT_BYTES for each process that calls it. A credit that is used up is treated
