@@ -134,7 +134,7 @@ static tern_status request_start(tern_map_op *m, tern_flags flags, const char *n
     if (status != TERN_OK)
         return status;
     const bool modifies = m->op.kind == TERN_OP_ADD;
-    const bool flies = pick.path == TERN_PATH_RMA && !modifies,
+    const bool flies = pick.path == TERN_PATH_REMOTE && !modifies,
                calls = m->by_call && (!modifies || tern_map_message_fits(m));
     if (!flies && !calls)
         return request_run_blocking(m, request);

@@ -58,9 +58,9 @@ tern_status tern_choice_of(const tern_path_question *q, tern_pick *pick) {
     }
     if (p.flag == TERN_BY_CALL && !fits)
         return refuse_call(q);
-    p.path = p.flag == TERN_BY_CALL && p.class != TERN_PATH_OWN ? TERN_PATH_CALL
-             : q->reached                                       ? TERN_PATH_DIRECT
-                                                                : TERN_PATH_RMA;
+    p.path = p.flag == TERN_BY_CALL && p.class != TERN_PATH_CLASS_OWN ? TERN_PATH_CALL
+             : q->reached                                             ? TERN_PATH_DIRECT
+                                                                      : TERN_PATH_REMOTE;
     *pick = p;
     return TERN_OK;
 }

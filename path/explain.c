@@ -21,9 +21,9 @@ static __attribute__((format(printf, 2, 3))) void text_add(text *t, const char *
     t->bytes += added > 0 ? (size_t)added : 0;
 }
 
-static const char *const places[] = {[TERN_PATH_OWN] = "the caller itself",
-                                     [TERN_PATH_LOCAL] = "of the caller's node",
-                                     [TERN_PATH_REMOTE] = "of another node"};
+static const char *const places[] = {[TERN_PATH_CLASS_OWN] = "the caller itself",
+                                     [TERN_PATH_CLASS_LOCAL] = "of the caller's node",
+                                     [TERN_PATH_CLASS_REMOTE] = "of another node"};
 
 static void explain_components(text *t, const char *of, const tern_costs *c) {
     text_add(t, "; %s get %.0f ns, put %.0f, flush %.0f, atomic %.0f", of, c->get, c->put, c->flush,
@@ -38,7 +38,7 @@ static void explain_class(text *t, const tern_worker *worker, uint32_t rank, ter
     if (c->measured != 0) {
         explain_components(t, "measured", &c->costs);
         text_add(t, ", call %.0f", c->costs.call);
-        explain_components(t, "own", &tern_selector_of(worker)->of[TERN_PATH_OWN].costs);
+        explain_components(t, "own", &tern_selector_of(worker)->of[TERN_PATH_CLASS_OWN].costs);
     }
     const uint64_t now = tern_now();
     if (c->until > now)
@@ -55,7 +55,7 @@ static void explain_costs(text *t, const tern_path_question *q, const tern_pick 
         text_add(t, "not decided; the first operation measures\n");
         return;
     }
-    const tern_sums sums = tern_path_sums(q->kind, &c->costs, &s->of[TERN_PATH_OWN].costs);
+    const tern_sums sums = tern_path_sums(q->kind, &c->costs, &s->of[TERN_PATH_CLASS_OWN].costs);
     text_add(t, "by %s; %.0f ns by RMA, %.0f ns by call%s\n", call ? "call" : "RMA", sums.rma,
              sums.call, call != (sums.call < sums.rma) ? "; the lead is less than a quarter" : "");
 }
@@ -76,7 +76,7 @@ static void explain_kind(text *t, const tern_path_question *q) {
     if (tern_choice_of(q, &pick) != TERN_OK) {
         text_add(t, "none; %s\n", tern_error_detail());
         tern_error_clear();
-    } else if (pick.class == TERN_PATH_OWN) {
+    } else if (pick.class == TERN_PATH_CLASS_OWN) {
         text_add(t, "in place\n");
     } else if (reasons[pick.reason] == NULL) {
         explain_costs(t, q, &pick);

@@ -59,16 +59,18 @@ void tern_path_decide(tern_path_costs *costs, const tern_costs *own, bool first)
  * kind goes by call to other ranks, it has to make progress; so the kind stays unsettled there. */
 static void selector_settle(tern_worker *worker) {
     const tern_selector *s = tern_selector_of(worker);
-    const uint32_t local = s->of[TERN_PATH_LOCAL].open, remote = s->of[TERN_PATH_REMOTE].open,
-                   own = s->of[TERN_PATH_LOCAL].by_call | s->of[TERN_PATH_REMOTE].by_call;
+    const uint32_t local = s->of[TERN_PATH_CLASS_LOCAL].open,
+                   remote = s->of[TERN_PATH_CLASS_REMOTE].open,
+                   own =
+                       s->of[TERN_PATH_CLASS_LOCAL].by_call | s->of[TERN_PATH_CLASS_REMOTE].by_call;
     worker->unsettled = own | local << TERN_PATH_KINDS | remote << 2 * TERN_PATH_KINDS;
 }
 
 void tern_selector_begin(tern_worker *worker, tern_selector *selector) {
     const uint32_t all = (UINT32_C(1) << TERN_PATH_KINDS) - 1;
     *selector = (tern_selector){0};
-    selector->of[TERN_PATH_REMOTE].open = all;
-    selector->of[TERN_PATH_LOCAL].open = tern_path_attends(worker->context) ? all : 0;
+    selector->of[TERN_PATH_CLASS_REMOTE].open = all;
+    selector->of[TERN_PATH_CLASS_LOCAL].open = tern_path_attends(worker->context) ? all : 0;
     worker->layer[TERN_LAYER_PATH] = selector;
     selector_settle(worker);
 }
@@ -76,7 +78,7 @@ void tern_selector_begin(tern_worker *worker, tern_selector *selector) {
 void tern_selector_look(tern_worker *worker, tern_path_class class,
                         const tern_path_target *target) {
     tern_selector *s = tern_selector_of(worker);
-    tern_path_costs *own = &s->of[TERN_PATH_OWN], *c = &s->of[class];
+    tern_path_costs *own = &s->of[TERN_PATH_CLASS_OWN], *c = &s->of[class];
     const bool first = c->measured == 0;
     if (own->measured == 0)
         tern_measure_own(&own->costs);
@@ -101,7 +103,7 @@ tern_flags tern_selector_path(tern_worker *worker, tern_path_kind kind, tern_pat
     const tern_path_costs *c = &tern_selector_of(worker)->of[class];
     *reason = TERN_REASON_COSTS;
     if ((worker->unsettled & tern_path_bit(class, kind)) == 0) {
-        if (class == TERN_PATH_LOCAL && !tern_path_attends(worker->context))
+        if (class == TERN_PATH_CLASS_LOCAL && !tern_path_attends(worker->context))
             *reason = TERN_REASON_MPI;
         return TERN_BY_RMA;
     }
@@ -109,7 +111,7 @@ tern_flags tern_selector_path(tern_worker *worker, tern_path_kind kind, tern_pat
         *reason = TERN_REASON_BUSY;
         return TERN_BY_RMA;
     }
-    if (class == TERN_PATH_OWN)
+    if (class == TERN_PATH_CLASS_OWN)
         return TERN_BY_CALL;
     if (c->measured == 0 || (c->until != 0 && tern_now() >= c->until))
         *reason = TERN_REASON_DUE;
@@ -119,7 +121,7 @@ tern_flags tern_selector_path(tern_worker *worker, tern_path_kind kind, tern_pat
 double tern_selector_expects(const tern_worker *worker, tern_path_kind kind,
                              tern_path_class class) {
     const tern_selector *s = tern_selector_of(worker);
-    return tern_path_sums(kind, &s->of[class].costs, &s->of[TERN_PATH_OWN].costs).call;
+    return tern_path_sums(kind, &s->of[class].costs, &s->of[TERN_PATH_CLASS_OWN].costs).call;
 }
 
 /* After a death there is nothing to measure. A measurement may fail, or wait and recover from an
@@ -136,6 +138,6 @@ void tern_selector_record(tern_worker *worker, const tern_pick *pick, tern_statu
     const tern_failures failure = tern_thread_failures;
     tern_measure_rma(worker, &pick->target, &c->costs);
     tern_thread_failures = failure;
-    tern_path_decide(c, &s->of[TERN_PATH_OWN].costs, false);
+    tern_path_decide(c, &s->of[TERN_PATH_CLASS_OWN].costs, false);
     selector_settle(worker);
 }

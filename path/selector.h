@@ -47,9 +47,9 @@ typedef enum tern_path_kind {
 } tern_path_kind;
 
 typedef enum tern_path_class {
-    TERN_PATH_OWN,
-    TERN_PATH_LOCAL, /* another rank of the node, reached by load and store */
-    TERN_PATH_REMOTE,
+    TERN_PATH_CLASS_OWN,
+    TERN_PATH_CLASS_LOCAL, /* another rank of the node, reached by load and store */
+    TERN_PATH_CLASS_REMOTE,
     TERN_PATH_CLASSES
 } tern_path_class;
 
@@ -84,7 +84,7 @@ typedef struct tern_path_target {
 /* The path of an operation: how this process does it. */
 typedef enum tern_path {
     TERN_PATH_DIRECT, /* by load and store */
-    TERN_PATH_RMA,    /* by gets, puts and atomics */
+    TERN_PATH_REMOTE, /* by gets, puts and atomics */
     TERN_PATH_CALL    /* by a call to the owner, which does it */
 } tern_path;
 
@@ -140,9 +140,9 @@ static inline bool tern_path_attends(const tern_context *context) {
 }
 
 static inline tern_path_class tern_path_class_of(const tern_context *context, uint32_t rank) {
-    return rank == context->rank           ? TERN_PATH_OWN
-           : tern_same_node(context, rank) ? TERN_PATH_LOCAL
-                                           : TERN_PATH_REMOTE;
+    return rank == context->rank           ? TERN_PATH_CLASS_OWN
+           : tern_same_node(context, rank) ? TERN_PATH_CLASS_LOCAL
+                                           : TERN_PATH_CLASS_REMOTE;
 }
 
 /* Initializes a selector. It has no measurements. */
@@ -156,8 +156,8 @@ static inline uint32_t tern_path_bit(tern_path_class class, tern_path_kind kind)
 /* True: operations of the kind go by RMA to all memory that load and store reach, and need no
  * selector. */
 static inline bool tern_path_settled(const tern_worker *worker, tern_path_kind kind) {
-    return (worker->unsettled &
-            (tern_path_bit(TERN_PATH_OWN, kind) | tern_path_bit(TERN_PATH_LOCAL, kind))) == 0;
+    return (worker->unsettled & (tern_path_bit(TERN_PATH_CLASS_OWN, kind) |
+                                 tern_path_bit(TERN_PATH_CLASS_LOCAL, kind))) == 0;
 }
 
 /* Returns the cheaper path of an operation of the kind on the class, as far as the worker knows.

@@ -37,15 +37,15 @@ static expected by_costs(knowledge known, tern_path_class class) {
     switch (known) {
     case SETTLED:
         return (expected){false, TERN_BY_RMA, 0,
-                          class == TERN_PATH_LOCAL ? TERN_REASON_MPI : TERN_REASON_COSTS};
+                          class == TERN_PATH_CLASS_LOCAL ? TERN_REASON_MPI : TERN_REASON_COSTS};
     case HANDLER:
         return (expected){false, TERN_BY_RMA, 0, TERN_REASON_BUSY};
     case NOTHING:
-        return class == TERN_PATH_OWN ? (expected){false, TERN_BY_CALL, 0, TERN_REASON_COSTS}
-                                      : (expected){false, TERN_BY_RMA, 0, TERN_REASON_DUE};
+        return class == TERN_PATH_CLASS_OWN ? (expected){false, TERN_BY_CALL, 0, TERN_REASON_COSTS}
+                                            : (expected){false, TERN_BY_RMA, 0, TERN_REASON_DUE};
     case CHEAP_RMA:
-        return class == TERN_PATH_OWN ? (expected){false, TERN_BY_CALL, 0, TERN_REASON_COSTS}
-                                      : (expected){false, TERN_BY_RMA, 0, TERN_REASON_COSTS};
+        return class == TERN_PATH_CLASS_OWN ? (expected){false, TERN_BY_CALL, 0, TERN_REASON_COSTS}
+                                            : (expected){false, TERN_BY_RMA, 0, TERN_REASON_COSTS};
     default:
         return (expected){false, TERN_BY_CALL, 0, TERN_REASON_COSTS};
     }
@@ -60,7 +60,7 @@ static expected flag_of(const tern_path_question *q, const sizes *s, knowledge k
         return (expected){q->call_only || owner_alone, TERN_BY_RMA, 0, TERN_REASON_ASKED};
     if (call)
         return (expected){!fits, TERN_BY_CALL, 0, TERN_REASON_ASKED};
-    if (is_batch(q->kind) && class != TERN_PATH_REMOTE && (!q->call_only || q->reached))
+    if (is_batch(q->kind) && class != TERN_PATH_CLASS_REMOTE && (!q->call_only || q->reached))
         return (expected){false, TERN_BY_RMA, 0, TERN_REASON_NODE};
     if (q->call_only || owner_alone)
         return (expected){!fits, TERN_BY_CALL, 0, TERN_REASON_ONLY};
@@ -74,9 +74,9 @@ static expected flag_of(const tern_path_question *q, const sizes *s, knowledge k
 static expected model(const tern_path_question *q, const sizes *s, knowledge known,
                       tern_path_class class) {
     expected e = flag_of(q, s, known, class);
-    e.path = e.flag == TERN_BY_CALL && class != TERN_PATH_OWN ? TERN_PATH_CALL
-             : q->reached                                     ? TERN_PATH_DIRECT
-                                                              : TERN_PATH_RMA;
+    e.path = e.flag == TERN_BY_CALL && class != TERN_PATH_CLASS_OWN ? TERN_PATH_CALL
+             : q->reached                                           ? TERN_PATH_DIRECT
+                                                                    : TERN_PATH_REMOTE;
     return e;
 }
 
@@ -104,7 +104,7 @@ static uint64_t compare(const tern_path_question *q, const sizes *s, knowledge k
     tern_error_clear();
     if (e.refused)
         return status != TERN_ERR_UNSUPPORTED || chosen != status;
-    const bool serves = e.flag == TERN_BY_CALL && class == TERN_PATH_OWN;
+    const bool serves = e.flag == TERN_BY_CALL && class == TERN_PATH_CLASS_OWN;
     return status != TERN_OK || chosen != status || pick.flag != e.flag || pick.path != e.path ||
            pick.reason != e.reason || pick.class != class || taken.flag != e.flag ||
            taken.path != e.path || taken.expected != 0 || progress != serves;
