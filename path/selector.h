@@ -81,7 +81,7 @@ typedef struct tern_path_target {
     tern_ptr scratch;
 } tern_path_target;
 
-/* The path of an operation: how this process does it. */
+/* The path of an operation: how this process does it. By RMA it is direct or remote. */
 typedef enum tern_path {
     TERN_PATH_DIRECT, /* by load and store */
     TERN_PATH_REMOTE, /* by gets, puts and atomics */

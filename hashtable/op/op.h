@@ -3,23 +3,23 @@
 
 /*
  * Op: one operation on one key of a table. It is the same for a blocking operation, a request and a
- * batch, and on each path. It goes on in steps, each of which never waits for another rank:
+ * batch, and on the direct and the remote path. It goes on in steps, each of which never waits for
+ * another rank:
  *
  *     begin    tern_op_init, and the arguments of its kind
- *     path     direct, where load and store reach the bucket; remote, where they do not
+ *     path     direct where load and store reach the bucket, otherwise remote
  *     step     looks at buckets, until it meets what ends the search, and acts on that
  *     finish   the outcome, and the results
  *
  * What a look at a bucket says is a sight. What an op does about each sight depends on its kind
- * alone (op.c). The two paths supply the look and three actions: create an entry, replace one, work
- * on a counter:
+ * alone (op.c). The direct and the remote path each supply the look and three actions: create an
+ * entry, replace one, work on a counter:
  *
  *     direct.c   by load, store and the processor's atomics; an action is one step
  *     remote.c   by gets and put-ifs or, where the owner does not serve these, by atomics and puts
  *                under the bucket's lock; an action is a row of stages, each one round trip
  *
- * When the part has moved its keys, an op goes on in the next array (follow.c), the same way on
- * both paths.
+ * When the part has moved its keys, an op goes on in the next array (follow.c), on either path.
  *
  * Callers: tern_op_run runs an op and waits for it. A pool of requests and a pipeline of a batch
  * start ops and step them in progress (pool.c, pipeline.c). In a handler tern_op_run does not wait

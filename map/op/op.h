@@ -3,8 +3,8 @@
 
 /*
  * Op of a map: one operation on one key, the same for a blocking operation, a request and a batch,
- * and on each path. It is an op of the table (hashtable/op/op.h) with a codec around it: the table
- * stores the descriptor of the value, and the value itself may lie in a block. It goes on in steps:
+ * by RMA and by call. It is a table's op (hashtable/op/op.h) with a codec around it: the table
+ * stores the descriptor of the value, and the value itself may lie in a block. It takes steps:
  *
  *     block    a change makes the block of a large value before any descriptor names it
  *     table    the table's op finds, puts or erases the descriptor; or a call has the owner take
