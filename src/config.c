@@ -148,7 +148,7 @@ static const option options[] = {
      "lines up to this level are written to standard error"},
 };
 
-#define KNOBS (sizeof options / sizeof options[0])
+#define OPTIONS (sizeof options / sizeof options[0])
 
 /* More characters than the name of any option has. */
 #define NAME_LETTERS 63
@@ -179,7 +179,7 @@ static void write_field(tern_config *config, const option *k, uint64_t value) {
 }
 
 static const option *find_option(const char *name) {
-    for (size_t i = 0; i < KNOBS; i++)
+    for (size_t i = 0; i < OPTIONS; i++)
         if (strcmp(options[i].name, name) == 0)
             return &options[i];
     return NULL;
@@ -325,7 +325,7 @@ static size_t config_distance(const char *a, const char *b) {
 
 static const char *nearest_name(const char *name) {
     size_t best = 0;
-    for (size_t i = 1; i < KNOBS; i++)
+    for (size_t i = 1; i < OPTIONS; i++)
         if (config_distance(name, options[i].name) < config_distance(name, options[best].name))
             best = i;
     return options[best].name;
@@ -334,7 +334,7 @@ static const char *nearest_name(const char *name) {
 static tern_status refuse_name(const char *name) {
     char all[800];
     size_t used = 0;
-    for (size_t i = 0; i < KNOBS && used < sizeof all; i++)
+    for (size_t i = 0; i < OPTIONS && used < sizeof all; i++)
         used += (size_t)snprintf(all + used, sizeof all - used, " %s", options[i].name);
     return tern_fail(TERN_ERR_CONFIG, "%.*s is no option of tern; the nearest is %s of:%s",
                      NAME_LETTERS, name, nearest_name(name), all);
@@ -392,7 +392,7 @@ tern_status tern_config_set(tern_config *config, const char *name, const char *v
 static const option *read_environment(tern_config *config) {
     const option *refused = NULL;
     memset(config, 0, sizeof *config);
-    for (const option *k = options; k < options + KNOBS; k++) {
+    for (const option *k = options; k < options + OPTIONS; k++) {
         const char *text = getenv(k->name);
         uint64_t value = k->fallback;
         if (text != NULL && !parse_value(k, text, &value) && refused == NULL)
@@ -416,7 +416,7 @@ tern_status tern_config_init(tern_config *config) {
 tern_status tern_config_check(const tern_config *config) {
     if (config == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_config_check: config is NULL");
-    for (const option *k = options; k < options + KNOBS; k++) {
+    for (const option *k = options; k < options + OPTIONS; k++) {
         uint64_t value = read_field(config, k);
         if (!is_allowed(k, value)) {
             char text[32];
@@ -480,7 +480,7 @@ void tern_config_print(const tern_config *config, FILE *out) {
         shown = &environment;
     }
     fprintf(out, ROW "%s\n", "option", "value", "from", "meaning");
-    for (const option *k = options; k < options + KNOBS; k++) {
+    for (const option *k = options; k < options + OPTIONS; k++) {
         const char *text = getenv(k->name);
         uint64_t number;
         if (config == NULL && text != NULL && !parse_value(k, text, &number))
@@ -501,7 +501,7 @@ static bool config_differs(const option *k, const tern_config *a, const tern_con
 
 const char *tern_config_difference(const tern_config *a, const tern_config *b, char *of_a,
                                    char *of_b, size_t room) {
-    for (const option *k = options; k < options + KNOBS; k++) {
+    for (const option *k = options; k < options + OPTIONS; k++) {
         if (k->local || !config_differs(k, a, b))
             continue;
         format_value(k, read_field(a, k), of_a, room);

@@ -103,7 +103,7 @@ static const option options[] = {
     {"TERN_VERBS_QUEUE_PAIRS", FIELD(verbs_queue_pairs), 4096, "2", 2, {"0", "1", "2M"}},
 };
 
-#define KNOBS (sizeof options / sizeof options[0])
+#define OPTIONS (sizeof options / sizeof options[0])
 
 static uint64_t field(const tern_config *config, const option *k) {
     uint64_t wide = 0;
@@ -132,10 +132,10 @@ static void clear_environment(void) {
 
 static void every_field_is_a_knob(void) {
     size_t bytes = sizeof((tern_config *)0)->verbs_device + sizeof((tern_config *)0)->trace;
-    for (size_t i = 0; i < KNOBS; i++)
+    for (size_t i = 0; i < OPTIONS; i++)
         bytes += options[i].width;
     /* Padding is at most what a 4-byte field between 8-byte ones needs. */
-    CU_ASSERT(bytes <= sizeof(tern_config) && bytes + 4 * KNOBS >= sizeof(tern_config));
+    CU_ASSERT(bytes <= sizeof(tern_config) && bytes + 4 * OPTIONS >= sizeof(tern_config));
 }
 
 static void defaults(void) {
@@ -143,18 +143,18 @@ static void defaults(void) {
     tern_config config;
     memset(&config, 0xa5, sizeof config);
     EXPECT_OK(tern_config_init(&config));
-    for (size_t i = 0; i < KNOBS; i++)
+    for (size_t i = 0; i < OPTIONS; i++)
         CU_ASSERT_EQUAL(field(&config, &options[i]), options[i].fallback);
     EXPECT_OK(tern_config_check(&config));
 }
 
 static void environment_beats_default_and_program_beats_both(void) {
     clear_environment();
-    for (size_t i = 0; i < KNOBS; i++)
+    for (size_t i = 0; i < OPTIONS; i++)
         setenv(options[i].name, options[i].text, 1);
     tern_config config;
     EXPECT_OK(tern_config_init(&config));
-    for (size_t i = 0; i < KNOBS; i++)
+    for (size_t i = 0; i < OPTIONS; i++)
         CU_ASSERT_EQUAL(field(&config, &options[i]), options[i].value);
     EXPECT_OK(tern_config_check(&config));
     EXPECT_OK(tern_config_set(&config, "TERN_WORKERS", "3"));
@@ -164,7 +164,7 @@ static void environment_beats_default_and_program_beats_both(void) {
 
 static void a_set_knob_changes_nothing_else(void) {
     clear_environment();
-    for (size_t i = 0; i < KNOBS; i++) {
+    for (size_t i = 0; i < OPTIONS; i++) {
         tern_config config, before;
         EXPECT_OK(tern_config_init(&config));
         before = config;
@@ -212,7 +212,7 @@ static void a_card_is_named(void) {
 /* The detail names the option, the value and what is allowed. */
 static void bad_values_are_refused(void) {
     clear_environment();
-    for (size_t i = 0; i < KNOBS; i++) {
+    for (size_t i = 0; i < OPTIONS; i++) {
         for (size_t b = 0; b < 6 && options[i].bad[b] != NULL; b++) {
             tern_config config, before;
             EXPECT_OK(tern_config_init(&config));
@@ -244,7 +244,7 @@ static void empty_values_are_refused(void) {
     static const char *const texts[] = {"", " ", " 1", "1 ", "\n", "1\n", "+1"};
     tern_config config;
     EXPECT_OK(tern_config_init(&config));
-    for (size_t i = 0; i < KNOBS; i++)
+    for (size_t i = 0; i < OPTIONS; i++)
         for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++)
             EXPECT(TERN_ERR_CONFIG, tern_config_set(&config, options[i].name, texts[t]));
 }
@@ -384,7 +384,7 @@ static void the_first_context_warns(void) {
 
 static void check_finds_each_bad_field(void) {
     clear_environment();
-    for (size_t i = 0; i < KNOBS; i++) {
+    for (size_t i = 0; i < OPTIONS; i++) {
         tern_config config;
         EXPECT_OK(tern_config_init(&config));
         set_field(&config, &options[i], UINT64_MAX);
@@ -439,7 +439,7 @@ static void print_shows_every_knob_and_its_origin(void) {
     CU_ASSERT_PTR_NOT_NULL_FATAL(out);
     tern_config_print(&config, out);
     fclose(out);
-    for (size_t i = 0; i < KNOBS; i++) {
+    for (size_t i = 0; i < OPTIONS; i++) {
         CU_ASSERT_FATAL(line_of(text, options[i].name, line, sizeof line));
         const char *origin = strcmp(options[i].name, "TERN_RANKS_PER_NODE") == 0 ? "environment"
                              : strcmp(options[i].name, "TERN_SEGMENT_SIZE") == 0 ? "program"
@@ -469,7 +469,7 @@ static void print_shows_what_is_refused_and_ignored(void) {
     tern_config_print(NULL, out);
     fclose(out);
     EXPECT_DETAIL("zero");
-    for (size_t i = 0; i < KNOBS; i++)
+    for (size_t i = 0; i < OPTIONS; i++)
         CU_ASSERT(line_of(text, options[i].name, line, sizeof line));
     CU_ASSERT(line_of(text, "TERN_WORKERS", line, sizeof line) && strstr(line, " zero ") &&
               strstr(line, " refused ") && strstr(line, "1 to 1024"));
