@@ -58,7 +58,8 @@ static tern_status side_act(side *s, tern_network_act act, uint64_t operand, uin
                                     .bytes = sizeof s->page->words.old,
                                     .context = s->page->context};
     s->page->words = (tern_network_words){0, operand, expected};
-    return tern_partner_act(s->network, s->end, &post, PATIENCE_NS);
+    bool posted = false;
+    return tern_partner_act(s->network, s->end, &post, &posted, PATIENCE_NS);
 }
 
 static tern_status side_run(side *s) {
@@ -117,6 +118,7 @@ static tern_status atomics_target(tern_context *context, uint32_t origin, side *
     tern_network_memory *memory = NULL;
     tern_network_name offer, name, other;
     tern_invitation answer = {0};
+    char byte = 0;
     tern_status sent = tern_partner_take(context, origin, &other, sizeof other);
     if (sent != TERN_OK)
         return sent;
@@ -139,7 +141,7 @@ static tern_status atomics_target(tern_context *context, uint32_t origin, side *
     if (*status == TERN_OK)
         *status = side_run(s);
     if (sent == TERN_OK)
-        sent = tern_partner_serve(context, s->network, origin);
+        sent = tern_partner_hear(context, s->network, origin, &byte);
     /* R1: side_act; by the network, and what is complete is there */
     *sound = *status == TERN_OK && atomic_load(&word) == 4 * TIMES;
     tern_partner_remove(s->network, memory);

@@ -25,22 +25,22 @@ tern_status tern_partner_take(tern_context *context, uint32_t from, void *data, 
 
 static void partner_progress(void *network) { tern_network_progress(network); }
 
-tern_status tern_partner_serve(tern_context *context, tern_network *network, uint32_t from) {
-    char byte = 0;
-    context->meanwhile = (tern_meanwhile){partner_progress, network};
-    const tern_status status = tern_partner_take(context, from, &byte, sizeof byte);
+tern_status tern_partner_hear(tern_context *context, tern_network *network, uint32_t from,
+                              char *byte) {
+    if (network != NULL)
+        context->meanwhile = (tern_meanwhile){partner_progress, network};
+    const tern_status status = tern_partner_take(context, from, byte, sizeof *byte);
     context->meanwhile = (tern_meanwhile){NULL, NULL};
     return status;
 }
 
 tern_status tern_partner_act(tern_network *network, tern_network_end *end,
-                             const tern_network_post *post, uint64_t limit) {
+                             const tern_network_post *post, bool *posted, uint64_t limit) {
     const uint64_t begin = tern_now();
     tern_network_done done = {NULL, TERN_OK};
-    bool posted = false;
     while (done.context == NULL) {
-        tern_status status = posted ? TERN_OK : network->ops->post(end, post);
-        posted = posted || status == TERN_OK;
+        tern_status status = *posted ? TERN_OK : network->ops->post(end, post);
+        *posted = *posted || status == TERN_OK;
         if (status != TERN_OK && status != TERN_ERR_AGAIN)
             return status;
         tern_network_progress(network);

@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -99,15 +100,40 @@ static tern_status take_native(tern_context *context, tern_rma *rma, const nativ
     return TERN_OK;
 }
 
+/* What a put over the network does, as the test has found. */
+static const char *what_puts_do(const tern_network_findings *f) {
+    return !f->works      ? "does not land"
+           : f->early > 0 ? "completes before its bytes are there"
+           : f->one_sided ? "lands while its target sleeps"
+                          : "does not land while its target sleeps";
+}
+
+/* TERN_ERR_UNSUPPORTED: the network cannot be used at all. */
+static tern_status refuse_native(const tern_rma *rma, const native_kind *kind) {
+    const tern_network *network = rma->native->network;
+    const tern_network_findings *f = &rma->native->findings;
+    if (!f->works)
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "TERN_TRANSPORT=%s, but a put over %s (%s) does not land here; use p2p, "
+                         "or another provider or card",
+                         name_of(kind), network->name, network->card);
+    if (f->early > 0)
+        return tern_fail(
+            TERN_ERR_UNSUPPORTED,
+            "TERN_TRANSPORT=%s, but %s (%s) completes transfers too early: after %" PRIu64
+            " of %" PRIu64 " bytes were missing; use p2p, or another provider "
+            "(FI_PROVIDER) or card (TERN_VERBS_DEVICE)",
+            name_of(kind), network->name, network->card, f->early, f->looks);
+    return TERN_OK;
+}
+
 static tern_status force_native(tern_context *context, tern_rma *rma, const native_kind *kind) {
     tern_status status = open_native(context, rma, kind);
     if (status != TERN_OK)
         return status;
-    if (!rma->native->findings.works)
-        return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "TERN_TRANSPORT=%s, but a put over %s (%s) does not land here; use p2p, "
-                         "or another provider or card",
-                         name_of(kind), rma->native->network->name, rma->native->network->card);
+    status = refuse_native(rma, kind);
+    if (status != TERN_OK)
+        return status;
     status = choose_atomics(context, rma);
     return status == TERN_OK ? take_native(context, rma, kind, "TERN_TRANSPORT says so") : status;
 }
@@ -116,11 +142,11 @@ static tern_status force_native(tern_context *context, tern_rma *rma, const nati
  * [out] taken. */
 static tern_status try_native(tern_context *context, tern_rma *rma, const native_kind *kind,
                               bool *taken) {
-    tern_network_findings f = {false, false, 0, 0};
+    tern_network_findings f = {.works = false};
     tern_status status = open_native(context, rma, kind);
     if (status == TERN_OK)
         f = rma->native->findings;
-    *taken = status == TERN_OK && f.one_sided && f.trip <= f.message_trip * 6 / 5;
+    *taken = status == TERN_OK && f.one_sided && f.early == 0 && f.trip <= f.message_trip * 6 / 5;
     if (*taken && (status = choose_atomics(context, rma)) == TERN_OK)
         return take_native(context, rma, kind,
                            "a put lands while its target sleeps, as fast as a message");
@@ -128,11 +154,8 @@ static tern_status try_native(tern_context *context, tern_rma *rma, const native
         tern_log(TERN_LOG_INFO,
                  "%s over %s is not taken: a put %s, and takes %.1f us where a message and its "
                  "answer take %.1f us",
-                 name_of(kind), rma->native->network->name,
-                 !f.works       ? "does not land"
-                 : !f.one_sided ? "does not land while its target sleeps"
-                                : "lands while its target sleeps",
-                 (double)f.trip / 1e3, (double)f.message_trip / 1e3);
+                 name_of(kind), rma->native->network->name, what_puts_do(&f), (double)f.trip / 1e3,
+                 (double)f.message_trip / 1e3);
     close_native(rma);
     if (status == TERN_ERR_UNSUPPORTED || status == TERN_ERR_NETWORK ||
         status == TERN_ERR_MISMATCH) {
