@@ -56,7 +56,8 @@ typedef struct tern_network_post {
     void *here;
     tern_network_memory *local; /* memory in which `here` lies; NULL: it is not registered */
     size_t bytes;               /* bytes read or written there */
-    void *context;              /* TERN_NETWORK_CONTEXT bytes for the network, while under way */
+    bool late;     /* a write for whose end nobody waits: it may complete late, see hasten */
+    void *context; /* TERN_NETWORK_CONTEXT bytes for the network, while under way */
 } tern_network_post;
 
 typedef struct tern_network_done {
@@ -131,6 +132,10 @@ typedef struct tern_network_ops {
     /* Starts an operation. TERN_ERR_AGAIN: others must complete first. TERN_ERR_MEMORY: `here`
      * cannot be registered. TERN_ERR_NETWORK. */
     tern_status (*post)(tern_network_end *end, const tern_network_post *post);
+    /* Called when the caller begins to wait for the late posts to a peer: they complete as soon as
+     * they can. Otherwise they complete with a later post to that peer, or some time after calls of
+     * `complete` find nothing. NULL: posts do not complete late. */
+    void (*hasten)(tern_network_end *end, uint64_t peer);
     /* Takes up to `most` completions; returns how many. */
     size_t (*complete)(tern_network_end *end, tern_network_done *done, size_t most);
 } tern_network_ops;

@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "rma/network/verbs_card.h"
-#include "src/log.h"
+#include "rma/network/verbs_queue.h"
 
 /*
  * verbs uses libibverbs, for InfiniBand and RoCE. The connection of a worker to a process is a
@@ -13,11 +12,8 @@
  * of this file.
  */
 
-#define DEPTH 256u        /* operations under way on a connection */
-#define COMPLETIONS 4096u /* entries of an end's completion queue */
-#define INLINE_MAX 128u   /* bytes that a post carries itself, if the card supports it */
-#define TIMEOUT 16u       /* 4.096 us << 16: 0.27 s until a packet is sent again */
-#define RETRIES 6u        /* repeats before it fails. To software cards 7 means "for ever" */
+#define TIMEOUT 16u /* 4.096 us << 16: 0.27 s until a packet is sent again */
+#define RETRIES 6u  /* repeats before it fails. To software cards 7 means "for ever" */
 #define POST_MAX ((size_t)1 << 30)
 
 /* What one side of a connection tells the other side. */
@@ -49,33 +45,27 @@ typedef struct verbs_network {
 
 /* A connection from an end to another process. */
 typedef struct verbs_connection {
+    tern_verbs_queue queue; /* first: it is the peer of posts */
     struct verbs_connection *next;
-    struct ibv_qp *queues;
     verbs_name self;
     bool connected;
-    uint32_t posted; /* operations that are posted and not complete */
 } verbs_connection;
 
 typedef struct verbs_end {
+    tern_verbs_posts posts;
     verbs_network *of;
-    struct ibv_cq *completions;
     verbs_connection *connections;
-    uint32_t posted; /* of all connections: as many as the completion queue has room for */
-    uint32_t
-        inline_max; /* bytes that the card lets a post carry; known after the first connection */
-    bool inline_known;
+    bool inline_known; /* what a post can carry is known after the first connection */
 } verbs_end;
-
-/* The content of a post's context. */
-typedef struct verbs_post_context {
-    verbs_connection *connection;
-    struct ibv_mr *local; /* registered for this post alone; or NULL */
-} verbs_post_context;
 
 static verbs_network *verbs_of(tern_network *network) { return (verbs_network *)(void *)network; }
 
 /* The end that a handle stands for. */
 static verbs_end *verbs_end_of(tern_network_end *handle) { return (verbs_end *)(void *)handle; }
+
+static verbs_connection *connection_of(uint64_t peer) {
+    return (verbs_connection *)(uintptr_t)peer;
+}
 
 static tern_status verbs_fail(tern_status status, const char *what) {
     return tern_fail(status, "verbs: %s: %s", what, strerror(errno));
@@ -188,7 +178,7 @@ static tern_status verbs_open(const tern_network_options *options, tern_network 
     v->network.says_ordered = true;
     v->network.connections_max = options->queue_pairs;
     v->network.post_max = POST_MAX;
-    v->network.inline_max = INLINE_MAX;
+    v->network.inline_max = TERN_VERBS_INLINE;
     tern_status status = tern_verbs_card_open(&v->card, options);
     if (status == TERN_OK && (v->domain = v->card.ibv.alloc_pd(v->card.device)) == NULL)
         status = verbs_fail(TERN_ERR_SYSTEM, "ibv_alloc_pd");
@@ -263,24 +253,14 @@ static tern_status verbs_welcome(tern_network *network, uint64_t from,
     return status;
 }
 
-static tern_status verbs_register(verbs_network *v, void *base, size_t bytes, int access,
-                                  struct ibv_mr **mr) {
-    *mr = v->card.ibv.reg_mr(v->domain, base, bytes, access);
-    return *mr != NULL
-               ? TERN_OK
-               : tern_fail(
-                     TERN_ERR_MEMORY,
-                     "verbs cannot register %zu bytes: %s; is RLIMIT_MEMLOCK (ulimit -l) too low?",
-                     bytes, strerror(errno));
-}
-
 static tern_status verbs_add_memory(tern_network *network, void *base, size_t bytes,
                                     tern_network_memory **memory, tern_network_rkey *rkey) {
     struct ibv_mr *mr;
-    tern_status status = verbs_register(verbs_of(network), base, bytes,
-                                        IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                                            IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
-                                        &mr);
+    verbs_network *v = verbs_of(network);
+    tern_status status = tern_verbs_register(&v->card, v->domain, base, bytes,
+                                             IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                                                 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+                                             &mr);
     if (status != TERN_OK)
         return status;
     *memory = (tern_network_memory *)(void *)mr;
@@ -300,8 +280,11 @@ static tern_status verbs_open_end(tern_network *network, tern_network_end **end)
     if (fresh == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a port");
     fresh->of = v;
-    fresh->completions = v->card.ibv.create_cq(v->card.device, COMPLETIONS, NULL, NULL, 0);
-    if (fresh->completions != NULL) {
+    fresh->posts.card = &v->card;
+    fresh->posts.domain = v->domain;
+    fresh->posts.completions =
+        v->card.ibv.create_cq(v->card.device, TERN_VERBS_COMPLETIONS, NULL, NULL, 0);
+    if (fresh->posts.completions != NULL) {
         *end = (tern_network_end *)(void *)fresh;
         return TERN_OK;
     }
@@ -314,11 +297,11 @@ static void verbs_close_end(tern_network_end *handle) {
     while (end->connections != NULL) {
         verbs_connection *connection = end->connections;
         end->connections = connection->next;
-        if (connection->queues != NULL)
-            end->of->card.ibv.destroy_qp(connection->queues);
+        if (connection->queue.pair != NULL)
+            end->of->card.ibv.destroy_qp(connection->queue.pair);
         free(connection);
     }
-    end->of->card.ibv.destroy_cq(end->completions);
+    end->of->card.ibv.destroy_cq(end->posts.completions);
     free(end);
 }
 
@@ -326,7 +309,8 @@ static tern_status verbs_add_local(tern_network_end *handle, void *base, size_t 
                                    tern_network_memory **memory) {
     verbs_end *end = verbs_end_of(handle);
     struct ibv_mr *mr;
-    tern_status status = verbs_register(end->of, base, bytes, IBV_ACCESS_LOCAL_WRITE, &mr);
+    tern_status status = tern_verbs_register(&end->of->card, end->of->domain, base, bytes,
+                                             IBV_ACCESS_LOCAL_WRITE, &mr);
     *memory = (tern_network_memory *)(void *)mr;
     return status;
 }
@@ -336,25 +320,41 @@ static tern_status verbs_add_local(tern_network_end *handle, void *base, size_t 
  * without data. */
 static tern_status open_connection(verbs_end *end, verbs_connection *connection) {
     verbs_network *v = end->of;
-    uint32_t most = end->inline_known ? end->inline_max : INLINE_MAX;
-    connection->queues = make_queues(v, end->completions, DEPTH, most);
-    while (connection->queues == NULL && !end->inline_known && most > 0) {
+    uint32_t most = end->inline_known ? end->posts.inline_max : TERN_VERBS_INLINE;
+    connection->queue.pair = make_queues(v, end->posts.completions, TERN_VERBS_DEPTH, most);
+    while (connection->queue.pair == NULL && !end->inline_known && most > 0) {
         most = most > 16 ? most / 2 : 0;
-        connection->queues = make_queues(v, end->completions, DEPTH, most);
+        connection->queue.pair = make_queues(v, end->posts.completions, TERN_VERBS_DEPTH, most);
     }
-    if (connection->queues == NULL)
+    if (connection->queue.pair == NULL)
         return verbs_fail(TERN_ERR_MEMORY, "queues to a rank");
     end->inline_known = true;
-    end->inline_max = most;
+    end->posts.inline_max = most;
     pthread_mutex_lock(&v->network.lock);
-    connection->self = name_queues(v, connection->queues);
+    connection->self = name_queues(v, connection->queue.pair);
     pthread_mutex_unlock(&v->network.lock);
     return TERN_OK;
 }
 
+static void close_queue(verbs_end *end, verbs_connection *connection) {
+    end->of->card.ibv.destroy_qp(connection->queue.pair);
+    connection->queue.pair = NULL;
+    connection->queue.failed = false;
+    connection->connected = false;
+}
+
+/* Whether all posts of a connection have ended. A port does not poll for an empty write, so this
+ * does. */
+static bool has_ended(verbs_end *end, const verbs_connection *connection) {
+    const tern_verbs_queue *queue = &connection->queue;
+    if (queue->first == &queue->empty)
+        tern_verbs_poll(&end->posts, 16);
+    return queue->posted == 0;
+}
+
 static tern_status verbs_offer(tern_network_end *handle, uint64_t *peer, tern_network_name *offer) {
     verbs_end *end = verbs_end_of(handle);
-    verbs_connection *connection = (verbs_connection *)(uintptr_t)*peer;
+    verbs_connection *connection = connection_of(*peer);
     if (connection == NULL) {
         connection = calloc(1, sizeof *connection);
         if (connection == NULL)
@@ -365,119 +365,52 @@ static tern_status verbs_offer(tern_network_end *handle, uint64_t *peer, tern_ne
     }
     if (connection->connected) {
         struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
-        (void)end->of->card.ibv.modify_qp(connection->queues, &attributes, IBV_QP_STATE);
-        if (connection->posted > 0)
+        (void)end->of->card.ibv.modify_qp(connection->queue.pair, &attributes, IBV_QP_STATE);
+        if (!has_ended(end, connection))
             return TERN_ERR_AGAIN;
-        end->of->card.ibv.destroy_qp(connection->queues);
-        connection->queues = NULL;
-        connection->connected = false;
+        close_queue(end, connection);
     }
-    tern_status status = connection->queues != NULL ? TERN_OK : open_connection(end, connection);
+    tern_status status =
+        connection->queue.pair != NULL ? TERN_OK : open_connection(end, connection);
     if (status == TERN_OK)
         put_name(offer, &connection->self);
     return status;
 }
 
+/* Only an empty write can be under way, and only if it has failed. Its queues are closed later, by
+ * the next offer or with the end. */
 static void verbs_leave(tern_network_end *handle, uint64_t peer, tern_network_name *offer) {
     verbs_end *end = verbs_end_of(handle);
-    verbs_connection *connection = (verbs_connection *)(uintptr_t)peer;
+    verbs_connection *connection = connection_of(peer);
     put_name(offer, &connection->self);
-    if (connection->queues != NULL)
-        end->of->card.ibv.destroy_qp(connection->queues);
-    connection->queues = NULL;
-    connection->connected = false;
+    if (connection->queue.pair != NULL && has_ended(end, connection))
+        close_queue(end, connection);
 }
 
 static tern_status verbs_reach(tern_network_end *handle, const tern_network_name *name,
                                uint64_t *peer) {
     verbs_end *end = verbs_end_of(handle);
-    verbs_connection *connection = (verbs_connection *)(uintptr_t)*peer;
+    verbs_connection *connection = connection_of(*peer);
     verbs_name other;
     if (!get_name(name, &other))
         return tern_fail(TERN_ERR_NETWORK, "verbs: the answer to an offer is malformed");
-    if (hear_queues(end->of, connection->queues, &other) != 0 ||
-        start_queues(end->of, connection->queues, &connection->self) != 0)
+    if (hear_queues(end->of, connection->queue.pair, &other) != 0 ||
+        start_queues(end->of, connection->queue.pair, &connection->self) != 0)
         return verbs_fail(TERN_ERR_NETWORK, "connecting queues");
     connection->connected = true;
     return TERN_OK;
 }
 
 static tern_status verbs_post(tern_network_end *handle, const tern_network_post *post) {
-    verbs_end *end = verbs_end_of(handle);
-    verbs_connection *connection = (verbs_connection *)(uintptr_t)post->peer;
-    verbs_post_context *context = post->context;
-    const bool carried = post->act == TERN_NETWORK_WRITE && post->bytes <= end->inline_max;
-    struct ibv_mr *local = (struct ibv_mr *)(void *)post->local;
-    if (connection->posted == DEPTH || end->posted == COMPLETIONS)
-        return TERN_ERR_AGAIN;
-    *context = (verbs_post_context){.connection = connection};
-    if (local == NULL && !carried) {
-        tern_status status =
-            verbs_register(end->of, post->here, post->bytes, IBV_ACCESS_LOCAL_WRITE, &local);
-        if (status != TERN_OK)
-            return status;
-        context->local = local;
-    }
-    struct ibv_sge piece = {.addr = (uintptr_t)post->here,
-                            .length = (uint32_t)post->bytes,
-                            .lkey = local != NULL ? local->lkey : 0};
-    static const enum ibv_wr_opcode codes[] = {[TERN_NETWORK_READ] = IBV_WR_RDMA_READ,
-                                               [TERN_NETWORK_WRITE] = IBV_WR_RDMA_WRITE,
-                                               [TERN_NETWORK_ADD] = IBV_WR_ATOMIC_FETCH_AND_ADD,
-                                               [TERN_NETWORK_CAS] = IBV_WR_ATOMIC_CMP_AND_SWP};
-    struct ibv_send_wr request = {.wr_id = (uintptr_t)context,
-                                  .sg_list = &piece,
-                                  .num_sge = 1,
-                                  .opcode = codes[post->act],
-                                  .send_flags =
-                                      IBV_SEND_SIGNALED | (carried ? IBV_SEND_INLINE : 0u)};
-    const uint64_t remote = post->there.base + post->offset;
-    const uint32_t rkey = (uint32_t)post->there.rkey;
-    const tern_network_words *words = post->here;
-    if (post->act == TERN_NETWORK_ADD)
-        request.wr.atomic.compare_add = words->operand;
-    if (post->act == TERN_NETWORK_CAS) {
-        request.wr.atomic.compare_add = words->expected;
-        request.wr.atomic.swap = words->operand;
-    }
-    if (post->act == TERN_NETWORK_ADD || post->act == TERN_NETWORK_CAS) {
-        request.wr.atomic.remote_addr = remote;
-        request.wr.atomic.rkey = rkey;
-    } else {
-        request.wr.rdma.remote_addr = remote;
-        request.wr.rdma.rkey = rkey;
-    }
-    struct ibv_send_wr *bad = NULL;
-    const int code = ibv_post_send(connection->queues, &request, &bad);
-    if (code == 0) {
-        connection->posted++;
-        end->posted++;
-        return TERN_OK;
-    }
-    if (context->local != NULL)
-        end->of->card.ibv.dereg_mr(context->local);
-    return code == ENOMEM ? TERN_ERR_AGAIN
-                          : tern_fail(TERN_ERR_NETWORK, "verbs: ibv_post_send: %s", strerror(code));
+    return tern_verbs_post_send(&verbs_end_of(handle)->posts, post);
+}
+
+static void verbs_hasten(tern_network_end *handle, uint64_t peer) {
+    tern_verbs_hasten(&verbs_end_of(handle)->posts, &connection_of(peer)->queue);
 }
 
 static size_t verbs_complete(tern_network_end *handle, tern_network_done *done, size_t most) {
-    verbs_end *end = verbs_end_of(handle);
-    struct ibv_wc entry[16];
-    const size_t room = sizeof entry / sizeof *entry;
-    const int count = ibv_poll_cq(end->completions, (int)(most < room ? most : room), entry);
-    for (int i = 0; i < count; i++) {
-        verbs_post_context *context = (verbs_post_context *)(uintptr_t)entry[i].wr_id;
-        const bool good = entry[i].status == IBV_WC_SUCCESS;
-        context->connection->posted--;
-        end->posted--;
-        if (context->local != NULL)
-            end->of->card.ibv.dereg_mr(context->local);
-        if (!good && entry[i].status != IBV_WC_WR_FLUSH_ERR)
-            tern_log(TERN_LOG_INFO, "verbs: an operation failed: %s",
-                     end->of->card.ibv.wc_status_str(entry[i].status));
-        done[i] = (tern_network_done){context, good ? TERN_OK : TERN_ERR_NETWORK};
-    }
-    return count > 0 ? (size_t)count : 0;
+    return tern_verbs_complete(&verbs_end_of(handle)->posts, done, most);
 }
 
 const tern_network_ops tern_network_verbs = {
@@ -494,5 +427,6 @@ const tern_network_ops tern_network_verbs = {
     .leave = verbs_leave,
     .reach = verbs_reach,
     .post = verbs_post,
+    .hasten = verbs_hasten,
     .complete = verbs_complete,
 };

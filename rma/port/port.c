@@ -188,6 +188,8 @@ static tern_status post_piece(tern_port *port, const tern_route *to, const tern_
         post->there = to->rkey[offset / size];
         post->offset = offset % size;
     }
+    /* The end of the last part tells of those before it. */
+    post->late = move->act == TERN_NETWORK_WRITE && (!move->kept || moved + bytes < move->bytes);
     posting->back = NULL;
     if (posting->copy != NULL) {
         if (move->act != TERN_NETWORK_WRITE)
@@ -376,6 +378,13 @@ size_t tern_port_poll(tern_worker *worker) {
     for (size_t i = 0; i < count; i++)
         piece_lands(worker, port, done[i].context, done[i].status);
     return count;
+}
+
+void tern_port_hasten(tern_worker *worker, uint32_t rank) {
+    const tern_port *port = tern_rma_worker_of(worker)->port;
+    const tern_route *to = port == NULL ? NULL : port->by_rank[rank];
+    if (to != NULL && to->under_way > 0 && to->held && port->native->network->ops->hasten != NULL)
+        port->native->network->ops->hasten(port->end, to->peer);
 }
 
 uint32_t tern_port_under_way(const tern_worker *worker, uint32_t rank) {

@@ -70,6 +70,9 @@ void tern_posting_abandon(tern_worker *worker, tern_posting *whole, bool open);
 
 /* Handles completions; returns how many. */
 size_t tern_port_poll(tern_worker *worker);
+/* Called before a wait for operations of this worker on rank that are not kept: the network may
+ * complete them late otherwise. */
+void tern_port_hasten(tern_worker *worker, uint32_t rank);
 /* Operations of this worker on rank that are under way. */
 uint32_t tern_port_under_way(const tern_worker *worker, uint32_t rank);
 /* Reports, once, the failure of an operation on rank that was not kept. */

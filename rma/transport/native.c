@@ -227,6 +227,7 @@ static tern_status native_post(tern_worker *worker, uint32_t rank, uint64_t offs
 static tern_status land_all(tern_worker *worker, uint32_t rank) {
     tern_wait_state wait = TERN_WAIT_IN("a flush of the network");
     tern_status status = may_reach(worker, rank);
+    tern_port_hasten(worker, rank);
     while (status == TERN_OK && tern_port_under_way(worker, rank) > 0)
         status = tern_wait_round(worker->context, &wait, tern_port_poll(worker), rank);
     if (status == TERN_OK)

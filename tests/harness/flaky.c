@@ -237,6 +237,10 @@ static size_t flaky_complete(tern_network_end *end, tern_network_done *done, siz
     return given;
 }
 
+static void flaky_hasten(tern_network_end *end, uint64_t peer) {
+    real->hasten(flaky_of(end)->end, connection_of(peer)->real);
+}
+
 static void flaky_close(tern_network *network) {
     network->ops = real;
     real->close(network);
@@ -273,6 +277,8 @@ static const tern_network_ops *make_flaky(const tern_network_ops *ops) {
     flaky.reach = flaky_reach;
     flaky.post = flaky_post;
     flaky.complete = flaky_complete;
+    if (ops->hasten != NULL)
+        flaky.hasten = flaky_hasten;
     return &flaky;
 }
 

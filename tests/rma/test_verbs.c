@@ -287,13 +287,19 @@ static void crowd_close(crowd *c) {
     CU_ASSERT_EQUAL(cards_open, 0);
 }
 
-static tern_status crowd_post(crowd *c, uint32_t peer, uint32_t number, size_t bytes) {
+static tern_status crowd_post_any(crowd *c, uint32_t peer, uint32_t number, size_t bytes,
+                                  bool late) {
     const tern_network_post post = {.act = TERN_NETWORK_WRITE,
                                     .peer = c->peer[peer],
                                     .here = c->data,
                                     .bytes = bytes,
+                                    .late = late,
                                     .context = c->contexts + (size_t)number * TERN_NETWORK_CONTEXT};
     return tern_network_verbs.post(c->end, &post);
+}
+
+static tern_status crowd_post(crowd *c, uint32_t peer, uint32_t number, size_t bytes) {
+    return crowd_post_any(c, peer, number, bytes, false);
 }
 
 static void play_address(played_port *port) {
@@ -393,6 +399,49 @@ static void queues_are_told(void) {
     ops->close(network);
 }
 
+/* A connection is offered again, or closed, once its posts have ended: those that nobody is told
+ * of, too, and the empty write behind them, for which no port polls. */
+static void late_posts_end_with_their_connection(void) {
+    const tern_network_ops *ops = &tern_network_verbs;
+    play_address(play_roce());
+    crowd c;
+    tern_network_name name;
+    tern_network_done done[4];
+    crowd_open(&c);
+    const int before = queue_pairs;
+    for (uint32_t i = 0; i < 2; i++)
+        EXPECT_OK(crowd_post_any(&c, 0, i, 8, true));
+    CU_ASSERT_EQUAL(ops->complete(c.end, done, 4), 1);
+    EXPECT(TERN_ERR_AGAIN, ops->offer(c.end, &c.peer[0], &name));
+    CU_ASSERT_EQUAL(ops->complete(c.end, done, 4), 0);
+    CU_ASSERT_EQUAL(ops->complete(c.end, done, 4), 1);
+    EXPECT_OK(ops->offer(c.end, &c.peer[0], &name));
+    EXPECT_OK(ops->reach(c.end, &name, &c.peer[0]));
+    CU_ASSERT_EQUAL(queue_pairs, before);
+
+    for (int comes = 0; comes < 2; comes++) {
+        outcome = IBV_WC_RETRY_EXC_ERR;
+        for (uint32_t i = 0; i < 2; i++)
+            EXPECT_OK(crowd_post_any(&c, 0, i, 8, true));
+        ops->hasten(c.end, c.peer[0]);
+        CU_ASSERT_EQUAL(ops->complete(c.end, done, 2), 2);
+        posts -= !comes; /* the completion of the empty write does not come yet */
+        ops->leave(c.end, c.peer[0], &name);
+        CU_ASSERT_EQUAL(queue_pairs, before - comes);
+        if (!comes)
+            EXPECT(TERN_ERR_AGAIN, ops->offer(c.end, &c.peer[0], &name));
+        posts += !comes;
+        EXPECT_OK(ops->offer(c.end, &c.peer[0], &name));
+        EXPECT_OK(ops->reach(c.end, &name, &c.peer[0]));
+        outcome = IBV_WC_SUCCESS;
+        EXPECT_OK(crowd_post(&c, 0, 0, 8));
+        CU_ASSERT_EQUAL(ops->complete(c.end, done, 4), 1);
+        CU_ASSERT_EQUAL(done[0].status, TERN_OK);
+        CU_ASSERT_EQUAL(queue_pairs, before);
+    }
+    crowd_close(&c);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"version_2_comes_before_version_1", version_2_comes_before_version_1},
@@ -404,6 +453,7 @@ int main(int argc, char **argv) {
         {"posts_carry_what_the_card_takes", posts_carry_what_the_card_takes},
         {"a_limit_is_found_once", a_limit_is_found_once},
         {"queues_are_told", queues_are_told},
+        {"late_posts_end_with_their_connection", late_posts_end_with_their_connection},
     };
     return tern_test_main(argc, argv, "verbs", tests, sizeof tests / sizeof *tests);
 }
