@@ -25,6 +25,10 @@ extern "C" {
     X(settles, "waits for local completion of puts from circular buffers")                         \
     X(circulars_grown, "circular buffers that were full and grew")                                 \
     X(connections_evicted, "connections over verbs that were closed to make room for others")      \
+    X(network_copies, "posts over ofi and verbs whose data goes through a buffer of tern's")       \
+    X(network_registrations, "registrations of memory for what a worker posts over verbs")         \
+    X(network_completions, "completions that a card made over verbs: one may end many posts")      \
+    X(network_doorbells, "times that a card was told of posts over verbs, of one or more")         \
     X(messages_sent, "two-sided messages sent by tern")                                            \
     X(messages_served, "two-sided messages served for others")                                     \
     X(records_received, "records consumed from rings")                                             \

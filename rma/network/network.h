@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tern/stats.h"
 #include "tern/status.h"
 
 /* What one side of a connection (between an end and a process) tells the other. */
@@ -116,6 +117,8 @@ typedef struct tern_network_ops {
 
     tern_status (*open_end)(tern_network *network, tern_network_end **end);
     void (*close_end)(tern_network_end *end);
+    /* Counts in `stats` what the end does from now on. NULL: the network does not count. */
+    void (*count)(tern_network_end *end, tern_stats *stats);
     /* Registers memory of this process for the end to move; remove_memory undoes it. NULL: no
      * registration is needed. */
     tern_status (*add_local)(tern_network_end *end, void *base, size_t bytes,

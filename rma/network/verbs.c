@@ -55,6 +55,7 @@ typedef struct verbs_end {
     tern_verbs_posts posts;
     verbs_network *of;
     verbs_connection *connections;
+    tern_stats unseen; /* what nobody counts */
     bool inline_known; /* what a post can carry is known after the first connection */
 } verbs_end;
 
@@ -282,6 +283,7 @@ static tern_status verbs_open_end(tern_network *network, tern_network_end **end)
     fresh->of = v;
     fresh->posts.card = &v->card;
     fresh->posts.domain = v->domain;
+    fresh->posts.stats = &fresh->unseen;
     fresh->posts.completions =
         v->card.ibv.create_cq(v->card.device, TERN_VERBS_COMPLETIONS, NULL, NULL, 0);
     if (fresh->posts.completions != NULL) {
@@ -305,6 +307,10 @@ static void verbs_close_end(tern_network_end *handle) {
     free(end);
 }
 
+static void verbs_count(tern_network_end *handle, tern_stats *stats) {
+    verbs_end_of(handle)->posts.stats = stats;
+}
+
 static tern_status verbs_add_local(tern_network_end *handle, void *base, size_t bytes,
                                    tern_network_memory **memory) {
     verbs_end *end = verbs_end_of(handle);
@@ -312,6 +318,7 @@ static tern_status verbs_add_local(tern_network_end *handle, void *base, size_t 
     tern_status status = tern_verbs_register(&end->of->card, end->of->domain, base, bytes,
                                              IBV_ACCESS_LOCAL_WRITE, &mr);
     *memory = (tern_network_memory *)(void *)mr;
+    end->posts.stats->network_registrations += status == TERN_OK;
     return status;
 }
 
@@ -422,6 +429,7 @@ const tern_network_ops tern_network_verbs = {
     .remove_memory = verbs_remove_memory,
     .open_end = verbs_open_end,
     .close_end = verbs_close_end,
+    .count = verbs_count,
     .add_local = verbs_add_local,
     .offer = verbs_offer,
     .leave = verbs_leave,

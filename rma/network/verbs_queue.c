@@ -53,6 +53,7 @@ static int send(tern_verbs_posts *posts, tern_verbs_queue *queue, tern_verbs_pos
     request->wr_id = (uintptr_t)post;
     request->send_flags |= signaled ? IBV_SEND_SIGNALED : 0u;
     const int code = ibv_post_send(queue->pair, request, &bad);
+    posts->stats->network_doorbells += code == 0;
     if (code != 0)
         return code;
     posts->held += cost_of(queue, signaled);
@@ -102,6 +103,7 @@ tern_status tern_verbs_post_send(tern_verbs_posts *posts, const tern_network_pos
                                                  post->bytes, IBV_ACCESS_LOCAL_WRITE, &local);
         if (status != TERN_OK)
             return status;
+        posts->stats->network_registrations++;
         mine->local = local;
     }
     struct ibv_sge piece = {.addr = (uintptr_t)post->here,
@@ -199,9 +201,12 @@ size_t tern_verbs_poll(tern_verbs_posts *posts, size_t most) {
     struct ibv_wc completion[16];
     const size_t room = sizeof completion / sizeof *completion;
     const int count = ibv_poll_cq(posts->completions, (int)(most < room ? most : room), completion);
+    if (count <= 0)
+        return 0;
+    posts->stats->network_completions += (uint64_t)count;
     for (int i = 0; i < count; i++)
         take(posts, &completion[i]);
-    return count > 0 ? (size_t)count : 0;
+    return (size_t)count;
 }
 
 size_t tern_verbs_complete(tern_verbs_posts *posts, tern_network_done *done, size_t most) {

@@ -46,13 +46,14 @@ typedef struct tern_verbs_posts {
     tern_verbs_card *card;
     struct ibv_pd *domain;
     struct ibv_cq *completions;
+    tern_stats *stats;
     uint32_t held;          /* entries of the completion queue that posts hold */
     uint32_t inline_max;    /* bytes that a post carries itself */
     tern_verbs_queue *late; /* queues whose last posts are unsignaled, and some others */
     tern_verbs_post *ended, *ended_last; /* posts that have ended and that no call has returned */
 } tern_verbs_posts;
 
-/* Registers memory of this process. TERN_ERR_MEMORY. */
+/* Registers memory of this process; does not count it. TERN_ERR_MEMORY. */
 tern_status tern_verbs_register(const tern_verbs_card *card, struct ibv_pd *domain, void *base,
                                 size_t bytes, int access, struct ibv_mr **mr);
 

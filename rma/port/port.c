@@ -29,6 +29,8 @@ static tern_status open_port(tern_worker *worker, tern_port **port) {
     fresh->copy_bytes = fresh->native->network->local_memory ? BOUNCE : TERN_POSTING_COPY;
     fresh->by_rank = (tern_route **)(void *)tern_rma_worker_of(worker)->remotes;
     tern_status status = fresh->native->network->ops->open_end(fresh->native->network, &fresh->end);
+    if (status == TERN_OK && fresh->native->network->ops->count != NULL)
+        fresh->native->network->ops->count(fresh->end, &worker->stats);
     if (status == TERN_OK)
         *port = fresh;
     else
@@ -287,6 +289,7 @@ tern_status tern_posting_start(tern_worker *worker, tern_route *to, const tern_m
         tern_posting_give(port, posting);
         return status;
     }
+    worker->stats.network_copies += posting->copy != NULL;
     posting->to = to;
     to->used = ++port->uses;
     to->under_way++;

@@ -237,6 +237,10 @@ static size_t flaky_complete(tern_network_end *end, tern_network_done *done, siz
     return given;
 }
 
+static void flaky_count(tern_network_end *end, tern_stats *stats) {
+    real->count(flaky_of(end)->end, stats);
+}
+
 static void flaky_hasten(tern_network_end *end, uint64_t peer) {
     real->hasten(flaky_of(end)->end, connection_of(peer)->real);
 }
@@ -279,6 +283,8 @@ static const tern_network_ops *make_flaky(const tern_network_ops *ops) {
     flaky.complete = flaky_complete;
     if (ops->hasten != NULL)
         flaky.hasten = flaky_hasten;
+    if (ops->count != NULL)
+        flaky.count = flaky_count;
     return &flaky;
 }
 

@@ -41,6 +41,7 @@ static uint64_t empty_writes, failures;
 static bool refuses;    /* the card has no room for a post */
 static bool leaves_out; /* a card against the rules: a pair that failed completes signaled ones */
 static int registered;
+static uint64_t registrations, doorbells;
 static void (*post_ends)(uint64_t id, bool good); /* tells the test, not tern */
 
 static int play_post_send(struct ibv_qp *pair, struct ibv_send_wr *request,
@@ -60,6 +61,7 @@ static int play_post_send(struct ibv_qp *pair, struct ibv_send_wr *request,
                           .empty = empty};
         empty_writes += empty;
     }
+    doorbells++;
     return 0;
 }
 
@@ -96,6 +98,7 @@ static int play_poll_cq(struct ibv_cq *queue, int most, struct ibv_wc *to) {
 static struct ibv_mr *play_reg_mr(struct ibv_pd *domain, void *base, size_t bytes, int access) {
     (void)domain, (void)base, (void)bytes, (void)access;
     registered++;
+    registrations++;
     return calloc(1, sizeof(struct ibv_mr));
 }
 
@@ -116,7 +119,7 @@ static void play_pairs(void) {
     for (int i = 0; i < PAIRS; i++)
         pairs[i].pair.context = &driver;
     queue_of_completions.context = &driver;
-    completions = completions_taken = empty_writes = failures = 0;
+    completions = completions_taken = empty_writes = failures = registrations = doorbells = 0;
     refuses = leaves_out = false;
     registered = 0;
 }

@@ -36,7 +36,7 @@ shift $((OPTIND - 1))
 build=$(cd "$1" && pwd)
 shift
 suites='transfer notify call registration hashtable_model queue map lock atomic ofi ofi_listener
-    ofi_connections call_order ring_cache many_pairs collective_sizes histories'
+    ofi_connections call_order ring_cache many_pairs collective_sizes histories costs'
 cut=yes
 [ $# -eq 0 ] || {
     suites=$*
@@ -92,6 +92,7 @@ for suite in $(echo $suites); do
         over 2 test_ofi_listener --only first_put
         over 2 test_ofi_listener --only first_calls
         ;;
+    costs) over 2 lab/test_costs ;;
     *) over $ranks test_\$suite ;;
     esac
 done

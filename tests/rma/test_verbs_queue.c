@@ -19,6 +19,7 @@ static state on_card[OPERATIONS], told[OPERATIONS];
 static uint32_t posted, ended, ended_well;
 static tern_verbs_card card;
 static tern_verbs_posts posts;
+static tern_stats stats;
 static tern_verbs_queue queues[PAIRS];
 static char data[4096];
 
@@ -44,8 +45,9 @@ static void begin(void) {
     card.ibv.reg_mr = play_reg_mr;
     card.ibv.dereg_mr = play_dereg_mr;
     card.ibv.wc_status_str = play_wc_status_str;
-    posts =
-        (tern_verbs_posts){.card = &card, .completions = &queue_of_completions, .inline_max = 128};
+    stats = (tern_stats){0};
+    posts = (tern_verbs_posts){
+        .card = &card, .completions = &queue_of_completions, .stats = &stats, .inline_max = 128};
     for (int i = 0; i < PAIRS; i++)
         queues[i].pair = &pairs[i].pair;
 }
@@ -55,6 +57,9 @@ static void end(void) {
     CU_ASSERT_EQUAL(ended, posted);
     CU_ASSERT_EQUAL(posts.held, 0);
     CU_ASSERT_EQUAL(registered, 0);
+    CU_ASSERT_EQUAL(stats.network_registrations, registrations);
+    CU_ASSERT_EQUAL(stats.network_completions, completions);
+    CU_ASSERT_EQUAL(stats.network_doorbells, doorbells);
     for (int i = 0; i < PAIRS; i++)
         CU_ASSERT_EQUAL(queues[i].posted, 0);
     free(contexts);
