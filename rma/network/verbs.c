@@ -15,6 +15,7 @@
 #define TIMEOUT 16u /* 4.096 us << 16: 0.27 s until a packet is sent again */
 #define RETRIES 6u  /* repeats before it fails. To software cards 7 means "for ever" */
 #define POST_MAX ((size_t)1 << 30)
+#define LISTS 16u /* of guests, at first */
 
 /* What one side of a connection tells the other side. */
 typedef struct verbs_name {
@@ -40,7 +41,9 @@ typedef struct verbs_network {
     struct ibv_pd *domain;
     uint64_t names;
     struct ibv_cq *nothing; /* for the guests' queues, which complete nothing */
-    verbs_guest *guests;
+    verbs_guest **guests;   /* lists, by a hash of the worker */
+    uint32_t lists;         /* number of these, a power of two */
+    uint32_t guest_count;
 } verbs_network;
 
 /* A connection from an end to another process. */
@@ -148,16 +151,60 @@ static bool get_name(const tern_network_name *from, verbs_name *name) {
     return from->bytes == sizeof *name && name->mtu >= IBV_MTU_256 && name->mtu <= IBV_MTU_4096;
 }
 
+/* Guests. */
+
+static void close_guest(verbs_network *v, verbs_guest **link) {
+    verbs_guest *guest = *link;
+    *link = guest->next;
+    v->guest_count--;
+    v->card.ibv.destroy_qp(guest->queues);
+    free(guest);
+}
+
+static verbs_guest **list_of(verbs_network *v, uint64_t from) {
+    return &v->guests[from * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (v->lists - 1)];
+}
+
+static verbs_guest **find_guest(verbs_network *v, uint64_t from) {
+    verbs_guest **link = list_of(v, from);
+    while (*link != NULL && (*link)->from != from)
+        link = &(*link)->next;
+    return link;
+}
+
+static void add_guest(verbs_network *v, verbs_guest *guest) {
+    verbs_guest **list = list_of(v, guest->from);
+    guest->next = *list;
+    *list = guest;
+    v->guest_count++;
+}
+
+/* Spreads the guests over twice as many lists. Without memory for that the lists get longer. */
+static void spread_guests(verbs_network *v) {
+    verbs_guest **old = v->guests, **fresh = calloc((size_t)2 * v->lists, sizeof(verbs_guest *));
+    const uint32_t count = v->lists;
+    if (fresh == NULL)
+        return;
+    v->guests = fresh;
+    v->lists = 2 * count;
+    v->guest_count = 0;
+    for (uint32_t i = 0; i < count; i++)
+        while (old[i] != NULL) {
+            verbs_guest *guest = old[i];
+            old[i] = guest->next;
+            add_guest(v, guest);
+        }
+    free(old);
+}
+
 /* The network. */
 
 static void verbs_close(tern_network *network) {
     verbs_network *v = verbs_of(network);
-    while (v->guests != NULL) {
-        verbs_guest *guest = v->guests;
-        v->guests = guest->next;
-        v->card.ibv.destroy_qp(guest->queues);
-        free(guest);
-    }
+    for (uint32_t i = 0; i < v->lists; i++)
+        while (v->guests[i] != NULL)
+            close_guest(v, &v->guests[i]);
+    free(v->guests);
     if (v->nothing != NULL)
         v->card.ibv.destroy_cq(v->nothing);
     if (v->domain != NULL)
@@ -186,26 +233,16 @@ static tern_status verbs_open(const tern_network_options *options, tern_network 
     if (status == TERN_OK &&
         (v->nothing = v->card.ibv.create_cq(v->card.device, 1, NULL, NULL, 0)) == NULL)
         status = verbs_fail(TERN_ERR_SYSTEM, "ibv_create_cq");
+    v->guests = calloc(LISTS, sizeof(verbs_guest *));
+    v->lists = v->guests != NULL ? LISTS : 0;
+    if (status == TERN_OK && v->guests == NULL)
+        status = tern_fail(TERN_ERR_MEMORY, "no memory for a network");
     v->network.has_atomics = v->card.atomics;
     if (status == TERN_OK)
         *network = &v->network;
     else
         verbs_close(&v->network);
     return status;
-}
-
-static void close_guest(verbs_network *v, verbs_guest **link) {
-    verbs_guest *guest = *link;
-    *link = guest->next;
-    v->card.ibv.destroy_qp(guest->queues);
-    free(guest);
-}
-
-static verbs_guest **find_guest(verbs_network *v, uint64_t from) {
-    verbs_guest **link = &v->guests;
-    while (*link != NULL && (*link)->from != from)
-        link = &(*link)->next;
-    return link;
 }
 
 static void verbs_dismiss(tern_network *network, uint64_t from, const tern_network_name *offer) {
@@ -242,8 +279,9 @@ static tern_status verbs_welcome(tern_network *network, uint64_t from,
         guest->from = from;
         guest->offer = other;
         guest->answer = name_queues(v, guest->queues);
-        guest->next = v->guests;
-        v->guests = guest;
+        if (v->guest_count == v->lists)
+            spread_guests(v);
+        add_guest(v, guest);
         put_name(name, &guest->answer);
         return TERN_OK;
     }

@@ -12,7 +12,9 @@
 
 #include "rma/network/verbs_card.h"
 
-#define TERN_VERBS_DEPTH 256u        /* posts under way on a queue pair */
+/* Posts under way on a queue pair. A driver rounds the memory of its send queue up to a power of
+ * two, and some keep one place free. */
+#define TERN_VERBS_DEPTH 127u
 #define TERN_VERBS_COMPLETIONS 4096u /* entries of an end's completion queue */
 #define TERN_VERBS_PERIOD 32u        /* of so many late posts in a row the last is signaled */
 #define TERN_VERBS_INLINE 128u       /* bytes that a post carries itself, if the card supports it */

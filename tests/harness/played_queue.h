@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAIRS = 40, PAIR_ROOM = 256, QUEUE_ROOM = 4096 };
+enum { PAIRS = 40, PAIR_ROOM = 127, QUEUE_ROOM = 4096 };
 
 typedef struct played_post {
     uint64_t id;

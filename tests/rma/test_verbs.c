@@ -253,7 +253,7 @@ static void a_port_is_named_or_found(void) {
 
 /* ---- Operations ---- */
 
-enum { PEERS = 20, PER_PEER = 256 };
+enum { PEERS = 40, PER_PEER = 127 };
 
 typedef struct crowd {
     tern_network *network;
@@ -442,6 +442,61 @@ static void late_posts_end_with_their_connection(void) {
     crowd_close(&c);
 }
 
+/* ---- Guests ---- */
+
+enum { WORKERS = 500, STEPS = 20000 };
+
+/* An offer with that number, which is the first word of a name of verbs. */
+static tern_network_name offer_of(const tern_network_name *like, uint64_t number) {
+    tern_network_name offer = *like;
+    memcpy(offer.text, &number, sizeof number);
+    return offer;
+}
+
+/* Workers come, come again with a later offer, and leave, in random order. The same offer gets the
+ * same answer, and an older one is refused. */
+static void workers_come_and_go(void) {
+    const tern_network_ops *ops = &tern_network_verbs;
+    static uint64_t current[WORKERS], last[WORKERS];
+    static tern_network_name answer[WORKERS];
+    uint64_t state = tern_test_seed(), steps = 0, present = 0;
+    play_address(play_roce());
+    crowd c;
+    tern_network_name like, name;
+    uint64_t peer = 0;
+    crowd_open(&c);
+    EXPECT_OK(ops->offer(c.end, &peer, &like));
+    const int before = queue_pairs;
+    memset(current, 0, sizeof current);
+    memset(last, 0, sizeof last);
+    for (; steps < STEPS; steps++) {
+        const uint64_t worker = tern_test_random(&state) % WORKERS;
+        const uint64_t from = worker << 16 | (worker & 3), number = last[worker] + 1;
+        const uint64_t what = tern_test_random(&state) % 8, here = current[worker];
+        const tern_network_name now = offer_of(&like, here), next = offer_of(&like, number),
+                                older = offer_of(&like, here - 1);
+        if (what < 3) {
+            EXPECT_OK(ops->welcome(c.network, from, &next, &answer[worker]));
+            present += here == 0;
+            current[worker] = last[worker] = number;
+        } else if (what == 3 && here > 0) {
+            EXPECT_OK(ops->welcome(c.network, from, &now, &name));
+            CU_ASSERT_EQUAL(memcmp(name.text, answer[worker].text, name.bytes), 0);
+        } else if (what == 4 && here > 0) {
+            EXPECT(TERN_ERR_NETWORK, ops->welcome(c.network, from, &older, &name));
+        } else if (what == 5) {
+            ops->dismiss(c.network, from, &next); /* an offer that never came */
+        } else {
+            ops->dismiss(c.network, from, &now);
+            present -= here > 0;
+            current[worker] = 0;
+        }
+        CU_ASSERT_EQUAL(queue_pairs, before + (int)present);
+    }
+    CU_ASSERT(present > 100);
+    crowd_close(&c);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"version_2_comes_before_version_1", version_2_comes_before_version_1},
@@ -453,6 +508,7 @@ int main(int argc, char **argv) {
         {"posts_carry_what_the_card_takes", posts_carry_what_the_card_takes},
         {"a_limit_is_found_once", a_limit_is_found_once},
         {"queues_are_told", queues_are_told},
+        {"workers_come_and_go", workers_come_and_go},
         {"late_posts_end_with_their_connection", late_posts_end_with_their_connection},
     };
     return tern_test_main(argc, argv, "verbs", tests, sizeof tests / sizeof *tests);

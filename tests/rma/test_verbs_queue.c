@@ -11,6 +11,9 @@
 
 enum { OPERATIONS = 8192, TAKEN = 16 };
 
+_Static_assert(PAIR_ROOM == TERN_VERBS_DEPTH && QUEUE_ROOM == TERN_VERBS_COMPLETIONS,
+               "the card has as much room as verbs asks for");
+
 /* What an operation is, to the card and to tern. */
 typedef enum state { UNUSED, UNDER_WAY, SUCCEEDED, FAILED } state;
 
