@@ -39,10 +39,9 @@ static bool has_room(const tern_verbs_posts *posts, const tern_verbs_queue *queu
 }
 
 /* Whether a late post is signaled all the same: on an idle queue, so that a single post needs no
- * empty write; at the end of a period; and where a signaled post alone has room. */
-static bool is_due(const tern_verbs_posts *posts, const tern_verbs_queue *queue) {
-    return queue->first == NULL || queue->failed || queue->unsignaled + 1 >= TERN_VERBS_PERIOD ||
-           !has_room(posts, queue, false);
+ * empty write; on a failed one; and at the end of a period. */
+static bool is_due(const tern_verbs_queue *queue) {
+    return queue->first == NULL || queue->failed || queue->unsignaled + 1 >= TERN_VERBS_PERIOD;
 }
 
 /* Posts. */
@@ -95,10 +94,14 @@ tern_status tern_verbs_post_send(tern_verbs_posts *posts, const tern_network_pos
     tern_verbs_post *mine = post->context;
     const bool carried = post->act == TERN_NETWORK_WRITE && post->bytes <= posts->inline_max;
     struct ibv_mr *local = (struct ibv_mr *)(void *)post->local;
-    if (!has_room(posts, queue, true))
+    /* A post with a registration of its own is signaled, so that the memory is released at once. */
+    const bool registers = local == NULL && !carried;
+    const bool signaled =
+        !post->late || post->act != TERN_NETWORK_WRITE || registers || is_due(queue);
+    if (!has_room(posts, queue, signaled))
         return TERN_ERR_AGAIN;
     *mine = (tern_verbs_post){.queue = queue};
-    if (local == NULL && !carried) {
+    if (registers) {
         tern_status status = tern_verbs_register(posts->card, posts->domain, post->here,
                                                  post->bytes, IBV_ACCESS_LOCAL_WRITE, &local);
         if (status != TERN_OK)
@@ -114,9 +117,7 @@ tern_status tern_verbs_post_send(tern_verbs_posts *posts, const tern_network_pos
                                   .opcode = codes[post->act],
                                   .send_flags = carried ? IBV_SEND_INLINE : 0u};
     set_remote(&request, post);
-    const bool late = post->late && post->act == TERN_NETWORK_WRITE && mine->local == NULL &&
-                      !is_due(posts, queue);
-    const int code = send(posts, queue, mine, &request, !late);
+    const int code = send(posts, queue, mine, &request, signaled);
     if (code == 0) {
         queue->remote = post->there.base + post->offset;
         queue->rkey = (uint32_t)post->there.rkey;
