@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "tern/stats.h"
 #include "tern/status.h"
@@ -79,6 +80,13 @@ typedef struct tern_network_options {
 
 struct tern_network_ops;
 
+/* What a network's card has reported of itself. */
+typedef enum tern_network_trouble {
+    TERN_NETWORK_FINE,
+    TERN_NETWORK_PORT_DOWN, /* operations fail until the port is active again */
+    TERN_NETWORK_FAILED     /* for good: operations under way may never complete */
+} tern_network_trouble;
+
 /* The beginning of every network's state. */
 typedef struct tern_network {
     const struct tern_network_ops *ops;
@@ -94,6 +102,7 @@ typedef struct tern_network {
     bool has_atomics;  /* claims to have add and compare of 8 bytes */
     bool has_narrow;   /* and of 4 bytes */
     _Atomic uint32_t welcomed; /* ends of other processes that may reach this one */
+    _Atomic uint32_t trouble;  /* tern_network_trouble */
     pthread_mutex_t lock;      /* held during progress and registration */
 } tern_network;
 
@@ -150,6 +159,21 @@ static inline void tern_network_progress(tern_network *network) {
         network->ops->progress(network);
         pthread_mutex_unlock(&network->lock);
     }
+}
+
+/* Describes the network's trouble for an error detail, with the name of the card. "": it has none.
+ */
+static inline const char *tern_network_trouble_text(const tern_network *network, char *text,
+                                                    size_t bytes) {
+    /* R4 */
+    const uint32_t trouble = atomic_load_explicit(&network->trouble, memory_order_relaxed);
+    text[0] = 0;
+    if (trouble != TERN_NETWORK_FINE)
+        snprintf(text, bytes,
+                 trouble == TERN_NETWORK_FAILED ? "; card %s of this rank has failed"
+                                                : "; port %s of this rank is down",
+                 network->card);
+    return text;
 }
 
 /* For tests: returns the functions that are used in the place of those of a network that is being

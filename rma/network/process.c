@@ -87,6 +87,17 @@ void tern_native_close(tern_native *native) {
     free(native);
 }
 
+tern_status tern_native_works(const tern_native *native) {
+    const tern_network *network = native->network;
+    /* R4 */
+    if (atomic_load_explicit(&network->trouble, memory_order_relaxed) != TERN_NETWORK_FAILED)
+        return TERN_OK;
+    return tern_fail(TERN_ERR_NETWORK,
+                     "card %s of this rank has failed, so nothing goes over it any more; the log "
+                     "says what the card reported",
+                     network->card);
+}
+
 tern_status tern_native_add(tern_native *native, void *base, size_t bytes,
                             tern_network_memory **memory, tern_network_rkey *rkey) {
     tern_network *network = native->network;

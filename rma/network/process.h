@@ -30,6 +30,9 @@ void tern_native_close(tern_native *native);
  * native->findings. */
 tern_status tern_native_capabilities(tern_context *context, tern_native *native);
 
+/* TERN_ERR_NETWORK: this rank's card has failed for good, so that operations may never end. */
+tern_status tern_native_works(const tern_native *native);
+
 /* Registers memory of this rank. [out] memory; rkey: for other ranks. */
 tern_status tern_native_add(tern_native *native, void *base, size_t bytes,
                             tern_network_memory **memory, tern_network_rkey *rkey);

@@ -14,6 +14,7 @@
 
 #define TIMEOUT 16u /* 4.096 us << 16: 0.27 s until a packet is sent again */
 #define RETRIES 6u  /* repeats before it fails. To software cards 7 means "for ever" */
+#define LOOK 4096u  /* polls in vain until the card's events are read */
 #define POST_MAX ((size_t)1 << 30)
 #define LISTS 16u /* of guests, at first */
 
@@ -60,6 +61,7 @@ typedef struct verbs_end {
     verbs_connection *connections;
     tern_stats unseen; /* what nobody counts */
     bool inline_known; /* what a post can carry is known after the first connection */
+    uint32_t in_vain;  /* polls in a row that found no completion of what is posted */
 } verbs_end;
 
 static verbs_network *verbs_of(tern_network *network) { return (verbs_network *)(void *)network; }
@@ -454,8 +456,22 @@ static void verbs_hasten(tern_network_end *handle, uint64_t peer) {
     tern_verbs_hasten(&verbs_end_of(handle)->posts, &connection_of(peer)->queue);
 }
 
+/* Reads what the card has reported. This makes a system call, so it happens after a failure and in
+ * long waits alone. */
+static void look_at_card(verbs_network *v) {
+    pthread_mutex_lock(&v->network.lock);
+    tern_verbs_card_look(&v->card, &v->network.trouble);
+    pthread_mutex_unlock(&v->network.lock);
+}
+
 static size_t verbs_complete(tern_network_end *handle, tern_network_done *done, size_t most) {
-    return tern_verbs_complete(&verbs_end_of(handle)->posts, done, most);
+    verbs_end *end = verbs_end_of(handle);
+    const uint64_t failures = end->posts.failures;
+    const size_t count = tern_verbs_complete(&end->posts, done, most);
+    end->in_vain = count == 0 && end->posts.held > 0 ? end->in_vain + 1 : 0;
+    if (end->posts.failures != failures || end->in_vain % LOOK == LOOK - 1)
+        look_at_card(end->of);
+    return count;
 }
 
 const tern_network_ops tern_network_verbs = {

@@ -1,6 +1,8 @@
 #include "rma/network/verbs_card.h"
 
 #include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +10,7 @@
 #include "base/error.h"
 #include "rma/network/library.h"
 #include "rma/network/locality.h"
+#include "src/log.h"
 #include "tern/config.h"
 
 #define LIBRARY "libibverbs.so.1"
@@ -34,7 +37,10 @@ static tern_status verbs_load(tern_verbs_library *ibv) {
                                    {"ibv_create_qp", &ibv->create_qp},
                                    {"ibv_modify_qp", &ibv->modify_qp},
                                    {"ibv_destroy_qp", &ibv->destroy_qp},
-                                   {"ibv_wc_status_str", &ibv->wc_status_str}};
+                                   {"ibv_wc_status_str", &ibv->wc_status_str},
+                                   {"ibv_get_async_event", &ibv->get_async_event},
+                                   {"ibv_ack_async_event", &ibv->ack_async_event},
+                                   {"ibv_event_type_str", &ibv->event_type_str}};
     return tern_library_load("verbs", LIBRARY, symbols, sizeof symbols / sizeof *symbols);
 }
 
@@ -194,6 +200,16 @@ static tern_status find_card(tern_verbs_card *card, const tern_network_options *
     return card_missing(options, letters > 0);
 }
 
+/* Lets a read of the card's events return at once if the card has reported nothing. */
+static tern_status do_not_wait_for_events(const tern_verbs_card *card) {
+    const int fd = card->device->async_fd, flags = fcntl(fd, F_GETFL);
+    if (flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0)
+        return TERN_OK;
+    return tern_fail(TERN_ERR_SYSTEM,
+                     "verbs: cannot read the events of card %s without waiting: %s", card->name,
+                     strerror(errno));
+}
+
 tern_status tern_verbs_card_open(tern_verbs_card *card, const tern_network_options *options) {
     *card = (tern_verbs_card){.service_level = (uint8_t)options->service_level,
                               .traffic_class = (uint8_t)options->traffic_class};
@@ -204,7 +220,54 @@ tern_status tern_verbs_card_open(tern_verbs_card *card, const tern_network_optio
      * them for the parent; it does nothing on later kernels, and refuses once memory is registered.
      */
     (void)card->ibv.fork_init();
-    return find_card(card, options);
+    status = find_card(card, options);
+    if (status == TERN_OK)
+        status = do_not_wait_for_events(card);
+    if (status != TERN_OK)
+        tern_verbs_card_close(card);
+    return status;
+}
+
+/* Logs an event. Returns what it says about the card, or else the trouble that is known. */
+static uint32_t judge(const tern_verbs_card *card, const struct ibv_async_event *event,
+                      uint32_t trouble) {
+    const char *what = card->ibv.event_type_str(event->event_type);
+    switch (event->event_type) {
+    case IBV_EVENT_DEVICE_FATAL:
+    case IBV_EVENT_CQ_ERR:
+        tern_log(TERN_LOG_ERROR,
+                 "verbs: card %s has failed: %s; operations over it end with an error", card->name,
+                 what);
+        return TERN_NETWORK_FAILED;
+    case IBV_EVENT_PORT_ERR:
+    case IBV_EVENT_PORT_ACTIVE:
+        if (event->element.port_num != card->port)
+            return trouble;
+        tern_log(TERN_LOG_WARN, "verbs: port %s is %s", card->name,
+                 event->event_type == IBV_EVENT_PORT_ERR ? "down" : "active again");
+        if (trouble == TERN_NETWORK_FAILED)
+            return trouble;
+        return event->event_type == IBV_EVENT_PORT_ERR ? TERN_NETWORK_PORT_DOWN : TERN_NETWORK_FINE;
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+        tern_log(TERN_LOG_WARN, "verbs: a connection over %s has failed: %s", card->name, what);
+        return trouble;
+    default:
+        tern_log(TERN_LOG_INFO, "verbs: card %s reports: %s", card->name, what);
+        return trouble;
+    }
+}
+
+void tern_verbs_card_look(const tern_verbs_card *card, _Atomic uint32_t *trouble) {
+    struct ibv_async_event event;
+    while (card->ibv.get_async_event(card->device, &event) == 0) {
+        /* R4; the network's lock is held */
+        const uint32_t known = atomic_load_explicit(trouble, memory_order_relaxed);
+        /* R4 */
+        atomic_store_explicit(trouble, judge(card, &event, known), memory_order_relaxed);
+        card->ibv.ack_async_event(&event);
+    }
 }
 
 void tern_verbs_card_path(const tern_verbs_card *card, uint16_t lid, const union ibv_gid *gid,
@@ -223,4 +286,5 @@ void tern_verbs_card_path(const tern_verbs_card *card, uint16_t lid, const union
 void tern_verbs_card_close(tern_verbs_card *card) {
     if (card->device != NULL)
         card->ibv.close_device(card->device);
+    card->device = NULL;
 }

@@ -35,6 +35,9 @@ typedef struct tern_verbs_library {
     int (*modify_qp)(struct ibv_qp *queues, struct ibv_qp_attr *attributes, int mask);
     int (*destroy_qp)(struct ibv_qp *queues);
     const char *(*wc_status_str)(enum ibv_wc_status status);
+    int (*get_async_event)(struct ibv_context *context, struct ibv_async_event *event);
+    void (*ack_async_event)(struct ibv_async_event *event);
+    const char *(*event_type_str)(enum ibv_event_type type);
 } tern_verbs_library;
 
 typedef struct tern_verbs_card {
@@ -59,6 +62,10 @@ tern_status tern_verbs_card_open(tern_verbs_card *card, const tern_network_optio
 /* [out] path: from the card's port to the port with these addresses. */
 void tern_verbs_card_path(const tern_verbs_card *card, uint16_t lid, const union ibv_gid *gid,
                           struct ibv_ah_attr *path);
+/* Reads and logs what the card has reported: its port is down or active again, the card or a
+ * connection has failed. Never waits. [out] trouble: unchanged if the card has reported nothing of
+ * that. The network's lock is held. */
+void tern_verbs_card_look(const tern_verbs_card *card, _Atomic uint32_t *trouble);
 void tern_verbs_card_close(tern_verbs_card *card);
 
 #endif

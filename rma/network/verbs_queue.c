@@ -190,9 +190,11 @@ static void take(tern_verbs_posts *posts, const struct ibv_wc *completion) {
     end_first(posts, queue, good ? TERN_OK : TERN_ERR_NETWORK);
     if (good)
         return;
-    if (completion->status != IBV_WC_WR_FLUSH_ERR)
-        tern_log(TERN_LOG_INFO, "verbs: an operation failed: %s",
-                 posts->card->ibv.wc_status_str(completion->status));
+    if (completion->status != IBV_WC_WR_FLUSH_ERR) {
+        posts->failures++;
+        tern_log(TERN_LOG_INFO, "verbs: an operation failed: %s (card %s)",
+                 posts->card->ibv.wc_status_str(completion->status), posts->card->name);
+    }
     queue->failed = true;
     posts->held -= queue->unsignaled > 0; /* no empty write follows these */
     queue->unsignaled = 0;

@@ -49,6 +49,7 @@ typedef struct tern_verbs_posts {
     struct ibv_pd *domain;
     struct ibv_cq *completions;
     tern_stats *stats;
+    uint64_t failures;      /* completions so far that say why a post has failed */
     uint32_t held;          /* entries of the completion queue that posts hold */
     uint32_t inline_max;    /* bytes that a post carries itself */
     tern_verbs_queue *late; /* queues whose last posts are unsignaled, and some others */

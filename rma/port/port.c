@@ -102,9 +102,12 @@ static bool is_dying(tern_peers *peers, uint32_t rank) {
 }
 
 static tern_status network_fail(const tern_worker *worker, uint32_t rank) {
-    return is_dying(&worker->context->peers, rank)
-               ? tern_peer_fail(rank)
-               : tern_fail(TERN_ERR_NETWORK, "the network has lost an operation on rank %u", rank);
+    char trouble[128];
+    if (is_dying(&worker->context->peers, rank))
+        return tern_peer_fail(rank);
+    return tern_fail(TERN_ERR_NETWORK, "the network has lost an operation on rank %u%s", rank,
+                     tern_network_trouble_text(tern_rma_of(worker->context)->native->network,
+                                               trouble, sizeof trouble));
 }
 
 /* Ends an operation of which all postings are complete. */
@@ -312,7 +315,9 @@ tern_status tern_posting_start(tern_worker *worker, tern_route *to, const tern_m
 /* Finds the route to rank; opens the port if this is the worker's first operation. [out] to. */
 static tern_status find_route(tern_worker *worker, uint32_t rank, tern_route **to) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
-    tern_status status = mine->port != NULL ? TERN_OK : open_port(worker, &mine->port);
+    tern_status status = tern_native_works(tern_rma_of(worker->context)->native);
+    if (status == TERN_OK && mine->port == NULL)
+        status = open_port(worker, &mine->port);
     if (status != TERN_OK)
         return status;
     *to = tern_route_find(mine->port, rank);

@@ -22,6 +22,10 @@ static tern_status may_reach(const tern_worker *worker, uint32_t rank) {
     return tern_peer_is_dead(&worker->context->peers, rank) ? tern_peer_fail(rank) : TERN_OK;
 }
 
+static tern_status card_works(const tern_worker *worker) {
+    return tern_native_works(tern_rma_of(worker->context)->native);
+}
+
 static size_t native_poll(tern_worker *worker) {
     return tern_port_poll(worker) + tern_message_poll(worker);
 }
@@ -72,9 +76,11 @@ static tern_status wait_for(tern_worker *worker, uint32_t rank, tern_posting *wh
     tern_wait_state wait = TERN_WAIT_IN("a transfer over the network");
     while (!tern_posting_landed(whole)) {
         const size_t found = tern_progress_round(worker) + native_poll(worker);
-        tern_status status = tern_posting_landed(whole)
-                                 ? TERN_OK
-                                 : tern_wait_round(worker->context, &wait, found, rank);
+        tern_status status = TERN_OK;
+        if (!tern_posting_landed(whole))
+            status = tern_wait_round(worker->context, &wait, found, rank);
+        if (status == TERN_OK && !tern_posting_landed(whole))
+            status = card_works(worker);
         if (status != TERN_OK) {
             tern_posting_abandon(worker, whole, false);
             return status;
@@ -127,7 +133,13 @@ static tern_status native_test(tern_worker *worker, tern_transfer *transfer, int
     if (!tern_posting_landed(transfer->posting))
         tern_port_poll(worker);
     *done = tern_posting_landed(transfer->posting);
-    return *done ? tern_posting_end(worker, transfer->posting) : TERN_OK;
+    if (*done)
+        return tern_posting_end(worker, transfer->posting);
+    const tern_status status = card_works(worker);
+    *done = status != TERN_OK;
+    if (*done)
+        tern_posting_abandon(worker, transfer->posting, false);
+    return status;
 }
 
 static tern_status native_act(tern_worker *worker, uint32_t rank, uint64_t offset,
@@ -228,8 +240,11 @@ static tern_status land_all(tern_worker *worker, uint32_t rank) {
     tern_wait_state wait = TERN_WAIT_IN("a flush of the network");
     tern_status status = may_reach(worker, rank);
     tern_port_hasten(worker, rank);
-    while (status == TERN_OK && tern_port_under_way(worker, rank) > 0)
+    while (status == TERN_OK && tern_port_under_way(worker, rank) > 0) {
         status = tern_wait_round(worker->context, &wait, tern_port_poll(worker), rank);
+        if (status == TERN_OK && tern_port_under_way(worker, rank) > 0)
+            status = card_works(worker);
+    }
     if (status == TERN_OK)
         tern_posts_flushed(&tern_rma_worker_of(worker)->posts[rank]);
     return status;

@@ -45,7 +45,7 @@ typedef struct flaky_end {
     size_t doomed_count;
 } flaky_end;
 
-static _Atomic bool refuses_memory, swallows, loses_updates;
+static _Atomic bool refuses_memory, swallows, loses_updates, silent;
 
 static flaky_end *flaky_of(tern_network_end *end) { return (flaky_end *)(void *)end; }
 
@@ -220,6 +220,8 @@ static void doom(flaky_end *f, tern_network_done *done) {
 
 static size_t flaky_complete(tern_network_end *end, tern_network_done *done, size_t most) {
     flaky_end *f = flaky_of(end);
+    if (atomic_load(&silent))
+        return 0;
     if (f->count < HELD) {
         const size_t fresh = real->complete(f->end, f->held + f->count, HELD - f->count);
         for (size_t i = 0; i < fresh; i++)
@@ -304,6 +306,8 @@ void flaky_network_refuse_connections(uint64_t from) { atomic_store(&refused_fro
 void flaky_network_refuse_memory(bool refuse) { atomic_store(&refuses_memory, refuse); }
 
 void flaky_network_swallow(bool swallow) { atomic_store(&swallows, swallow); }
+
+void flaky_network_silence(bool be_silent) { atomic_store(&silent, be_silent); }
 
 void flaky_network_lose_updates(bool lose) { atomic_store(&loses_updates, lose); }
 

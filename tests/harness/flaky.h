@@ -22,6 +22,9 @@ void flaky_network_refuse_memory(bool refuse);
 /* From now on the network accepts operations and never completes them. */
 void flaky_network_swallow(bool swallow);
 
+/* From now on the network completes nothing; what it has done meanwhile it completes later. */
+void flaky_network_silence(bool silent);
+
 /* From now on the network reports some atomics as done that it has not done. */
 void flaky_network_lose_updates(bool lose);
 

@@ -9,10 +9,18 @@
 #include <CUnit/CUnit.h>
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "rma/network/library.h"
+#include "rma/network/network.h"
+#include "tern/config.h"
 
 enum { CARDS = 2, PORTS = 2, GIDS = 16, KEYS = 4 };
 
@@ -47,6 +55,40 @@ static uint32_t posts, polled;
 static unsigned post_flags; /* of the last one */
 static enum ibv_wc_status outcome;
 
+/* What the card has reported and nobody has read; reads, and events that were read and not
+ * acknowledged. */
+enum { EVENTS = 8 };
+static struct ibv_async_event event[EVENTS];
+static int events, event_reads, events_open;
+
+static inline void play_event(enum ibv_event_type type, int port) {
+    CU_ASSERT_FATAL(events < EVENTS);
+    event[events++] = (struct ibv_async_event){.element.port_num = port, .event_type = type};
+}
+
+/* As a real card, this one would let the reader wait if its descriptor did. */
+static int play_get_async_event(struct ibv_context *context, struct ibv_async_event *first) {
+    CU_ASSERT((fcntl(context->async_fd, F_GETFL) & O_NONBLOCK) != 0);
+    event_reads++;
+    if (events == 0)
+        return -1;
+    *first = event[0];
+    events--;
+    for (int i = 0; i < events; i++)
+        event[i] = event[i + 1];
+    events_open++;
+    return 0;
+}
+
+static void play_ack_async_event(struct ibv_async_event *read) {
+    (void)read;
+    events_open--;
+}
+
+static const char *play_event_type_str(enum ibv_event_type type) {
+    return type == IBV_EVENT_DEVICE_FATAL ? "a fatal event" : "another event";
+}
+
 static played_card *card_of(const struct ibv_context *context) {
     for (int i = 0; i < card_count; i++)
         if (context == &cards[i].driver.context)
@@ -77,14 +119,16 @@ static const char *play_get_device_name(struct ibv_device *device) {
 }
 
 static struct ibv_context *play_open_device(struct ibv_device *device) {
+    struct ibv_context *context = &cards[device != &cards[0].device].driver.context;
     cards_open++;
-    return &cards[device != &cards[0].device].driver.context;
+    context->async_fd = eventfd(0, 0);
+    return context;
 }
 
 static int play_close_device(struct ibv_context *context) {
     (void)card_of(context);
     cards_open--;
-    return 0;
+    return close(context->async_fd);
 }
 
 static int play_query_device(struct ibv_context *context, struct ibv_device_attr *attributes) {
@@ -226,6 +270,98 @@ static int play_poll_cq(struct ibv_cq *completions, int most, struct ibv_wc *ent
     for (; count < most && polled < posts; count++)
         entry[count] = (struct ibv_wc){.wr_id = posted[polled++], .status = outcome};
     return count;
+}
+
+/* The linker gives this name (tests/CMakeLists.txt). */
+/* NOLINTBEGIN(bugprone-reserved-identifier) */
+tern_status __wrap_tern_library_load(const char *transport, const char *library,
+                                     const tern_symbol *symbols, size_t count);
+
+tern_status __wrap_tern_library_load(const char *transport, const char *library,
+                                     const tern_symbol *symbols, size_t count) {
+    static const struct {
+        const char *name;
+        void (*function)(void);
+    } played[] = {
+#define PLAYED(name) {"ibv_" #name, (void (*)(void))play_##name}
+        PLAYED(fork_init),
+        PLAYED(get_device_list),
+        PLAYED(free_device_list),
+        PLAYED(open_device),
+        PLAYED(get_device_name),
+        PLAYED(close_device),
+        PLAYED(query_port),
+        PLAYED(query_device),
+        PLAYED(query_pkey),
+        PLAYED(alloc_pd),
+        PLAYED(dealloc_pd),
+        PLAYED(reg_mr),
+        PLAYED(dereg_mr),
+        PLAYED(create_cq),
+        PLAYED(destroy_cq),
+        PLAYED(create_qp),
+        PLAYED(modify_qp),
+        PLAYED(destroy_qp),
+        PLAYED(wc_status_str),
+        PLAYED(get_async_event),
+        PLAYED(ack_async_event),
+        PLAYED(event_type_str),
+        {"_ibv_query_gid_ex", (void (*)(void))play_query_gid_ex}};
+    CU_ASSERT_STRING_EQUAL(transport, "verbs");
+    CU_ASSERT_STRING_EQUAL(library, "libibverbs.so.1");
+    for (size_t i = 0; i < count; i++) {
+        bool found = false;
+        for (size_t j = 0; j < sizeof played / sizeof *played; j++)
+            if (strcmp(symbols[i].name, played[j].name) == 0) {
+                memcpy(symbols[i].at, &played[j].function, sizeof played[j].function);
+                found = true;
+            }
+        CU_ASSERT_FATAL(found);
+    }
+    return TERN_OK;
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
+
+typedef enum address { ZERO, LINK_LOCAL, IPV6, IPV4 } address;
+
+static inline struct ibv_gid_entry gid_of(uint32_t type, address kind, uint8_t last) {
+    static const uint8_t begin[][12] = {[LINK_LOCAL] = {0xfe, 0x80},
+                                        [IPV6] = {0x20, 0x01, 0x0d, 0xb8},
+                                        [IPV4] = {[10] = 0xff, [11] = 0xff}};
+    struct ibv_gid_entry entry = {.gid_type = type};
+    if (kind == ZERO)
+        return entry;
+    memcpy(entry.gid.raw, begin[kind], sizeof begin[kind]);
+    entry.gid.raw[15] = last;
+    return entry;
+}
+
+/* One card with one active port of RoCE and no address. */
+static inline played_port *play_roce(void) {
+    memset(cards, 0, sizeof cards);
+    card_count = 1;
+    inline_limit = 128;
+    posts = polled = 0;
+    events = event_reads = events_open = 0;
+    outcome = IBV_WC_SUCCESS;
+    for (int i = 0; i < CARDS; i++) {
+        cards[i].driver.context.ops.post_send = play_post_send;
+        cards[i].driver.context.ops.poll_cq = play_poll_cq;
+        cards[i].driver.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+        cards[i].driver.sz = sizeof cards[i].driver;
+        cards[i].driver.query_port = driver_query_port;
+    }
+    played_port *port = &cards[0].port[0];
+    *port = (played_port){
+        .active = true, .link_layer = IBV_LINK_LAYER_ETHERNET, .keys = 1, .key = {0xffff}};
+    return port;
+}
+
+static const tern_network_options any = {.device = "", .gid_index = TERN_VERBS_GID_ANY};
+
+static inline void play_address(played_port *port) {
+    port->gids = 1;
+    port->gid[0] = gid_of(IBV_GID_TYPE_ROCE_V2, IPV4, 1);
 }
 
 #endif

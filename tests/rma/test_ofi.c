@@ -417,6 +417,40 @@ static void no_more_memory(void) {
     flaky_network(0);
 }
 
+/* Once a card has failed for good its operations may never complete. What is under way ends with an
+ * error that names the card, and so does what begins later. */
+static void a_card_that_fails(void) {
+    flaky_network(2 * tern_test_seed() + 2);
+    if (open_ofi(1, 4096)) {
+        const uint32_t next = (f.rank + 1) % f.size;
+        static char data[4096];
+        uint64_t word = 0;
+        int done = 0;
+        tern_request request = {0};
+        tern_network *network = tern_rma_of(f.context)->native->network;
+        EXPECT_OK(tern_get(f.worker, &word, word_of(next, 1), sizeof word));
+        EXPECT_OK(tern_barrier(f.worker));
+        EXPECT_OK(tern_get_start(f.worker, data, memory[next], sizeof data, &request));
+        EXPECT_OK(tern_put(f.worker, word_of(next, 1), &word, sizeof word));
+        flaky_network_silence(true);
+        EXPECT_OK(tern_test(f.worker, &request, &done));
+        CU_ASSERT_EQUAL(done, 0);
+        atomic_store(&network->trouble, TERN_NETWORK_FAILED);
+        EXPECT(TERN_ERR_NETWORK, tern_wait(f.worker, &request));
+        EXPECT_DETAIL(network->card);
+        EXPECT(TERN_ERR_NETWORK, tern_flush(f.worker, next));
+        EXPECT_DETAIL("has failed");
+        EXPECT(TERN_ERR_NETWORK, tern_put(f.worker, word_of(next, 1), &word, sizeof word));
+        EXPECT_DETAIL(network->card);
+        atomic_store(&network->trouble, TERN_NETWORK_FINE);
+        flaky_network_silence(false);
+        EXPECT_OK(tern_flush(f.worker, next));
+        EXPECT_OK(tern_barrier(f.worker));
+        close_ofi();
+    }
+    flaky_network(0);
+}
+
 /* The listener serves those who are not there yet. */
 static void meet_in_mpi(void) {
     tern_mpi_lock();
@@ -543,6 +577,7 @@ int main(int argc, char **argv) {
         {"lost_puts", lost_puts},
         {"no_more_memory", no_more_memory},
         {"an_unreachable_segment", an_unreachable_segment},
+        {"a_card_that_fails", a_card_that_fails},
         {"atomics_of_the_network", atomics_of_the_network},
         {"a_network_that_completes_nothing", a_network_that_completes_nothing},
     };
