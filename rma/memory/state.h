@@ -54,6 +54,7 @@ typedef struct tern_regions {
     uint32_t slots; /* slots that have ever been used */
     uint32_t last;  /* the slot that was taken last */
     uint32_t live;
+    _Atomic uint64_t changes; /* counts the regions that have begun and that have ended */
     /* rma/region/rkey.h */
     struct tern_rkey *_Atomic rkeys[TERN_RKEY_LISTS];
     _Atomic uint32_t unflushed; /* rkeys of regions with puts that no flush has covered */

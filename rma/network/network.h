@@ -94,6 +94,7 @@ typedef struct tern_network {
     const char *card;       /* name of the card, for logs */
     bool one_sided;         /* claims to need no help of the target's process */
     bool local_memory;      /* moves only registered memory; registers other memory for each post */
+    bool shares_keys;       /* memory of add_memory serves as `local` of every end, too */
     bool connects;          /* after a failed operation its connection cannot be used any more */
     size_t connections_max; /* of an end; 0: the network manages them itself */
     size_t post_max;        /* bytes of one post */

@@ -113,18 +113,31 @@ void tern_native_remove(tern_native *native, tern_network_memory *memory) {
     pthread_mutex_unlock(&native->network->lock);
 }
 
+/* Registers a piece of the segment unless it is registered. The lock of the network is held. */
+static tern_status add_piece(tern_native *native, uint64_t piece) {
+    const uint64_t at = piece * native->piece_bytes, left = native->bytes - at;
+    if (native->memory[piece] != NULL)
+        return TERN_OK;
+    return native->network->ops->add_memory(native->network, native->segment + at,
+                                            left < native->piece_bytes ? left : native->piece_bytes,
+                                            &native->memory[piece], &native->rkey[piece]);
+}
+
+tern_status tern_native_piece(tern_native *native, uint64_t piece, tern_network_memory **memory) {
+    pthread_mutex_lock(&native->network->lock);
+    tern_status status = add_piece(native, piece);
+    *memory = native->memory[piece];
+    pthread_mutex_unlock(&native->network->lock);
+    return status;
+}
+
 /* Answers a question. The lock of the network is held, since threads that serve messages and the
  * listener may come here at the same time. */
 static tern_status tell_locked(tern_native *native, uint64_t from,
                                const tern_contact_question *question, tern_contact *contact) {
-    const uint64_t piece = question->piece, at = piece * native->piece_bytes;
-    const uint64_t left = native->bytes - at;
+    const uint64_t piece = question->piece;
     tern_network *network = native->network;
-    tern_status status = TERN_OK;
-    if (native->memory[piece] == NULL)
-        status = network->ops->add_memory(network, native->segment + at,
-                                          left < native->piece_bytes ? left : native->piece_bytes,
-                                          &native->memory[piece], &native->rkey[piece]);
+    tern_status status = add_piece(native, piece);
     if (status == TERN_OK && question->offer.bytes > 0) {
         status = network->ops->welcome(network, from, &question->offer, &contact->name);
         /* R4; an end that offers again counts twice */

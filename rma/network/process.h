@@ -33,6 +33,10 @@ tern_status tern_native_capabilities(tern_context *context, tern_native *native)
 /* TERN_ERR_NETWORK: this rank's card has failed for good, so that operations may never end. */
 tern_status tern_native_works(const tern_native *native);
 
+/* [out] memory: that of a piece of this rank's segment, which is registered unless it was before.
+ */
+tern_status tern_native_piece(tern_native *native, uint64_t piece, tern_network_memory **memory);
+
 /* Registers memory of this rank. [out] memory; rkey: for other ranks. */
 tern_status tern_native_add(tern_native *native, void *base, size_t bytes,
                             tern_network_memory **memory, tern_network_rkey *rkey);

@@ -225,6 +225,7 @@ static tern_status verbs_open(const tern_network_options *options, tern_network 
     v->network.name = "verbs";
     v->network.card = v->card.name;
     v->network.one_sided = v->network.local_memory = v->network.connects = true;
+    v->network.shares_keys = true;
     v->network.says_ordered = true;
     v->network.connections_max = options->queue_pairs;
     v->network.post_max = POST_MAX;

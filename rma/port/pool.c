@@ -19,9 +19,13 @@ static bool add_block(tern_port *port) {
     return true;
 }
 
+/* A network that has refused to register memory is not asked again: the copies that there are
+ * become free in turn. */
 static bool add_slab(tern_port *port) {
     const tern_network *network = port->native->network;
     const size_t bytes = TERN_SLAB * port->copy_bytes;
+    if (port->locals.refused && port->slabs != NULL)
+        return false;
     tern_slab *fresh = aligned_alloc(TERN_LINE, sizeof *fresh + bytes);
     if (fresh == NULL)
         return false;

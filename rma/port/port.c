@@ -31,6 +31,7 @@ static tern_status open_port(tern_worker *worker, tern_port **port) {
     tern_status status = fresh->native->network->ops->open_end(fresh->native->network, &fresh->end);
     if (status == TERN_OK && fresh->native->network->ops->count != NULL)
         fresh->native->network->ops->count(fresh->end, &worker->stats);
+    tern_locals_open(&fresh->locals, fresh->native, fresh->end, tern_regions_of(context));
     if (status == TERN_OK)
         *port = fresh;
     else
@@ -42,6 +43,7 @@ void tern_port_close(tern_port *port) {
     if (port == NULL)
         return;
     tern_farewells_close(port);
+    tern_locals_close(&port->locals); /* before the end, whose memory some networks count */
     if (port->end != NULL)
         port->native->network->ops->close_end(port->end);
     tern_postings_close(port);
@@ -153,6 +155,8 @@ static void piece_lands(tern_worker *worker, tern_port *port, tern_posting *post
     else if (posting->back != NULL && whole->kept)
         memcpy(posting->back, posting->copy->bytes, posting->post.bytes);
     tern_posting_give_copy(port, posting);
+    if (posting->local != NULL)
+        tern_local_landed(&port->locals, posting->local);
     if (posting != whole)
         tern_posting_give(port, posting);
     if (--whole->pieces == 0)
@@ -172,20 +176,39 @@ static uint64_t cut(const tern_port *port, const tern_move *move, uint64_t moved
     return bytes < native->network->post_max ? bytes : native->network->post_max;
 }
 
-static bool goes_by_copy(const tern_port *port, const tern_move *move) {
-    return move->copied || port->bounces ||
-           (port->native->network->local_memory && move->bytes <= BOUNCE_MAX);
+/* Where the network takes the data of a part of a move from, or brings it to. */
+typedef struct port_part {
+    uint64_t bytes;
+    bool copied;              /* a copy buffer */
+    tern_network_memory *key; /* of the caller's memory; NULL: not registered, or not needed */
+    tern_local_region *local; /* the region of the key; or NULL */
+} port_part;
+
+/* A small copy costs no more than finding a key. Frames of rings lie in memory of tern's own, so
+ * they are not registered for each publication. */
+static port_part part_of(tern_port *port, const tern_move *move, uint64_t moved) {
+    port_part p = {.bytes = cut(port, move, moved), .copied = move->copied};
+    if (!port->native->network->local_memory)
+        return p;
+    if (!move->copied && move->bytes > TERN_POSTING_COPY)
+        p.key = tern_local_key(&port->locals, (char *)move->here + moved, &p.bytes, &p.local);
+    const bool is_frame = move->again && move->act == TERN_NETWORK_WRITE;
+    p.copied = p.key == NULL &&
+               (move->copied || is_frame || move->bytes <= BOUNCE_MAX || port->locals.refused);
+    return p;
 }
 
 static tern_status post_piece(tern_port *port, const tern_route *to, const tern_move *move,
-                              uint64_t moved, uint64_t bytes, tern_posting *posting) {
+                              uint64_t moved, const port_part *part, tern_posting *posting) {
     const uint64_t offset = move->offset + moved, size = port->native->piece_bytes;
     tern_network_post *post = &posting->post;
     *post = (tern_network_post){.act = move->act,
                                 .peer = to->peer,
                                 .here = (char *)move->here + moved,
-                                .bytes = bytes,
+                                .local = part->key,
+                                .bytes = part->bytes,
                                 .context = posting};
+    posting->local = part->local;
     if (move->rkey != NULL) {
         post->there = move->rkey->network;
         post->offset = offset & TERN_OFFSET_BYTE;
@@ -200,7 +223,7 @@ static tern_status post_piece(tern_port *port, const tern_route *to, const tern_
         if (move->act != TERN_NETWORK_WRITE)
             posting->back = post->here;
         if (move->act == TERN_NETWORK_WRITE)
-            memcpy(posting->copy->bytes, post->here, bytes);
+            memcpy(posting->copy->bytes, post->here, part->bytes);
         else if (move->act != TERN_NETWORK_READ)
             memcpy(posting->copy->bytes, post->here, sizeof(tern_network_words));
         post->here = posting->copy->bytes;
@@ -268,24 +291,20 @@ tern_status tern_posting_start(tern_worker *worker, tern_route *to, const tern_m
                                uint64_t *moved, tern_posting **whole) {
     tern_port *port = tern_rma_worker_of(worker)->port;
     tern_posting *posting = NULL;
-    const bool copied = goes_by_copy(port, move);
-    tern_status status = take_posting(worker, port, copied, &posting);
+    port_part part = part_of(port, move, *moved);
+    tern_status status = take_posting(worker, port, part.copied, &posting);
     if (status != TERN_OK)
         return status;
     if (to->lost) {
         tern_posting_give(port, posting);
         return tern_peer_fail(to->rank);
     }
-    uint64_t bytes = cut(port, move, *moved);
-    if (copied && bytes > port->copy_bytes)
-        bytes = port->copy_bytes;
-    status = post_piece(port, to, move, *moved, bytes, posting);
+    if (part.copied && part.bytes > port->copy_bytes)
+        part.bytes = port->copy_bytes;
+    status = post_piece(port, to, move, *moved, &part, posting);
     port->refused = status == TERN_ERR_AGAIN;
-    if (status == TERN_ERR_MEMORY && !port->bounces) {
-        tern_log(TERN_LOG_WARN, "large transfers go by copies from now on: %s",
-                 tern_error_detail());
-        tern_error_clear();
-        port->bounces = true;
+    if (status == TERN_ERR_MEMORY && !port->locals.refused) {
+        tern_locals_refuse(&port->locals);
         status = TERN_ERR_AGAIN;
     }
     if (status != TERN_OK) {
@@ -293,6 +312,8 @@ tern_status tern_posting_start(tern_worker *worker, tern_route *to, const tern_m
         return status;
     }
     worker->stats.network_copies += posting->copy != NULL;
+    if (part.local != NULL)
+        part.local->under_way++;
     posting->to = to;
     to->used = ++port->uses;
     to->under_way++;
@@ -306,7 +327,7 @@ tern_status tern_posting_start(tern_worker *worker, tern_route *to, const tern_m
     }
     posting->whole = *whole;
     posting->whole->pieces++;
-    *moved += bytes;
+    *moved += part.bytes;
     if (*moved == move->bytes)
         close_whole(worker, port, *whole);
     return TERN_OK;
@@ -377,6 +398,8 @@ size_t tern_port_poll(tern_worker *worker) {
     }
     if (port != NULL && port->farewells != NULL)
         tern_farewells_poll(worker, port);
+    if (port != NULL)
+        tern_locals_poll(&port->locals);
     if (!busy)
         return 0;
     if (port->lost != NULL)

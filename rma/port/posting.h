@@ -5,6 +5,7 @@
  * eviction of connections (eviction.c). */
 
 #include "rma/region/rkey.h"
+#include "rma/port/local.h"
 #include "rma/port/port.h"
 #include "rma/port/question.h"
 #include "rma/memory/state.h"
@@ -47,6 +48,7 @@ struct tern_posting {
     tern_rkey *rkey;
     /* Valid in every posting. */
     struct tern_copy_buffer *copy; /* holds the data for the network; NULL: post.here does */
+    tern_local_region *local;      /* the region in which post.here lies; or NULL */
     void *back;                    /* where the result of a read is copied; or NULL */
     tern_network_post post;
     bool again;   /* as in tern_move */
@@ -84,6 +86,7 @@ typedef struct tern_farewell {
 struct tern_port {
     tern_native *native;
     tern_network_end *end;
+    tern_locals locals;
     tern_route **by_rank; /* NULL: never used */
     tern_route *routes;
     uint32_t under_way; /* postings, without those to lost ranks */
@@ -93,7 +96,6 @@ struct tern_port {
     tern_slab *slabs;
     tern_copy_buffer *free_copies;
     size_t copy_bytes;
-    bool bounces;               /* registering failed once: large moves go by copies, too */
     tern_posting *lost;         /* postings that the network has lost and that are tried again */
     uint64_t next_try;          /* time of the next try */
     uint64_t uses;              /* counts the uses of all connections */

@@ -259,6 +259,33 @@ static tern_status count_again(tern_regions *regions, char *base, size_t bytes, 
     return TERN_ERR_NOT_FOUND;
 }
 
+static tern_status make_memory(tern_native *native, char *base, size_t bytes,
+                               tern_region_memory **memory, tern_network_rkey *rkey) {
+    tern_region_memory *fresh = malloc(sizeof *fresh);
+    if (fresh == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory for a region");
+    fresh->users = 1;
+    tern_status status = tern_native_add(native, base, bytes, &fresh->network, rkey);
+    if (status == TERN_OK)
+        *memory = fresh;
+    else
+        free(fresh);
+    return status;
+}
+
+void tern_region_memory_release(tern_native *native, tern_region_memory *memory) {
+    if (--memory->users > 0)
+        return;
+    tern_native_remove(native, memory->network);
+    free(memory);
+}
+
+/* Ports look at their keys again (rma/port/local.h). The lock is held. */
+static void note_change(tern_regions *regions) {
+    /* R4; ports then read the records under the lock */
+    atomic_fetch_add_explicit(&regions->changes, 1, memory_order_relaxed);
+}
+
 /* Makes a region in a fresh slot. Both locks are held. */
 static tern_status make_region(tern_context *context, char *base, size_t bytes, uint32_t *slot) {
     tern_regions *regions = tern_regions_of(context);
@@ -267,17 +294,18 @@ static tern_status make_region(tern_context *context, char *base, size_t bytes, 
     if (status != TERN_OK)
         return status;
     tern_registration *r = &regions->entry[*slot];
-    tern_network_memory *memory = NULL;
+    tern_region_memory *memory = NULL;
     tern_network_rkey rkey = {0, 0};
     if (rma->window != NULL)
         status = tern_window_attach(rma->window, base, bytes);
     else if (rma->native != NULL)
-        status = tern_native_add(rma->native, base, bytes, &memory, &rkey);
+        status = make_memory(rma->native, base, bytes, &memory, &rkey);
     if (status != TERN_OK)
         return status;
     tern_region *region = region_at(context, context->rank, *slot);
     *r = (tern_registration){base, bytes, r->generation, 1, NULL, false, memory, rkey};
     regions->live++;
+    note_change(regions);
     /* R2: tern_region_look; a rank that sees the new base sees that the old generation has ended */
     atomic_thread_fence(memory_order_release);
     atomic_store_explicit(&region->base, (uintptr_t)base, memory_order_relaxed);
@@ -366,10 +394,11 @@ static tern_status end_region(tern_context *context, tern_registration *r, uint3
     if (rma->window != NULL)
         tern_window_detach(rma->window, r->base);
     if (r->memory != NULL)
-        tern_native_remove(rma->native, r->memory);
+        tern_region_memory_release(rma->native, r->memory);
     free(r->holders);
     *r = (tern_registration){.generation = next};
     tern_regions_of(context)->live--;
+    note_change(tern_regions_of(context));
     return TERN_OK;
 }
 
@@ -424,7 +453,7 @@ void tern_regions_close(tern_context *context) {
     for (uint32_t i = 0; i < regions->slots; i++) {
         free(regions->entry[i].holders);
         if (regions->entry[i].memory != NULL)
-            tern_native_remove(tern_rma_of(context)->native, regions->entry[i].memory);
+            tern_region_memory_release(tern_rma_of(context)->native, regions->entry[i].memory);
     }
     free(regions->entry);
     tern_rkeys_close(regions);

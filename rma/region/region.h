@@ -22,16 +22,23 @@
 #include "rma/memory/state.h"
 #include "src/context.h"
 
+/* Memory that is registered with the network: that of a region, until the region has ended and no
+ * port of this process moves data from or to it any more (rma/port/local.h). */
+typedef struct tern_region_memory {
+    tern_network_memory *network;
+    uint32_t users; /* the region and ports; changed with the regions' lock held */
+} tern_region_memory;
+
 /* The owner's private record of a region. The copy in shared memory is never used as an address of
  * this process, since other ranks can overwrite it. */
 typedef struct tern_registration {
     char *base;
     uint64_t bytes;
     uint32_t generation;
-    uint32_t count;              /* registrations of it; 0: the slot is free */
-    uint8_t *holders;            /* by rank: not 0 if it has the rkey; NULL: no rank has */
-    bool closing;                /* its rkeys are being taken back, and no more are given */
-    tern_network_memory *memory; /* over a network */
+    uint32_t count;             /* registrations of it; 0: the slot is free */
+    uint8_t *holders;           /* by rank: not 0 if it has the rkey; NULL: no rank has */
+    bool closing;               /* its rkeys are being taken back, and no more are given */
+    tern_region_memory *memory; /* over a network */
     tern_network_rkey network;
 } tern_registration;
 
@@ -88,6 +95,9 @@ typedef struct tern_region_rkey {
  * TERN_ERR_AGAIN: not now, since the region's rkeys are being taken back. */
 void tern_region_give_rkey(tern_context *context, uint32_t holder, uint64_t offset,
                            tern_region_rkey *rkey);
+
+/* One user less; the last one deregisters the memory. The regions' lock is held. */
+void tern_region_memory_release(struct tern_native *native, tern_region_memory *memory);
 
 bool tern_region_is_given(tern_context *context, uint32_t holder, uint64_t offset);
 
