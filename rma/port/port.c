@@ -217,7 +217,8 @@ static tern_status post_piece(tern_port *port, const tern_route *to, const tern_
         post->offset = offset % size;
     }
     /* The end of the last part tells of those before it. */
-    post->late = move->act == TERN_NETWORK_WRITE && (!move->kept || moved + bytes < move->bytes);
+    post->late =
+        move->act == TERN_NETWORK_WRITE && (!move->kept || moved + part->bytes < move->bytes);
     posting->back = NULL;
     if (posting->copy != NULL) {
         if (move->act != TERN_NETWORK_WRITE)
