@@ -11,14 +11,15 @@
 #include "src/log.h"
 #include "src/mpi/mpi.h"
 
-#define UNDER_WAY 256u    /* postings of a port under way, without those to dead ranks */
-#define BOUNCE 8192u      /* bytes of a copy if the network moves registered memory only */
-#define BOUNCE_MAX 65536u /* largest move that goes by copies then; larger ones are registered */
-#define TRY_NS 1000000u   /* between two tries of a lost operation */
+#define UNDER_WAY 256u          /* postings of a port under way, without those to dead ranks */
+#define BOUNCE 8192u            /* bytes of a copy */
+#define TRY_NS 1000000u         /* between two tries of a lost operation */
 #define PATIENCE_NS 5000000000u /* after this time a lost operation is given up */
 #define COMPLETIONS 16u         /* completions taken in one poll */
 
 /* Ports. */
+
+_Static_assert(TERN_POSTING_COPY <= BOUNCE, "a copy has room for a reply");
 
 static tern_status open_port(tern_worker *worker, tern_port **port) {
     tern_context *context = worker->context;
@@ -26,7 +27,7 @@ static tern_status open_port(tern_worker *worker, tern_port **port) {
     if (fresh == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a port");
     fresh->native = tern_rma_of(context)->native;
-    fresh->copy_bytes = fresh->native->network->local_memory ? BOUNCE : TERN_POSTING_COPY;
+    fresh->copy_bytes = BOUNCE;
     fresh->by_rank = (tern_route **)(void *)tern_rma_worker_of(worker)->remotes;
     tern_status status = fresh->native->network->ops->open_end(fresh->native->network, &fresh->end);
     if (status == TERN_OK && fresh->native->network->ops->count != NULL)
@@ -194,7 +195,7 @@ static port_part part_of(tern_port *port, const tern_move *move, uint64_t moved)
         p.key = tern_local_key(&port->locals, (char *)move->here + moved, &p.bytes, &p.local);
     const bool is_frame = move->again && move->act == TERN_NETWORK_WRITE;
     p.copied = p.key == NULL &&
-               (move->copied || is_frame || move->bytes <= BOUNCE_MAX || port->locals.refused);
+               (move->copied || is_frame || move->bytes <= TERN_COPY_MAX || port->locals.refused);
     return p;
 }
 

@@ -35,7 +35,7 @@ tern_status tern_port_settle(tern_worker *worker);
 /* An operation that a port is to start. */
 typedef struct tern_move {
     tern_network_act act; /* an atomic is copied: `here` holds tern_network_words, and gets old */
-    bool copied;          /* a write of at most TERN_POSTING_COPY bytes: `here` is free at once */
+    bool copied;          /* a write: `here` is free once all of it has been started */
     bool kept;            /* the caller will ask for its end (tern_posting_end) */
     bool again;           /* may be posted again, however late, if the network loses it */
     uint32_t rank;
@@ -53,7 +53,8 @@ typedef struct tern_answer_to {
     uint32_t worker, cell;
 } tern_answer_to;
 
-#define TERN_POSTING_COPY 1088u /* holds a reply cell */
+#define TERN_POSTING_COPY 1088u /* a move of so many bytes is one posting; holds a reply cell */
+#define TERN_COPY_MAX 65536u    /* a port has copies for some moves of so many bytes */
 
 /* Starts the next part of a move, from *moved on, and adds the part's bytes to *moved. whole: NULL
  * before the first part. Never waits. TERN_ERR_AGAIN: nothing was started: the rank has to answer a

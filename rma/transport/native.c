@@ -89,10 +89,12 @@ static tern_status wait_for(tern_worker *worker, uint32_t rank, tern_posting *wh
     return tern_posting_end(worker, whole);
 }
 
-/* A small put is copied, so this returns once it has been posted. */
+/* A put that its caller does not test returns when its source may be reused. So it is copied if
+ * that takes less time than to wait until it has landed. Of other puts only small ones are copied.
+ */
 static tern_status native_put(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                               size_t bytes, tern_transfer *transfer) {
-    const bool copied = bytes <= TERN_POSTING_COPY;
+    const bool copied = bytes <= (transfer == NULL ? TERN_COPY_MAX : TERN_POSTING_COPY);
     tern_move move = {.act = TERN_NETWORK_WRITE,
                       .copied = copied,
                       .kept = !copied,

@@ -24,7 +24,7 @@
 #include "rma/network/network.h"
 
 #define PLAYED_MAX ((size_t)1 << 20) /* bytes of a post */
-enum { PLAYED_SLOTS = 4, PLAYED_MEMORIES = 256 };
+enum { PLAYED_SLOTS = 16, PLAYED_MEMORIES = 256 };
 
 /* Sizes of 0 stand for none. */
 typedef struct played_game {
