@@ -69,6 +69,7 @@ typedef struct tern_network_done {
 
 typedef struct tern_network_options {
     bool one_machine;   /* all ranks run on one machine */
+    bool threads;       /* tern may start threads in this process */
     const char *device; /* "": any card */
     size_t gid_index;   /* TERN_VERBS_GID_ANY */
     size_t service_level;
@@ -93,6 +94,7 @@ typedef struct tern_network {
     const char *name;       /* name of the provider: ranks that reach each other have the same */
     const char *card;       /* name of the card, for logs */
     bool one_sided;         /* claims to need no help of the target's process */
+    bool helped;            /* a helper makes its progress while no worker does */
     bool local_memory;      /* moves only registered memory; registers other memory for each post */
     bool shares_keys;       /* memory of add_memory serves as `local` of every end, too */
     bool connects;          /* after a failed operation its connection cannot be used any more */
@@ -102,6 +104,7 @@ typedef struct tern_network {
     bool says_ordered; /* claims to order its writes to one process; tern does not rely on it */
     bool has_atomics;  /* claims to have add and compare of 8 bytes */
     bool has_narrow;   /* and of 4 bytes */
+    _Atomic uint64_t rounds;   /* of progress that workers have made */
     _Atomic uint32_t welcomed; /* ends of other processes that may reach this one */
     _Atomic uint32_t trouble;  /* tern_network_trouble */
     pthread_mutex_t lock;      /* held during progress and registration */
@@ -158,6 +161,10 @@ typedef struct tern_network_ops {
 static inline void tern_network_progress(tern_network *network) {
     if (network->ops->progress != NULL && pthread_mutex_trylock(&network->lock) == 0) {
         network->ops->progress(network);
+        /* R5; the holder of the lock. R4: helper_run */
+        atomic_store_explicit(&network->rounds,
+                              atomic_load_explicit(&network->rounds, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
         pthread_mutex_unlock(&network->lock);
     }
 }
