@@ -485,7 +485,10 @@ static int thread_level(int argc, char **argv) {
             strcmp(name, "mcts") == 0 || strncmp(name, "service", 7) == 0)
             return MPI_THREAD_SERIALIZED;
     }
-    return MPI_THREAD_SINGLE;
+    const char *transport = getenv("TERN_TRANSPORT");
+    /* The helper of ofi is a thread, which does not use MPI. */
+    return transport != NULL && strcmp(transport, "ofi") == 0 ? MPI_THREAD_FUNNELED
+                                                              : MPI_THREAD_SINGLE;
 }
 
 int main(int argc, char **argv) {

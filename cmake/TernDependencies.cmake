@@ -30,7 +30,7 @@ set(TERN_HAVE_JANSSON ${JANSSON_FOUND})
 
 # Optional: what native networks need. The build needs only the headers; tern loads the libraries when a
 # program asks for them.
-pkg_check_modules(LIBFABRIC libfabric>=1.17)
+pkg_check_modules(LIBFABRIC libfabric>=1.15)
 set(TERN_HAVE_OFI ${LIBFABRIC_FOUND})
 pkg_check_modules(LIBIBVERBS libibverbs>=1.14)
 set(TERN_HAVE_VERBS ${LIBIBVERBS_FOUND})

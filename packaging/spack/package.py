@@ -29,7 +29,7 @@ class Tern(CMakePackage):
     depends_on("hwloc@2:")
     depends_on("xxhash@0.8:")
     depends_on("zlib-api")
-    depends_on("libfabric@1.17:", when="+ofi")
+    depends_on("libfabric@1.15:", when="+ofi")
     depends_on("rdma-core", when="+verbs")
     depends_on("cuda", when="+cuda")
     depends_on("cunit", type="test")

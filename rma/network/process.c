@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "rma/memory/state.h"
 #include "src/log.h"
+#include "src/mpi/mpi.h"
 
 #define PIECE_MIN ((uint64_t)16 << 20)
 
@@ -48,7 +49,7 @@ static uint64_t piece_bytes_of(uint64_t bytes) {
     return piece;
 }
 
-tern_status tern_native_open(tern_context *context, const tern_network_ops *ops,
+tern_status tern_native_open(tern_context *context, const tern_network_ops *ops, bool helped,
                              tern_native **native) {
     const tern_rma *rma = tern_rma_of(context);
     tern_native *fresh = calloc(1, sizeof *fresh);
@@ -61,6 +62,7 @@ tern_status tern_native_open(tern_context *context, const tern_network_ops *ops,
         ops = tern_network_hook(ops);
     const tern_config *config = &context->config;
     const tern_network_options options = {.one_machine = tern_peers_on_one_machine(&context->peers),
+                                          .threads = helped && tern_mpi_allows_threads(),
                                           .device = config->verbs_device,
                                           .gid_index = config->verbs_gid_index,
                                           .service_level = config->verbs_service_level,

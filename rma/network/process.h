@@ -22,8 +22,9 @@ typedef struct tern_native {
     tern_network_rkey rkey[TERN_PIECES_MAX];
 } tern_native;
 
-/* Opens the network of this process; local. [out] native. TERN_ERR_UNSUPPORTED. */
-tern_status tern_native_open(tern_context *context, const tern_network_ops *ops,
+/* Opens the network of this process; local. helped: it may have a helper, if the process may have
+ * threads. [out] native. TERN_ERR_UNSUPPORTED. */
+tern_status tern_native_open(tern_context *context, const tern_network_ops *ops, bool helped,
                              tern_native **native);
 void tern_native_close(tern_native *native);
 /* Collective: tests what the network can do, and whether it needs progress of this process. [out]

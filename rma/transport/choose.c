@@ -62,10 +62,15 @@ static tern_status choose_atomics(tern_context *context, tern_rma *rma) {
     return status;
 }
 
-/* Opens a network and tests what it can do. TERN_ERR_UNSUPPORTED: some rank has no such network. */
-static tern_status open_native(tern_context *context, tern_rma *rma, const native_kind *kind) {
+static void close_native(tern_rma *rma) {
+    tern_native_close(rma->native);
+    rma->native = NULL;
+}
+
+static tern_status open_and_test(tern_context *context, tern_rma *rma, const native_kind *kind,
+                                 bool helped) {
     tern_status status = kind->network != NULL
-                             ? tern_native_open(context, kind->network, &rma->native)
+                             ? tern_native_open(context, kind->network, helped, &rma->native)
                              : tern_fail(TERN_ERR_UNSUPPORTED, "%s: tern was built without it (%s)",
                                          name_of(kind), kind->package);
     status = tern_collective_agree(context, NULL, status, "opening the network");
@@ -76,17 +81,27 @@ static tern_status open_native(tern_context *context, tern_rma *rma, const nativ
     return status;
 }
 
+/* Opens a network and tests what it can do. If a put does not land by the helper while its target
+ * sleeps, the network has to make progress by itself. TERN_ERR_UNSUPPORTED: some rank has no such
+ * network. */
+static tern_status open_native(tern_context *context, tern_rma *rma, const native_kind *kind) {
+    tern_status status = open_and_test(context, rma, kind, true);
+    if (status != TERN_OK || rma->native->findings.one_sided)
+        return status;
+    uint64_t helped = rma->native->network->helped;
+    status = tern_collective_sum(context, NULL, &helped, 1);
+    if (status != TERN_OK || helped == 0)
+        return status;
+    close_native(rma);
+    return open_and_test(context, rma, kind, false);
+}
+
 bool tern_gets_need_owner(const tern_worker *worker, uint32_t rank, bool registered) {
     const tern_rma *rma = tern_rma_of(worker->context);
     const tern_transport_ops *transport =
         rank == TERN_ANYBODY ? rma->remote : tern_transport_to(worker->context, rank);
     return transport == &tern_transport_p2p || (transport == &tern_transport_rma && registered &&
                                                 !tern_window_has_regions(rma->window));
-}
-
-static void close_native(tern_rma *rma) {
-    tern_native_close(rma->native);
-    rma->native = NULL;
 }
 
 static tern_status take_native(tern_context *context, tern_rma *rma, const native_kind *kind,

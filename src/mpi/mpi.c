@@ -147,6 +147,11 @@ tern_status tern_mpi_check_thread(const char *function) {
                      function);
 }
 
+bool tern_mpi_allows_threads(void) {
+    int provided = MPI_THREAD_SINGLE;
+    return PMPI_Query_thread(&provided) == MPI_SUCCESS && provided >= MPI_THREAD_FUNNELED;
+}
+
 /* Gives the MPI lock back meanwhile: MPI_Finalize is called under it, and the service threads need
  * it to end. */
 static void stop_service_threads(tern_context *context) {

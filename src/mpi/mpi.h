@@ -30,6 +30,9 @@ tern_status tern_mpi_check(size_t workers);
  * thread to use MPI. */
 tern_status tern_mpi_check_thread(const char *function);
 
+/* Whether this process may have threads of tern: below MPI_THREAD_FUNNELED it may not. */
+bool tern_mpi_allows_threads(void);
+
 /* Takes the MPI lock unless another thread has it. */
 bool tern_mpi_trylock(void);
 

@@ -312,12 +312,10 @@ static int listener_start_thread(tern_listener *listener) {
     return error;
 }
 
-/* Whether this process may have a thread of tern: below MPI_THREAD_FUNNELED it may not. */
 static bool listener_may_have_thread(const tern_context *context) {
-    int provided = MPI_THREAD_SINGLE;
     if (context->config.listener == 0)
         return false;
-    if (PMPI_Query_thread(&provided) == MPI_SUCCESS && provided >= MPI_THREAD_FUNNELED)
+    if (tern_mpi_allows_threads())
         return true;
     tern_log(TERN_LOG_INFO, "the listener has no thread: MPI was started with MPI_THREAD_SINGLE");
     return false;

@@ -24,7 +24,9 @@ typedef struct played_provider {
 
 static played_provider machine[PROVIDERS];
 static size_t provider_count;
-static char taken[32];  /* the provider whose fabric was opened */
+static uint32_t loaded = FI_VERSION(1, 17),
+                asked;  /* versions: of the library, and what ofi asks for */
+static char taken[32];  /* the provider whose fabric was opened first */
 static bool taken_card; /* and whether it has a card */
 static struct fi_info *(*real_dupinfo)(const struct fi_info *info);
 static void (*real_freeinfo)(struct fi_info *info);
@@ -39,7 +41,7 @@ static int play_getinfo(uint32_t version, const char *node, const char *service,
     CU_ASSERT_PTR_NULL(node);
     CU_ASSERT_PTR_NULL(service);
     CU_ASSERT_EQUAL(flags, 0);
-    CU_ASSERT(FI_MAJOR(version) == 1);
+    asked = version;
     struct fi_info **end = info;
     *info = NULL;
     for (size_t i = 0; i < provider_count; i++) {
@@ -50,7 +52,10 @@ static int play_getinfo(uint32_t version, const char *node, const char *service,
         CU_ASSERT_FATAL(one != NULL);
         one->fabric_attr->prov_name = strdup(p->name);
         one->fabric_attr->name = strdup(p->card ? "card" : "sockets");
-        one->domain_attr->data_progress = p->by_itself ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
+        one->domain_attr->data_progress =
+            p->by_itself && hints->domain_attr->data_progress != FI_PROGRESS_MANUAL
+                ? FI_PROGRESS_AUTO
+                : FI_PROGRESS_MANUAL;
         if (p->card) {
             one->nic = calloc(1, sizeof *one->nic);
             CU_ASSERT_FATAL(one->nic != NULL);
@@ -75,15 +80,22 @@ static struct fi_info *play_dupinfo(const struct fi_info *info) {
     struct fi_info copy = *info;
     copy.nic = NULL;
     copy.next = NULL;
-    return real_dupinfo(&copy);
+    struct fi_info *fresh = real_dupinfo(&copy);
+    if (fresh != NULL && info->nic != NULL)
+        fresh->nic = calloc(1, sizeof *fresh->nic);
+    return fresh;
 }
 
 static int play_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context) {
     (void)fabric, (void)context;
+    if (taken[0] != 0)
+        return -FI_ENODEV;
     snprintf(taken, sizeof taken, "%s", attr->prov_name);
     taken_card = strcmp(attr->name, "card") == 0;
     return -FI_ENODEV;
 }
+
+static uint32_t play_version(void) { return loaded; }
 
 /* The linker gives this name (tests/CMakeLists.txt). */
 /* NOLINTBEGIN(bugprone-reserved-identifier) */
@@ -102,6 +114,7 @@ tern_status __wrap_tern_library_load(const char *transport, const char *library,
             : strcmp(symbols[i].name, "fi_freeinfo") == 0 ? (void (*)(void))play_freeinfo
             : strcmp(symbols[i].name, "fi_dupinfo") == 0  ? (void (*)(void))play_dupinfo
             : strcmp(symbols[i].name, "fi_fabric") == 0   ? (void (*)(void))play_fabric
+            : strcmp(symbols[i].name, "fi_version") == 0  ? (void (*)(void))play_version
                                                           : NULL;
         CU_ASSERT_FATAL(symbol != NULL);
         if (strcmp(symbols[i].name, "fi_dupinfo") == 0)
@@ -119,7 +132,8 @@ tern_status __wrap_tern_library_load(const char *transport, const char *library,
 
 /* What ofi takes on the machine; "" if it takes none. */
 static const char *take(bool one_machine) {
-    const tern_network_options options = {.one_machine = one_machine, .device = ""};
+    const tern_network_options options = {
+        .one_machine = one_machine, .threads = one_machine, .device = ""};
     tern_network *network;
     taken[0] = 0;
     const tern_status status = tern_network_ofi.open(&options, &network);
@@ -186,12 +200,32 @@ static void the_best_comes_first(void) {
     }
 }
 
+/* A library is asked for its own version, or for the one that tern was built with if that is older,
+ * and refused below 1.15. */
+static void versions(void) {
+    const uint32_t built = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION);
+    const uint32_t some[] = {FI_VERSION(1, 14), FI_VERSION(1, 15), FI_VERSION(1, 16), built,
+                             FI_VERSION(2, 3)};
+    const played_provider tcp = {"tcp;ofi_rxm", true, true, false};
+    play(&tcp, 1);
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+        asked = 0;
+        loaded = some[i];
+        CU_ASSERT_STRING_EQUAL(take(true), i == 0 ? "" : "tcp;ofi_rxm");
+        CU_ASSERT_EQUAL(asked, i == 0 ? 0 : some[i] < built ? some[i] : built);
+        if (i == 0)
+            EXPECT_DETAIL("is libfabric 1.14; install 1.15 or newer");
+    }
+    loaded = built;
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"the_card_comes_before_tcp", the_card_comes_before_tcp},
         {"without_a_card_it_is_tcp", without_a_card_it_is_tcp},
         {"the_card_comes_before_sockets", the_card_comes_before_sockets},
         {"the_best_comes_first", the_best_comes_first},
+        {"versions", versions},
     };
     return tern_test_main(argc, argv, "ofi_provider", tests, sizeof tests / sizeof *tests);
 }

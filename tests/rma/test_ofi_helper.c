@@ -1,0 +1,131 @@
+// tern-test: ranks least=2
+
+/* The helper of ofi (rma/network/helper.h): which networks have one, and what it does for a target
+ * that is outside of tern. */
+
+#include <stdlib.h>
+
+#include "fixture.h"
+#include "rma/memory/state.h"
+#include "rma/network/ofi.h"
+#include "rma/network/process.h"
+#include "src/mpi/mpi.h"
+
+enum { TIMES = 20 };
+
+static fixture f;
+static tern_ptr memory[64];
+
+static bool open_ofi(size_t bytes) {
+    tern_config config;
+    EXPECT_OK(tern_config_init(&config));
+    config.transport = TERN_TRANSPORT_OFI;
+    config.ranks_per_node = 1;
+    config.segment_size = bytes + ((size_t)4 << 20);
+    if (!fixture_open(&f, &config))
+        return false;
+    fixture_alloc_all(&f, bytes, TERN_DOMAIN_OWNER, memory);
+    return true;
+}
+
+static void close_ofi(void) {
+    fixture_free_all(&f, memory);
+    fixture_close(&f);
+}
+
+static const tern_network *network(void) { return tern_rma_of(f.context)->native->network; }
+
+/* TCP has one, if MPI allows the process to have threads. */
+static void where_it_is(void) {
+    if (!open_ofi(4096))
+        return;
+    if (strcmp(network()->name, "tcp;ofi_rxm") != 0)
+        tern_test_skip("the provider is another one");
+    else
+        CU_ASSERT_EQUAL(network()->helped, tern_mpi_allows_threads());
+    close_ofi();
+}
+
+/* All of a long put lands while its target computes. */
+static void a_computing_target(void) {
+    const size_t bytes = (size_t)4 << 20;
+    if (!open_ofi(bytes))
+        return;
+    char *block = malloc(bytes);
+    CU_ASSERT_FATAL(block != NULL);
+    if (f.rank == 0) {
+        EXPECT_OK(tern_put(f.worker, memory[1], "first contact", 8));
+        EXPECT_OK(tern_flush(f.worker, 1));
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    if (!network()->one_sided) {
+        tern_test_skip("the network needs progress of its targets");
+    } else if (f.rank == 0) {
+        for (int i = 1; i <= TIMES; i++) {
+            memset(block, i, bytes);
+            EXPECT_OK(tern_put(f.worker, memory[1], block, bytes));
+            EXPECT_OK(tern_flush(f.worker, 1));
+        }
+        memset(block, 0, bytes);
+        EXPECT_OK(tern_get(f.worker, block, memory[1], bytes));
+        CU_ASSERT(block[0] == TIMES && block[bytes - 1] == TIMES);
+        memset(block, TIMES + 1, bytes);
+        EXPECT_OK(tern_put(f.worker, memory[1], block, bytes));
+        EXPECT_OK(tern_flush(f.worker, 1));
+    } else if (f.rank == 1) {
+        const volatile char *mine = tern_local(f.context, memory[1]);
+        while (mine[bytes - 1] != TIMES + 1)
+            ;
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    free(block);
+    close_ofi();
+}
+
+/* A network whose helper ends at once. */
+static const tern_network_ops *real;
+static tern_network_ops lame;
+static int helped, unhelped; /* how often a network was opened so */
+
+static tern_status lame_open(const tern_network_options *options, tern_network **n) {
+    *(options->threads ? &helped : &unhelped) += 1;
+    tern_status status = real->open(options, n);
+    if (status == TERN_OK) {
+        tern_ofi *ofi = (tern_ofi *)(void *)*n;
+        tern_helper_stop(ofi->helper);
+        ofi->helper = NULL;
+    }
+    return status;
+}
+
+static const tern_network_ops *make_lame(const tern_network_ops *ops) {
+    real = ops;
+    lame = *ops;
+    lame.open = lame_open;
+    return &lame;
+}
+
+/* Where no put lands by the helper, the provider makes progress by itself. */
+static void a_helper_that_does_not_help(void) {
+    helped = unhelped = 0;
+    tern_network_hook = make_lame;
+    if (open_ofi(4096)) {
+        if (strcmp(network()->name, "tcp;ofi_rxm") != 0 || !tern_mpi_allows_threads()) {
+            tern_test_skip("there is no helper");
+        } else {
+            CU_ASSERT(helped == 1 && unhelped == 1);
+            CU_ASSERT(!network()->helped && network()->one_sided);
+        }
+        close_ofi();
+    }
+    tern_network_hook = NULL;
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {
+        {"where_it_is", where_it_is},
+        {"a_computing_target", a_computing_target},
+        {"a_helper_that_does_not_help", a_helper_that_does_not_help},
+    };
+    return tern_test_main(argc, argv, "ofi_helper", tests, sizeof tests / sizeof *tests);
+}
