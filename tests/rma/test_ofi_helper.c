@@ -4,6 +4,7 @@
  * that is outside of tern. */
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "fixture.h"
 #include "rma/memory/state.h"
@@ -82,6 +83,30 @@ static void a_computing_target(void) {
     close_ofi();
 }
 
+/* In an idle process, whose ranks have met, it uses at most 1 % of a core. */
+static void an_idle_process(void) {
+    const long idle_us = 600000;
+    if (!open_ofi(4096))
+        return;
+    if (!network()->helped) {
+        tern_test_skip("there is no helper");
+    } else {
+        const tern_helper *helper = ((const tern_ofi *)(const void *)network())->helper;
+        for (uint32_t rank = 0; rank < f.size; rank++) {
+            EXPECT_OK(tern_put(f.worker, memory[rank], "met", 4));
+            EXPECT_OK(tern_flush(f.worker, rank));
+        }
+        EXPECT_OK(tern_barrier(f.worker));
+        usleep(idle_us / 3); /* it settles */
+        const uint64_t used = tern_helper_processor_ns(helper), turns = tern_helper_turns(helper);
+        usleep(idle_us);
+        CU_ASSERT(tern_helper_processor_ns(helper) - used <= (uint64_t)idle_us * 1000 / 100);
+        CU_ASSERT(tern_helper_turns(helper) - turns <= 60);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    close_ofi();
+}
+
 /* A network whose helper ends at once. */
 static const tern_network_ops *real;
 static tern_network_ops lame;
@@ -125,6 +150,7 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"where_it_is", where_it_is},
         {"a_computing_target", a_computing_target},
+        {"an_idle_process", an_idle_process},
         {"a_helper_that_does_not_help", a_helper_that_does_not_help},
     };
     return tern_test_main(argc, argv, "ofi_helper", tests, sizeof tests / sizeof *tests);
