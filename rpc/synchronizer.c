@@ -191,12 +191,17 @@ tern_status tern_synchronizer_create(tern_worker *worker, tern_synchronizer *syn
     return TERN_OK;
 }
 
+static tern_status synchronizer_check(const tern_worker *worker, tern_synchronizer s,
+                                      const char *function) {
+    if (worker == NULL)
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: worker is NULL", function);
+    return tern_counter_check(worker, s.counter);
+}
+
 /* Finds a counter that load/store reaches. [out] counter: its address. */
 static tern_status synchronizer_reach(const tern_worker *worker, tern_synchronizer s,
-                                      uint64_t **counter) {
-    if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "a function of synchronizers: worker is NULL");
-    tern_status status = tern_counter_check(worker, s.counter);
+                                      const char *function, uint64_t **counter) {
+    tern_status status = synchronizer_check(worker, s, function);
     if (status != TERN_OK)
         return status;
     *counter = direct_counter(worker, s.counter);
@@ -212,7 +217,8 @@ tern_status tern_synchronizer_destroy(tern_worker *worker, tern_synchronizer *sy
     uint64_t *counter;
     if (synchronizer == NULL)
         return tern_fail(TERN_ERR_ARGUMENT, "tern_synchronizer_destroy: synchronizer is NULL");
-    tern_status status = synchronizer_reach(worker, *synchronizer, &counter);
+    tern_status status =
+        synchronizer_reach(worker, *synchronizer, "tern_synchronizer_destroy", &counter);
     if (status != TERN_OK)
         return status;
     /* R8: tern_counter_lower */
@@ -230,7 +236,8 @@ tern_status tern_synchronizer_destroy(tern_worker *worker, tern_synchronizer *sy
 tern_status tern_synchronizer_raise(tern_worker *worker, tern_synchronizer synchronizer,
                                     uint64_t operations) {
     uint64_t *counter;
-    tern_status status = synchronizer_reach(worker, synchronizer, &counter);
+    tern_status status =
+        synchronizer_reach(worker, synchronizer, "tern_synchronizer_raise", &counter);
     if (status == TERN_OK)
         /* R4 */
         __atomic_fetch_add(counter, operations, __ATOMIC_SEQ_CST);
@@ -239,9 +246,7 @@ tern_status tern_synchronizer_raise(tern_worker *worker, tern_synchronizer synch
 
 tern_status tern_synchronizer_lower(tern_worker *worker, tern_synchronizer synchronizer,
                                     uint64_t operations) {
-    if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "a function of synchronizers: worker is NULL");
-    tern_status status = tern_counter_check(worker, synchronizer.counter);
+    tern_status status = synchronizer_check(worker, synchronizer, "tern_synchronizer_lower");
     if (status != TERN_OK)
         return status;
     if (!tern_notices_have_room(worker))
@@ -254,7 +259,8 @@ tern_status tern_synchronizer_lower(tern_worker *worker, tern_synchronizer synch
 tern_status tern_synchronizer_test(tern_worker *worker, tern_synchronizer synchronizer,
                                    uint64_t *outstanding) {
     uint64_t *counter;
-    tern_status status = synchronizer_reach(worker, synchronizer, &counter);
+    tern_status status =
+        synchronizer_reach(worker, synchronizer, "tern_synchronizer_test", &counter);
     if (status == TERN_OK && outstanding == NULL)
         status = tern_fail(TERN_ERR_ARGUMENT, "tern_synchronizer_test: outstanding is NULL");
     if (status != TERN_OK)
@@ -269,7 +275,8 @@ tern_status tern_synchronizer_test(tern_worker *worker, tern_synchronizer synchr
 
 tern_status tern_synchronizer_wait(tern_worker *worker, tern_synchronizer synchronizer) {
     uint64_t *counter;
-    tern_status status = synchronizer_reach(worker, synchronizer, &counter);
+    tern_status status =
+        synchronizer_reach(worker, synchronizer, "tern_synchronizer_wait", &counter);
     if (status == TERN_OK)
         status = tern_call_may_wait(worker, "tern_synchronizer_wait");
     tern_wait_state wait = TERN_WAIT_FOR("its synchronizer to be lowered to 0", NULL, UINT64_MAX);
