@@ -7,12 +7,14 @@
 
 #include <string.h>
 
-#include "fixture.h"
+#include "call_tools.h"
 #include "games.h"
+#include "tern/archive.h"
 #include "tern/circular.h"
 #include "tern/collective.h"
 #include "tern/hashtable.h"
 #include "tern/lock.h"
+#include "tern/mailbox_host.h"
 #include "tern/map.h"
 #include "tern/mcts.h"
 #include "tern/model.h"
@@ -27,6 +29,7 @@ typedef union results {
     double number;
     uint64_t word;
     void *object;
+    size_t bytes;
     unsigned char byte[256];
 } results;
 
@@ -52,7 +55,7 @@ static bool results_unchanged(const results *r) {
 static void memory(void) {
     fixture f;
     results r;
-    tern_ptr p = TERN_NULL;
+    tern_ptr p = TERN_NULL, q = TERN_NULL;
     unsigned char bytes[64] = {0};
     results_fill(&r);
     if (!fixture_enter(&f))
@@ -67,6 +70,13 @@ static void memory(void) {
     WRONG("worker", tern_alloc(NULL, 8, 0, TERN_DOMAIN_GLOBAL, &r.ptr));
     WRONG("alignment is 3", tern_alloc(f.worker, 8, 3, TERN_DOMAIN_GLOBAL, &r.ptr));
     WRONG("domain is 77", tern_alloc(f.worker, 8, 0, (tern_domain)77, &r.ptr));
+    WRONG("tern_alloc: bytes is 0; ask for 1 or more",
+          tern_alloc(f.worker, 0, 0, TERN_DOMAIN_GLOBAL, &r.ptr));
+    WRONG("tern_alloc_all: mine is NULL", tern_alloc_all(f.worker, 8, 0, TERN_DOMAIN_GLOBAL, NULL));
+    EXPECT_OK(tern_register(f.worker, bytes, sizeof bytes, &q));
+    WRONG("not to an allocation; pass registered memory to tern_deregister",
+          tern_free_all(f.worker, q));
+    EXPECT_OK(tern_deregister(f.worker, q));
     /* The failed calls have freed nothing. */
     EXPECT_OK(tern_put(f.worker, p, bytes, sizeof bytes));
     EXPECT_OK(tern_free(f.worker, p));
@@ -189,11 +199,126 @@ static void containers(void) {
     as_table = (tern_hashtable_options){.key_bytes = 8, .counter = -1, .capacity = 4};
     WRONG("counter is -1; allowed are 0 and 1",
           tern_hashtable_create(f.worker, &as_table, (tern_hashtable **)&r.object));
+    WRONG("tern_map_create: options is NULL",
+          tern_map_create(f.worker, NULL, (tern_map **)&r.object));
+    WRONG("tern_map_create: map is NULL",
+          tern_map_create(f.worker, &(tern_map_options){.capacity = 4}, NULL));
+    WRONG("inline_bytes is 65537; allowed are 0 to",
+          tern_map_create(f.worker, &(tern_map_options){.capacity = 4, .inline_bytes = 65537},
+                          (tern_map **)&r.object));
     /* The failed calls have destroyed nothing. */
     EXPECT_OK(tern_hashtable_destroy(f.worker, table));
     EXPECT_OK(tern_map_destroy(f.worker, map));
     EXPECT_OK(tern_queue_destroy(f.worker, queue));
     fixture_close(&f);
+}
+
+static tern_status ignore(tern_call_info *call, const void *arguments, size_t bytes) {
+    (void)call;
+    (void)arguments;
+    (void)bytes;
+    return TERN_OK;
+}
+TERN_FUNCTION(ignore)
+
+static void serve(tern_mailbox_service *service, uint32_t slot, const void *request,
+                  uint64_t bytes) {
+    (void)service;
+    (void)slot;
+    (void)request;
+    (void)bytes;
+}
+
+static void calls_and_mailboxes(void) {
+    fixture f;
+    results r;
+    tern_writer writer;
+    tern_mailbox_service service;
+    tern_mailbox_share *share = NULL;
+    results_fill(&r);
+    if (!fixture_enter(&f))
+        return;
+    EXPECT_OK(tern_writer_open(&writer, NULL, 0, 4096));
+    WRONG("tern_call_archive_start: worker or writer is NULL",
+          tern_call_archive_start(f.worker, to(0), &ignore_function, NULL, NULL, 0,
+                                  (tern_request *)r.byte));
+    tern_writer_close(&writer);
+    EXPECT_OK(tern_mailbox_create(NULL, &share));
+    WRONG("tern_mailbox_service_open: service, share or handle is NULL",
+          tern_mailbox_service_open(&service, NULL, 64, serve, NULL));
+    WRONG("tern_mailbox_service_open: service, share or handle is NULL",
+          tern_mailbox_service_open(&service, share, 64, NULL, NULL));
+    tern_mailbox_destroy(share);
+    fixture_close(&f);
+}
+
+static void objects_of_another_context(void) {
+    fixture f, g;
+    results r;
+    tern_hashtable *table = NULL;
+    tern_search *search = NULL;
+    tern_search_result result;
+    const tern_hashtable_options as_table = {.key_bytes = 8, .value_bytes = 8, .capacity = 4};
+    const tern_search_options as_search = {.memory = (size_t)1 << 20};
+    const tern_search_limits limits = {.rollouts = 10};
+    const tic_tac_toe_state empty = {0};
+    results_fill(&r);
+    if (!fixture_enter(&f) || !fixture_open_on(&g, MPI_COMM_WORLD, NULL))
+        return;
+    EXPECT_OK(tern_hashtable_create(f.worker, &as_table, &table));
+    EXPECT_OK(tern_search_create(f.worker, &tic_tac_toe, &as_search, &search));
+    WRONG("tern_hashtable_destroy: worker and table are of different contexts",
+          tern_hashtable_destroy(g.worker, table));
+    WRONG("tern_search_reset: worker and search are of different contexts",
+          tern_search_reset(g.worker, search, &empty));
+    WRONG("tern_search_run: worker and search are of different contexts",
+          tern_search_run(g.worker, search, &limits, &result));
+    EXPECT_OK(tern_search_destroy(f.worker, search));
+    EXPECT_OK(tern_hashtable_destroy(f.worker, table));
+    fixture_close(&g);
+    fixture_close(&f);
+}
+
+static void the_options_of_a_context(void) {
+    const MPI_Fint world = tern_comm_world_f();
+    results r;
+    tern_config config;
+    results_fill(&r);
+    REFUSED(
+        TERN_ERR_CONFIG, "the option 'TERN_WORKERS' has no value: write NAME=VALUE",
+        tern_context_create_f(world, "TERN_RING_SIZE=8K TERN_WORKERS", (tern_context **)&r.object));
+    REFUSED(TERN_ERR_CONFIG, "TERN_WORKERS",
+            tern_context_create_f(world, "TERN_WORKERS=many", (tern_context **)&r.object));
+    EXPECT_OK(tern_config_init(&config));
+    config.ring_size = (size_t)1 << 20;
+    config.ring_memory = (size_t)1 << 19;
+    REFUSED(TERN_ERR_CONFIG, "TERN_RING_MEMORY=524288 holds no ring of TERN_RING_SIZE=1048576",
+            tern_config_check(&config));
+    REFUSED(TERN_ERR_CONFIG, "TERN_RING_MEMORY=524288 holds no ring",
+            tern_context_create(MPI_COMM_WORLD, &config, (tern_context **)&r.object));
+}
+
+static void archives(void) {
+    results r;
+    unsigned char room[256];
+    tern_writer writer;
+    tern_vector *vector = NULL;
+    tern_reader reader;
+    results_fill(&r);
+    EXPECT_OK(tern_writer_open(&writer, room, sizeof room, sizeof room));
+    WRONG("tern_write_buffer: buffer is NULL", tern_write_buffer(&writer, NULL));
+    /* The writer keeps its first failure. */
+    EXPECT(TERN_ERR_ARGUMENT, tern_writer_finish(&writer, (const void **)&r.object, &r.bytes));
+    tern_writer_close(&writer);
+    WRONG("tern_call_reader: call is NULL", tern_call_reader(NULL, room, 8, &reader));
+    EXPECT_OK(tern_writer_open(&writer, room, sizeof room, sizeof room));
+    const void *archive = NULL;
+    size_t bytes = 0;
+    EXPECT_OK(tern_writer_finish(&writer, &archive, &bytes));
+    EXPECT_OK(tern_reader_open(&reader, archive, bytes));
+    WRONG("tern_read_vector: vector is NULL",
+          tern_read_vector(&reader, NULL, TERN_ITEM_BYTES, 1, vector));
+    tern_writer_close(&writer);
 }
 
 static void searches(void) {
@@ -234,9 +359,16 @@ static void searches(void) {
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
-        {"memory", memory},         {"synchronizers", synchronizers},
-        {"the_model", the_model},   {"pieces_locks_and_hooks", pieces_locks_and_hooks},
-        {"containers", containers}, {"searches", searches},
+        {"memory", memory},
+        {"synchronizers", synchronizers},
+        {"the_model", the_model},
+        {"pieces_locks_and_hooks", pieces_locks_and_hooks},
+        {"containers", containers},
+        {"the_options_of_a_context", the_options_of_a_context},
+        {"archives", archives},
+        {"calls_and_mailboxes", calls_and_mailboxes},
+        {"objects_of_another_context", objects_of_another_context},
+        {"searches", searches},
     };
     return tern_test_main(argc, argv, "arguments", tests, sizeof tests / sizeof tests[0]);
 }
