@@ -15,15 +15,14 @@
 static tern_status check_operations(const tern_sandbox_options *o) {
     if (o->operation_count > 0 && o->operations == NULL)
         return tern_fail(TERN_ERR_ARGUMENT,
-                         "tern_sandbox_run: %u operations, but operations is "
-                         "NULL",
+                         "tern_sandbox_run: operation_count is %u, but operations is NULL",
                          o->operation_count);
     for (uint32_t i = 0; i < o->operation_count; i++) {
         const tern_sandbox_operation *one = &o->operations[i];
         if (one->run == NULL || one->number < TERN_SANDBOX_OWN)
             return tern_fail(TERN_ERR_ARGUMENT,
-                             "tern_sandbox_run: operation %u (number %u) has no function, or a "
-                             "number below %d",
+                             "tern_sandbox_run: operation %u (number %u) needs a function and "
+                             "a number of %d or more",
                              i, one->number, TERN_SANDBOX_OWN);
         for (uint32_t j = 0; j < i; j++)
             if (o->operations[j].number == one->number)

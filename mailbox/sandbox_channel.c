@@ -62,7 +62,8 @@ static tern_status sandbox_channel_take(int fd, unsigned char *to, uint64_t byte
     for (uint64_t done = 0; done < bytes;) {
         ssize_t got = pread(fd, to + done, bytes - done, (off_t)done);
         if (got < 0 && errno != EINTR)
-            return tern_fail_system(path);
+            return tern_fail(TERN_ERR_SYSTEM, "tern_sandbox_run: reading %s: %s", path,
+                             strerror(errno));
         if (got == 0)
             return TERN_OK;
         done += got > 0 ? (uint64_t)got : 0;

@@ -115,7 +115,7 @@ static tern_status sandbox_process_execute(tern_sandbox *s) {
     s->helper_fd = fd;
     if (fd < 0)
         return errno == EMFILE || errno == ENFILE
-                   ? tern_fail_system(path)
+                   ? tern_fail_system("opening the memory of a sandbox's helper")
                    : tern_fail(TERN_ERR_UNSUPPORTED, "tern_sandbox_run: %s cannot be used: %s",
                                path, strerror(errno));
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
