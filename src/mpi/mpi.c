@@ -12,11 +12,25 @@
 #include "src/progress/progress.h"
 #include "tern/config.h"
 
+/* Makes one line of MPI's text, which may have several. */
+static void text_join(char *text) {
+    char *to = text;
+    for (const char *from = text; *from != 0; from++) {
+        const char c = *from == '\n' ? ' ' : *from;
+        if (c != ' ' || (to > text && to[-1] != ' '))
+            *to++ = c;
+    }
+    while (to > text && to[-1] == ' ')
+        to--;
+    *to = 0;
+}
+
 tern_status tern_fail_mpi(int code, const char *call) {
     char text[MPI_MAX_ERROR_STRING];
     int length = 0;
     if (PMPI_Error_string(code, text, &length) != MPI_SUCCESS)
         snprintf(text, sizeof text, "error %d", code);
+    text_join(text);
     return tern_fail(TERN_ERR_MPI, "%s: %s", call, text);
 }
 

@@ -147,6 +147,7 @@ static void errors_of_mpi(void) {
     EXPECT_OK(tern_mpi_wait(f.worker, &requests[0], MPI_STATUS_IGNORE));
     EXPECT(TERN_ERR_MPI, tern_mpi_wait(f.worker, &requests[1], MPI_STATUS_IGNORE));
     EXPECT_DETAIL("runcate");
+    CU_ASSERT_PTR_NULL(strchr(tern_error_detail(), '\n'));
     send_one_too_long(&f, requests, numbers);
     EXPECT(TERN_ERR_MPI, tern_mpi_waitall(f.worker, 2, requests, statuses));
     CU_ASSERT_EQUAL(statuses[0].MPI_ERROR, MPI_SUCCESS);
