@@ -154,6 +154,21 @@ messages)
     expect_failure run fail 'rank %d is idle' 'rank 7 is idle'
     expect_failure run fail 'rank %d is busy' 'rank %d is busy'
     expect_failure run log 'it is %s' 'it is (null)'
+
+    # whole LIST: every format is provoked, or in the list.
+    mkdir "$work/texts" "$work/tree/scripts"
+    whole() {
+        printf '%s\n' "$@" >"$work/tree/scripts/messages.list"
+        "$here/../../scripts/messages" --root "$work/tree" --to /dev/null --by "$work/texts" --all
+    }
+    printf 'log\t1\tit is %%s\tit is late\n' >"$work/texts/1"
+    expect_success whole 'never: no test has ranks' 'rank %d is busy'
+    expect_success whole 'sometimes: ranks may' '    be busy' 'rank %d' '    is busy' 'it is %s'
+    expect_failure whole
+    expect_failure whole 'rank %d is busy'
+    expect_failure whole 'never: no test has ranks' 'rank %d is busy' 'rank %d is busy'
+    expect_failure whole 'never: no test has ranks' 'rank %d is busy' 'rank %d is idle'
+    expect_failure whole 'never: no test has ranks' 'rank %d is busy' 'it is %s'
     ;;
 size)
     # plant PATH TEXT: one more file in the tree.

@@ -9,6 +9,10 @@ cp "$1/scripts/test" "$work/scripts/test"
 # shellcheck disable=SC2016 # expands when it runs
 printf '#!/bin/sh\n[ -z "${TERN_TEST_BUILDER-}" ] || [ ! -e builder-dies ]\n' >"$work/scripts/setup"
 printf '#!/bin/sh\nexit 77\n' >"$work/scripts/sysroot"
+cat >"$work/scripts/messages" <<'END'
+#!/bin/sh
+[ "$*" = "--by build/mpich/messages --all mpich" ] && [ -d build/mpich/messages ] && [ ! -e text-is-missing ]
+END
 cat >"$work/bin/cmake" <<'END'
 #!/bin/sh
 case $* in
@@ -43,17 +47,22 @@ ran() {
 
 ran "" 1 "build asan,build mpich,build openmpi,build tsan,test mpich,test openmpi,test tsan,"
 grep -q "asan is broken" said
-grep -q "^95% tests passed, 1 tests failed out of 22" said
+grep -q "^95% tests passed, 1 tests failed out of 23" said
 ran "tsan" 0 "build tsan,test tsan,"
 ran "--mpi mpich" 1 "build asan,build mpich,build tsan,test mpich,test tsan,"
 ran "--build tsan mpich" 0 "build mpich,build tsan,"
 ran "aarch64" 0 ""
 ran "tsan aarch64 mpich" 0 "build mpich,build tsan,test mpich,test tsan,"
 
+touch text-is-missing
+ran "mpich" 1 "build mpich,test mpich,"
+ran "tsan" 0 "build tsan,test tsan,"
+rm text-is-missing
+
 # A builder that ends at once fails the run, whatever logs and folders an earlier run has left.
 touch builder-dies
 ran "" 1 "build mpich,test mpich,"
-grep -q "^70% tests passed, 3 tests failed out of 10" said
+grep -q "^72% tests passed, 3 tests failed out of 11" said
 rm -rf build
 ran "mpich tsan" 1 "build mpich,test mpich,"
 rm builder-dies
