@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -23,7 +24,11 @@ typedef struct {
 static board_row *board;
 static int my_rank, ranks;
 
+/* The ranks of tests/hosts, whose /proc do not show each other, are given a file. */
 static int share_memory(MPI_Comm comm) {
+    const char *file = getenv("HOSTS_BOARD");
+    if (file != NULL)
+        return open(file, O_RDWR | O_CLOEXEC);
     int place[2] = {(int)getpid(), -1};
     if (my_rank == 0) {
         place[1] = memfd_create("board", MFD_CLOEXEC);

@@ -2,7 +2,8 @@
 # hosts.sh BUILD TRANSPORT [PRELOAD [PROGRAM [ARGUMENT]...]]: runs programs of BUILD across two hosts
 # made from network namespaces, TCP between them; or PROGRAM alone, one rank on each, showing what it
 # writes (HOSTS_RANKS: of both together; HOSTS_LIMIT: seconds it may take; HOSTS_KEEP_GOING: ranks may
-# die; HOSTS_AHEAD: seconds by which the second host's clock is ahead). Status 77 where this machine cannot make them. With HOSTS_TURN, 0 or 1, every other suite is
+# die; HOSTS_AHEAD: seconds by which the second host's clock is ahead;
+# HOSTS_WIRE: the link delays, loses and reorders frames, see wire.c for these numbers). Status 77 where this machine cannot make them. With HOSTS_TURN, 0 or 1, every other suite is
 # left out: those that are run over the other transport, and under the other MPI over this.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,6 +14,10 @@ shift $(($# < 3 ? $# : 3))
 a=tern$$a
 b=tern$$b
 log=$(mktemp)
+board=$(mktemp)
+wire_log=$(mktemp)
+wire=
+failed=0
 
 skip() {
     echo "skipped: $1"
@@ -25,10 +30,18 @@ remove_host() {
     rm -rf "/etc/netns/$1"
 }
 
+end_wire() {
+    [ "$wire" ] || return 0
+    kill "$wire" 2>/dev/null && wait "$wire" || failed=1
+    cat "$wire_log"
+    wire=
+}
+
 clean_up() {
+    [ -z "$wire" ] || kill "$wire" 2>/dev/null || true
     remove_host "$a"
     remove_host "$b"
-    rm -f "$log"
+    rm -f "$log" "$board" "$wire_log"
 }
 
 # One that ran out of time was killed and could not.
@@ -45,14 +58,28 @@ make_host() {
         printf '127.0.0.1 localhost\n10.99.7.1 %s\n10.99.7.2 %s\n' "$a" "$b" >"/etc/netns/$1/hosts"
 }
 
+# A pair of devices, or a program that carries frames between two.
+make_link() {
+    if [ -z "${HOSTS_WIRE-}" ]; then
+        ip link add eth0 netns "$a" type veth peer name eth0 netns "$b"
+        return
+    fi
+    # shellcheck disable=SC2086 # numbers
+    "$build/tests/hosts/tern_hosts_wire" "$a" "$b" $HOSTS_WIRE >"$wire_log" 2>&1 &
+    wire=$!
+    until ip -n "$b" link show eth0 >/dev/null 2>&1; do
+        kill -0 $wire 2>/dev/null || return
+        sleep 0.1
+    done
+}
+
 make_hosts() {
-    make_host "$a" && make_host "$b" &&
-        ip link add eth0 netns "$a" type veth peer name eth0 netns "$b" &&
+    make_host "$a" && make_host "$b" && make_link &&
         ip -n "$a" addr add 10.99.7.1/24 dev eth0 && ip -n "$a" link set eth0 up &&
         ip -n "$b" addr add 10.99.7.2/24 dev eth0 && ip -n "$b" link set eth0 up || return
     # MPI leaves out an interface that is not up yet.
     for host in "$a" "$b"; do
-        until ip -n "$host" link show eth0 | grep -q 'state UP'; do
+        until ip -n "$host" link show eth0 | grep -q LOWER_UP; do
             sleep 0.1
         done
     done
@@ -62,12 +89,12 @@ make_hosts() {
 launch() {
     ranks=$1 program=$2
     shift 2
-    timeout "${HOSTS_LIMIT:-60}" "$here/agent.sh" "$a" "$build/mpirun-tern" ${HOSTS_KEEP_GOING:+--keep-going} --hosts "$a,$b" --agent "$here/agent.sh" \
-        -x TERN_TRANSPORT="$transport" -x HOSTS_LINK=eth0 ${preload:+-x LD_PRELOAD="$preload"} \
+    truncate -s 0 "$board" && truncate -s 64K "$board"
+    timeout -k 5 "${HOSTS_LIMIT:-60}" "$here/agent.sh" "$a" "$build/mpirun-tern" ${HOSTS_KEEP_GOING:+--keep-going} --hosts "$a,$b" --agent "$here/agent.sh" \
+        -x TERN_TRANSPORT="$transport" -x HOSTS_LINK=eth0 -x HOSTS_BOARD="$board" ${preload:+-x LD_PRELOAD="$preload"} \
         -n "$ranks" "$build/$program" "$@"
 }
 
-failed=0
 # across RANKS PROGRAM [ARGUMENT]...: one run, with the ranks spread over both hosts.
 across() {
     ranks=$1 program=$2
@@ -93,7 +120,8 @@ command -v ip >/dev/null || skip "iproute2 is not installed"
 trap clean_up EXIT
 trap 'exit 1' HUP INT TERM
 clean_up_after_others
-make_hosts 2>"$log" || skip "no network namespaces here: $(head -n 1 "$log")"
+[ -z "${HOSTS_WIRE-}" ] || [ -c /dev/net/tun ] || skip "no /dev/net/tun here, from which the bad link is made"
+make_hosts 2>"$log" || skip "no network namespaces here: $(cat "$log" "$wire_log" | head -n 1)"
 "$here/agent.sh" "$a" true 2>"$log" || skip "no host of its own here: $(head -n 1 "$log")"
 
 if [ $# -gt 0 ]; then
@@ -112,21 +140,27 @@ esac
 suites='transfer atomic ring call hashtable_model queue notify collectives rendezvous registration remote
     call_policies call_with circular service_threads lock quiesce mcts mcts_threads'
 [ "$transport" != auto ] || suites='transfer call'
+[ -z "${HOSTS_WIRE-}" ] || suites='transfer notify call histories'
 turn=${HOSTS_TURN-}
 case $transport$turn in
 ofi?) suites='transfer ring call hashtable_model notify lock' ;;
 esac
 [ "$transport" != p2p ] || turn=${turn:+$((1 - turn))}
 place=0
+deadline=$((${HOSTS_LIMIT:-60} - 5))
 for suite in $suites; do
     place=$((place + 1))
     [ "$turn" ] && [ "$transport" != auto ] && [ $((place % 2)) -ne "$turn" ] && continue
     ranks=$((6 - ranks))
     [ "$turn" ] && [ "$transport" = rma ] && [ $place -gt 2 ] && ranks=2
-    across $ranks tests/test_$suite --deadline 55
+    across $ranks tests/test_$suite --deadline "$deadline"
 done
+if [ "${HOSTS_WIRE-}" ]; then
+    end_wire
+    exit $failed
+fi
 # All operations of the containers, by all paths, in little time.
-across 2 tests/test_histories --deadline 55
+across 2 tests/test_histories --deadline "$deadline"
 for ranks in 2 4; do
     across $ranks examples/kmer
 done
