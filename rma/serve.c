@@ -279,6 +279,8 @@ bool tern_message_serve(tern_worker *worker, uint32_t source, const tern_message
     case TERN_MESSAGE_CONTACT:
         good = serve_question(worker, source, message, payload, bytes);
         break;
+    case TERN_MESSAGE_FOLLOW:
+        break; /* its sender's MPI has sent something (rma/message/follow.h) */
     case TERN_MESSAGE_FRAME:
         good = serve_frame(context, source, message, payload, bytes, &served);
         break;

@@ -131,7 +131,8 @@ tern_status tern_peers_make(tern_peers *peers, uint32_t size) {
         return TERN_OK;
     peers->dead = calloc((size + 63) / 64, sizeof *peers->dead);
     peers->machine = calloc(size, sizeof *peers->machine);
-    if (peers->dead == NULL || peers->machine == NULL) {
+    peers->lost = calloc((size + 63) / 64, sizeof *peers->lost);
+    if (peers->dead == NULL || peers->machine == NULL || peers->lost == NULL) {
         tern_peers_close(peers);
         return tern_fail(TERN_ERR_MEMORY, "no memory to watch %u ranks", size);
     }
@@ -182,10 +183,11 @@ void tern_peers_close(tern_peers *peers) {
     free(peers->siblings);
     free(peers->machine);
     free((void *)peers->dead);
+    free((void *)peers->lost);
     peers->siblings = NULL;
     peers->sibling_count = peers->sibling_room = peers->count = 0;
     peers->machine = NULL;
-    peers->dead = NULL;
+    peers->dead = peers->lost = NULL;
 }
 
 tern_peer_state tern_peer_look(tern_peers *peers, uint32_t rank) {

@@ -33,8 +33,11 @@ typedef struct tern_peers {
     uint32_t *machine;      /* by rank: the lowest rank of the same machine */
     _Atomic uint64_t *dead; /* a bit for each rank whose death was seen */
     _Atomic uint32_t first; /* the first dead rank seen, or TERN_NOBODY */
-    bool known;             /* the ranks have told each other which processes they are */
-    bool all_watched;       /* every rank has a pidfd of every other; the same on every rank */
+    _Atomic uint64_t *lost; /* a bit for each rank to which MPI has lost its connection
+                               (src/peers/lost.h) */
+    atomic_bool any_lost;
+    bool known;       /* the ranks have told each other which processes they are */
+    bool all_watched; /* every rank has a pidfd of every other; the same on every rank */
     struct tern_listener *listener;                /* of this process, or NULL */
     const struct tern_listener_address *listeners; /* by rank; NULL: no rank has a listener */
     struct tern_watches *watches;                  /* NULL: all ranks have a pidfd */

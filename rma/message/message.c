@@ -3,9 +3,11 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "rma/message/follow.h"
 #include "rma/memory/state.h"
 #include "src/log.h"
 #include "src/mpi/mpi.h"
+#include "src/peers/peers.h"
 #include "src/progress/progress.h"
 #include "src/progress/wait.h"
 
@@ -38,6 +40,7 @@ struct tern_message_engine {
     MPI_Status info;     /* of the head */
     atomic_bool sending; /* some request may be under way; written under the lock */
     send_pool requests, answers;
+    tern_follow follow;
     uint32_t answer_tag;
     uint64_t *sent;              /* requests by rank */
     _Atomic uint64_t *served_of; /* messages served, by rank; written under the lock */
@@ -70,7 +73,8 @@ tern_status tern_messages_open(tern_context *context, tern_message_server serve,
     for (uint32_t i = 0; i < RECEIVES; i++)
         fresh->receive[i] = MPI_REQUEST_NULL;
     bool enough = fresh->received != NULL && fresh->requests.slot[0].buffer != NULL &&
-                  fresh->answers.slot[0].buffer != NULL && fresh->counts != NULL;
+                  fresh->answers.slot[0].buffer != NULL && fresh->counts != NULL &&
+                  tern_follow_open(&fresh->follow, context->size);
     tern_status status = enough ? TERN_OK : tern_fail(TERN_ERR_MEMORY, "no memory for messages");
     for (uint32_t i = 0; status == TERN_OK && i < RECEIVES; i++)
         status = TERN_MPI(post_receive(context, fresh, i));
@@ -90,6 +94,8 @@ static bool message_is_free(const tern_context *context, send_slot *slot) {
     bool failed = PMPI_Test(&slot->mpi, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS;
     /* A message that cannot arrive any more is given up. MPI may still read its buffer, so the
      * buffer is leaked. */
+    if (failed)
+        tern_lost_note(context, slot->rank);
     if (failed || (!done && tern_peer_is_dead(&context->peers, slot->rank))) {
         *slot = (send_slot){MPI_REQUEST_NULL, 0, NULL};
         done = 1;
@@ -123,37 +129,48 @@ static tern_status no_slot_fail(const send_pool *pool, uint32_t rank) {
     return tern_fail(TERN_ERR_MEMORY, "no memory for a message to rank %u", rank);
 }
 
-/* Copies the message to a free slot and sends it. The MPI lock is held. */
+/* Copies the message to a free slot and sends it. The MPI lock is held. [out] code: what MPI has
+ * returned. If that is an error, so is the status, and its detail is left to send_fail. */
 static tern_status send_locked(tern_worker *worker, uint32_t rank, const tern_message *message,
-                               const void *payload, size_t bytes) {
+                               const void *payload, size_t bytes, int *code) {
     tern_context *context = worker->context;
     tern_message_engine *engine = tern_rma_of(context)->messages;
     if (tern_peer_is_dead(&context->peers, rank))
         return tern_peer_fail(rank);
+    const tern_status lost = tern_lost_check(context, rank);
+    if (lost != TERN_OK)
+        return lost;
     send_slot *slot = free_slot(context, &engine->requests);
     if (slot == NULL)
         return no_slot_fail(&engine->requests, rank);
     memcpy(slot->buffer, message, sizeof *message);
     if (bytes > 0)
         memcpy(slot->buffer + sizeof *message, payload, bytes);
-    int code = PMPI_Isend(slot->buffer, (int)(sizeof *message + bytes), MPI_BYTE, (int)rank,
-                          TAG_REQUEST, context->comm, &slot->mpi);
-    if (code != MPI_SUCCESS)
-        return tern_fail_mpi(code, "MPI_Isend");
     slot->rank = rank;
+    *code = PMPI_Isend(slot->buffer, (int)(sizeof *message + bytes), MPI_BYTE, (int)rank,
+                       TAG_REQUEST, context->comm, &slot->mpi);
+    if (*code != MPI_SUCCESS)
+        return TERN_ERR_MPI;
     /* R4 */
     atomic_store_explicit(&engine->sending, true, memory_order_relaxed);
     engine->sent[rank]++;
+    tern_follow_sent(&engine->follow, rank);
     worker->stats.messages_sent++;
     return TERN_OK;
 }
 
+/* Sets the detail for a message that MPI refused with code. The MPI lock is not held. */
+static tern_status send_fail(tern_worker *worker, uint32_t rank, tern_status status, int code) {
+    return code == MPI_SUCCESS ? status : tern_lost_fail(worker->context, rank, code, "MPI_Isend");
+}
+
 tern_status tern_message_send(tern_worker *worker, uint32_t rank, const tern_message *message,
                               const void *payload, size_t bytes) {
+    int code = MPI_SUCCESS;
     tern_mpi_lock();
-    tern_status status = send_locked(worker, rank, message, payload, bytes);
+    tern_status status = send_locked(worker, rank, message, payload, bytes, &code);
     tern_mpi_unlock();
-    return status;
+    return send_fail(worker, rank, status, code);
 }
 
 /* The access to `sending` is relaxed, since it only saves questions to MPI. With the lock held, MPI
@@ -202,16 +219,17 @@ tern_status tern_message_ask_with(tern_worker *worker, uint32_t rank, const tern
     tern_mpi_lock();
     copy.tag = TAG_ANSWER_FIRST + engine->answer_tag++ % TAG_ANSWERS;
     int code = PMPI_Irecv(answer, (int)bytes, MPI_BYTE, (int)rank, (int)copy.tag,
-                          worker->context->comm, &receive);
+                          worker->context->comm, &receive),
+        sent = MPI_SUCCESS;
     tern_status status = code == MPI_SUCCESS
-                             ? send_locked(worker, rank, &copy, payload, payload_bytes)
+                             ? send_locked(worker, rank, &copy, payload, payload_bytes, &sent)
                              : tern_fail_mpi(code, "MPI_Irecv");
     if (status != TERN_OK && receive != MPI_REQUEST_NULL)
         tern_message_forget(&receive);
     tern_mpi_unlock();
     if (status == TERN_OK)
         *request = receive;
-    return status;
+    return send_fail(worker, rank, status, sent);
 }
 
 tern_status tern_message_ask(tern_worker *worker, uint32_t rank, const tern_message *message,
@@ -248,9 +266,10 @@ tern_status tern_message_question(tern_worker *worker, uint32_t rank, const tern
     MPI_Request request = MPI_REQUEST_NULL;
     for (;;) {
         int done = 0;
-        tern_status status = request == MPI_REQUEST_NULL
-                                 ? tern_message_ask(worker, rank, message, answer, bytes, &request)
-                                 : TERN_MPI(PMPI_Test(&request, &done, MPI_STATUS_IGNORE));
+        tern_status status =
+            request == MPI_REQUEST_NULL
+                ? tern_message_ask(worker, rank, message, answer, bytes, &request)
+                : TERN_MPI_TO(worker->context, rank, PMPI_Test(&request, &done, MPI_STATUS_IGNORE));
         if (done || (status != TERN_OK && status != TERN_ERR_AGAIN))
             return status;
         status = message_step(worker, &wait, rank);
@@ -290,11 +309,28 @@ void tern_message_answer(tern_worker *worker, uint32_t rank, uint32_t tag, const
         tern_internal_copy(slot->buffer, data, bytes);
         from = slot->buffer;
     }
+    tern_follow_sent(&tern_rma_of(context)->messages->follow, rank);
     int code =
         PMPI_Isend(from, (int)bytes, MPI_BYTE, (int)rank, (int)tag, context->comm, &slot->mpi);
     if (code != MPI_SUCCESS) {
+        tern_lost_note(context, rank);
         tern_fail_mpi(code, "MPI_Isend");
         tern_log(TERN_LOG_ERROR, "answering rank %u: %s", rank, tern_error_detail());
+    }
+}
+
+/* Sends the follow-ups that are due. A connection that turns out to be lost is noted. The MPI lock
+ * is held. */
+static void send_follow_ups(tern_worker *worker, tern_follow *follow) {
+    const tern_message message = {.kind = TERN_MESSAGE_FOLLOW, .origin = worker->id};
+    for (uint32_t r = tern_follow_next(follow, 0); r < follow->size;
+         r = tern_follow_next(follow, r + 1)) {
+        int code = MPI_SUCCESS;
+        if (send_locked(worker, r, &message, NULL, 0, &code) != TERN_OK)
+            tern_error_clear();
+        tern_follow_done(follow, r);
+        if (code != MPI_SUCCESS)
+            tern_lost_note(worker->context, r);
     }
 }
 
@@ -306,6 +342,8 @@ size_t tern_message_poll(tern_worker *worker) {
     if (!tern_mpi_trylock())
         return 0; /* the thread that holds the lock serves messages, or another soon will */
     bool records = false;
+    if (tern_follow_due(&engine->follow))
+        send_follow_ups(worker, &engine->follow);
     while (served < SERVED_PER_POLL && !records) {
         uint32_t i = engine->head;
         int done = 0;
@@ -389,6 +427,9 @@ tern_status tern_messages_drain(tern_context *context) {
     tern_worker *worker = context->worker[0];
     MPI_Request sum;
     int done = 0;
+    tern_mpi_lock();
+    engine->follow.stopped = true;
+    tern_mpi_unlock();
     uint64_t *expected = engine->counts, *sent = expected + 1;
     memcpy(sent, engine->sent, context->size * sizeof *sent);
     /* No rank sends any more, so the counts are final. Their sums tell each rank how many messages
@@ -442,5 +483,6 @@ void tern_messages_close(tern_context *context, tern_message_engine *engine) {
     if (idle)
         free(engine->received);
     free(engine->counts);
+    tern_follow_close(&engine->follow);
     free(engine);
 }

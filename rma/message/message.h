@@ -37,7 +37,8 @@ typedef enum tern_message_kind {
     TERN_MESSAGE_SLEEP,
     TERN_MESSAGE_WAKE,
     TERN_MESSAGE_RECLAIM,
-    TERN_MESSAGE_CLOSED
+    TERN_MESSAGE_CLOSED,
+    TERN_MESSAGE_FOLLOW
 } tern_message_kind;
 
 /* What every message begins with. */

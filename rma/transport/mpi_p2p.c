@@ -8,7 +8,7 @@
 #include "rma/transport/remote.h"
 #include "rma/memory/state.h"
 #include "rma/transport/transport.h"
-#include "src/mpi/mpi.h"
+#include "src/peers/peers.h"
 
 /*
  * p2p serves ranks of different nodes where MPI's one-sided operations are emulated. Every
@@ -135,7 +135,8 @@ static tern_status p2p_reply(tern_worker *worker, uint32_t target,
 }
 
 tern_status tern_remote_transfer_test(tern_worker *worker, tern_transfer *transfer, int *done) {
-    tern_status status = TERN_MPI(PMPI_Test(&transfer->mpi, done, MPI_STATUS_IGNORE));
+    tern_status status = TERN_MPI_TO(worker->context, transfer->rank,
+                                     PMPI_Test(&transfer->mpi, done, MPI_STATUS_IGNORE));
     if (status == TERN_OK && *done) {
         tern_remote_key_release(worker, transfer->rkey, false);
         transfer->rkey = NULL;

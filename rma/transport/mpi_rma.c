@@ -39,7 +39,9 @@
         int tern_mpi_code = (call);                                                                \
         tern_stuck_leave(&(worker)->context->peers);                                               \
         tern_mpi_unlock();                                                                         \
-        tern_mpi_code == MPI_SUCCESS ? TERN_OK : tern_fail_mpi(tern_mpi_code, #call);              \
+        tern_mpi_code == MPI_SUCCESS                                                               \
+            ? TERN_OK                                                                              \
+            : tern_lost_fail((worker)->context, rank, tern_mpi_code, #call);                       \
     })
 
 static MPI_Win win_of(const tern_worker *worker) {
@@ -114,10 +116,13 @@ static void give_words(const tern_worker *worker, words *w) {
         free(w);
 }
 
-/* Refuses operations on a rank that is known to be dead: Open MPI's osc/rdma tries for ever to
- * reach a process that is gone, and MPICH's flush never returns. */
+/* Refuses operations on a rank that is known to be dead, or to which MPI has lost its connection:
+ * Open MPI's osc/rdma tries for ever to reach a process that is gone, and MPICH's flush never
+ * returns. */
 static tern_status may_reach(const tern_worker *worker, uint32_t rank) {
-    return tern_peer_is_dead(&worker->context->peers, rank) ? tern_peer_fail(rank) : TERN_OK;
+    return tern_peer_is_dead(&worker->context->peers, rank)
+               ? tern_peer_fail(rank)
+               : tern_lost_check(worker->context, rank);
 }
 
 static tern_status window_start(tern_worker *worker, bool put, uint32_t rank, uint64_t offset,
@@ -449,7 +454,7 @@ static tern_status rma_reply(tern_worker *worker, uint32_t target,
         }
         tern_mpi_unlock();
         if (code != MPI_SUCCESS)
-            return tern_fail_mpi(code, "MPI_Rput");
+            return tern_lost_fail(context, rank, code, "MPI_Rput");
         if (free != NULL)
             return TERN_OK;
         tern_message_poll(worker);

@@ -51,7 +51,8 @@ static tern_status collective_finish(tern_context *context, tern_worker *worker,
     tern_status waited = TERN_OK;
     for (;;) {
         int done = 0;
-        tern_status status = TERN_MPI(PMPI_Test(request, &done, MPI_STATUS_IGNORE));
+        tern_status status =
+            TERN_MPI_TO(context, TERN_ANYBODY, PMPI_Test(request, &done, MPI_STATUS_IGNORE));
         if (status != TERN_OK || done)
             return status;
         if (waited != TERN_OK) /* a rank has died, and one more test has not found the collective

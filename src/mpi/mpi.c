@@ -25,12 +25,16 @@ static void text_join(char *text) {
     *to = 0;
 }
 
-tern_status tern_fail_mpi(int code, const char *call) {
-    char text[MPI_MAX_ERROR_STRING];
+void tern_mpi_text(int code, char text[MPI_MAX_ERROR_STRING]) {
     int length = 0;
     if (PMPI_Error_string(code, text, &length) != MPI_SUCCESS)
-        snprintf(text, sizeof text, "error %d", code);
+        snprintf(text, MPI_MAX_ERROR_STRING, "error %d", code);
     text_join(text);
+}
+
+tern_status tern_fail_mpi(int code, const char *call) {
+    char text[MPI_MAX_ERROR_STRING];
+    tern_mpi_text(code, text);
     return tern_fail(TERN_ERR_MPI, "%s: %s", call, text);
 }
 

@@ -9,6 +9,9 @@
 #include "base/error.h"
 #include "tern/context.h"
 
+/* Copies MPI's own text for a code. */
+void tern_mpi_text(int code, char text[MPI_MAX_ERROR_STRING]) __attribute__((cold));
+
 /* Sets this thread's detail to MPI's own text for a failed call, and returns TERN_ERR_MPI. */
 tern_status tern_fail_mpi(int code, const char *call) __attribute__((cold));
 

@@ -14,6 +14,7 @@
 #include "base/process.h"
 #include "src/log.h"
 #include "src/mpi/mpi.h"
+#include "src/peers/lost.h"
 
 #define CALLERS 64u              /* connections with a question at once */
 #define PATIENCE_NS 10000000000u /* the time in which a caller has to send its question */
@@ -43,9 +44,10 @@ struct tern_listener {
     caller caller[CALLERS]; /* the oldest first */
     uint32_t watchers;
     int watcher[WATCHERS]; /* connections */
-    uint32_t told;         /* the death that was sent to the watchers, or TERN_NOBODY */
-    uint64_t call;         /* the call of MPI that this rank was in at the last look */
-    uint64_t looked;       /* when the call was read */
+    uint32_t watcher_rank[WATCHERS];
+    uint32_t told;   /* the death that was sent to the watchers, or TERN_NOBODY */
+    uint64_t call;   /* the call of MPI that this rank was in at the last look */
+    uint64_t looked; /* when the call was read */
     struct pollfd look[2 + CALLERS + WATCHERS];
 };
 
@@ -128,8 +130,15 @@ static void watcher_report(const tern_listener *listener, int fd, uint64_t now) 
     listener_send(fd, &report, sizeof report);
 }
 
+/* Tells a watcher that MPI of this rank has lost the connection to it. */
+static void watcher_tell_lost(const tern_listener *listener, uint32_t i) {
+    const tern_context *context = listener->context;
+    if (tern_is_lost(&context->peers, listener->watcher_rank[i]))
+        watcher_tell(listener, listener->watcher[i], TERN_LOST_MAGIC, context->rank, 0);
+}
+
 /* Makes the connection of a caller one that watches. */
-static void listener_admit(tern_listener *listener, uint32_t i) {
+static void listener_admit(tern_listener *listener, uint32_t i, uint32_t from) {
     const uint32_t rank = listener->context->rank;
     const int fd = listener->caller[i].fd;
     if (listener->watchers == WATCHERS) {
@@ -141,7 +150,9 @@ static void listener_admit(tern_listener *listener, uint32_t i) {
     if (listener->told != TERN_NOBODY)
         watcher_tell(listener, fd, TERN_DEATH_MAGIC, listener->told, 0);
     watcher_report(listener, fd, tern_now());
+    listener->watcher_rank[listener->watchers] = from;
     listener->watcher[listener->watchers++] = fd;
+    watcher_tell_lost(listener, listener->watchers - 1);
     listener_forget(listener, i);
 }
 
@@ -150,6 +161,7 @@ static void listener_admit(tern_listener *listener, uint32_t i) {
 static void listener_dismiss(tern_listener *listener, uint32_t i) {
     close(listener->watcher[i]);
     listener->watcher[i] = listener->watcher[--listener->watchers];
+    listener->watcher_rank[i] = listener->watcher_rank[listener->watchers];
 }
 
 static void listener_tell_death(tern_listener *listener) {
@@ -161,13 +173,15 @@ static void listener_tell_death(tern_listener *listener) {
         watcher_tell(listener, listener->watcher[i], TERN_DEATH_MAGIC, listener->told, 0);
 }
 
-/* Once in a tick, sends the watchers this rank's activity, and the call of MPI if it has lasted for
- * at least a tick. */
+/* Once in a tick, sends the watchers this rank's activity, the loss of their connection, and the
+ * call of MPI if it has lasted for at least a tick. */
 static void listener_tell_state(tern_listener *listener, uint64_t now) {
     if (now - listener->looked < TICK_MS * 1000000u)
         return;
     for (uint32_t i = 0; i < listener->watchers; i++)
         watcher_report(listener, listener->watcher[i], now);
+    for (uint32_t i = 0; i < listener->watchers; i++)
+        watcher_tell_lost(listener, i);
     /* R4; the same value twice says enough */
     const uint64_t call =
         atomic_load_explicit(&listener->context->peers.call, memory_order_relaxed);
@@ -197,7 +211,7 @@ static void listener_hear(tern_listener *listener, uint32_t i) {
     if (wrong == NULL && c->got < sizeof head + head.bytes)
         return;
     if (wrong == NULL && head.magic == TERN_WATCH_MAGIC) {
-        listener_admit(listener, i);
+        listener_admit(listener, i, head.from);
         return;
     }
     if (wrong == NULL && !caller_answer(listener, c, &head))

@@ -9,8 +9,9 @@
  *
  * A connection brings one question. The listener closes it after the answer. A connection that asks
  * to watch stays open instead. On it the listener sends the first death that its rank knows of;
- * and, repeatedly, the call of MPI in which its rank stays (src/peers/stuck.h), and the function
- * that its rank last reported to be in (src/peers/activity.h).
+ * and, repeatedly, the call of MPI in which its rank stays (src/peers/stuck.h), whether its rank's
+ * MPI has lost the connection to the rank that watches (src/peers/lost.h), and the function that
+ * its rank last reported to be in (src/peers/activity.h).
  *
  * Only the thread uses its connections. Other threads start, wake and stop it.
  */
@@ -27,6 +28,7 @@
 #define TERN_FULL_MAGIC UINT64_C(0x6c6c75662d6e7431)
 #define TERN_DEATH_MAGIC UINT64_C(0x68746165642d6e74)
 #define TERN_STUCK_MAGIC UINT64_C(0x6b637574732d6e74)
+#define TERN_LOST_MAGIC UINT64_C(0x74736f6c2d6e7431)
 #define TERN_REPORT_MAGIC UINT64_C(0x6f7065722d6e7431)
 
 /* The head of a question, in the byte order of the job. The bytes of the question follow. */
@@ -39,7 +41,7 @@ typedef struct tern_wire_head {
 
 /* The head of an answer, whose bytes follow. A connection that watches gets an answer without
  * bytes, or the answer "full" (too many watch), after which the connection ends. Later it gets
- * deaths, calls and activity, if there are any. */
+ * deaths, calls, lost connections and activity, if there are any. */
 typedef struct tern_wire_answer {
     uint64_t magic, nonce;
     uint32_t rank;  /* the rank that answers; for a death: the dead rank; for a call: its target;

@@ -10,6 +10,7 @@
  *     listener.h   the thread of each process that answers on such a connection
  *     address.h    where listeners are
  *     stuck.h      ranks that stay in a call of MPI towards a dead rank
+ *     lost.h       connections that MPI has lost
  *     activity.h   what a rank last reported to be in
  *     long_wait.h  the warning of a wait that lasts
  */
@@ -18,6 +19,7 @@
 #include "src/peers/address.h"
 #include "src/peers/listener.h"
 #include "src/peers/long_wait.h"
+#include "src/peers/lost.h"
 #include "src/peers/stuck.h"
 #include "src/peers/watch.h"
 

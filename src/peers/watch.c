@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "src/log.h"
 #include "src/peers/listener.h"
+#include "src/peers/lost.h"
 #include "src/progress/wait.h"
 
 #define SECOND 1000000000u
@@ -226,6 +227,10 @@ static bool watch_take(tern_context *context, watch *w, uint64_t now) {
     if (answer->magic == TERN_STUCK_MAGIC && answer->nonce == context->nonce && w->answered) {
         w->call = (uint64_t)answer->bytes << 32 | answer->rank;
         w->call_at = now;
+        return true;
+    }
+    if (answer->magic == TERN_LOST_MAGIC && answer->nonce == context->nonce && w->answered) {
+        tern_lost_note(context, w->rank);
         return true;
     }
     if (answer->magic == TERN_REPORT_MAGIC && answer->nonce == context->nonce && w->answered) {
@@ -478,6 +483,37 @@ static void watch_want_anybody(const tern_context *context, uint64_t since, uint
     else
         for (uint64_t distance = 1; distance < size; distance *= 2)
             watch_want(context, (uint32_t)((context->rank + distance) % size), since, now);
+}
+
+/* Makes the watches of rank connect at once. Returns whether all of them are connected. */
+static bool watches_hurry(tern_watches *watches, uint32_t rank) {
+    bool connected = true;
+    for (uint32_t i = 0; i < watches->count; i++) {
+        watch *w = &watches->watch[i];
+        if (rank != TERN_ANYBODY && w->rank != rank)
+            continue;
+        w->since = 0;
+        connected = connected && w->connected && !w->lost;
+    }
+    return connected;
+}
+
+bool tern_watches_ask(tern_context *context, uint32_t rank, uint64_t now) {
+    tern_watches *watches = context->peers.watches;
+    if (watches == NULL || context->config.peer_patience == 0 || context->peers.listeners == NULL)
+        return true;
+    if (!watches_take(watches))
+        return false;
+    if (rank == TERN_ANYBODY)
+        watch_want_anybody(context, now, now);
+    else
+        watch_want(context, rank, now, now);
+    (void)watches_hurry(watches, rank);
+    if (now >= watches->looked + LOOK_NS)
+        watches_step(context, watches, now);
+    const bool connected = watches_hurry(watches, rank);
+    watches_give_back(watches);
+    return connected;
 }
 
 void tern_watches_look(tern_context *context, uint32_t rank, uint64_t since, uint64_t now) {

@@ -15,7 +15,8 @@
  *   - A watched rank reports the death.
  *
  * A watched rank also says in which call of MPI it stays; then the target of the call is watched,
- * too. It says which function it last reported to be in, for the warning of a long wait.
+ * too. It says that its MPI has lost the connection to this rank (src/peers/lost.h). It says which
+ * function it last reported to be in, for the warning of a long wait.
  *
  * Each of these counts only at a proven address, at which some listener of the machine has answered
  * (src/peers/listeners.c). A connection that ends proves nothing; if the rank is dead its host
@@ -49,6 +50,11 @@ static inline void tern_watch(tern_context *context, uint32_t rank, uint64_t sin
     if (context->peers.watches != NULL)
         tern_watches_look(context, rank, since, now);
 }
+
+/* Connects to the listener of rank at once, or, for TERN_ANYBODY, to the listeners that a wait for
+ * any rank watches. True: none of these ranks has to be asked, or each connection exists. False
+ * also while another thread looks. Call it again and again until the answer is known. */
+bool tern_watches_ask(tern_context *context, uint32_t rank, uint64_t now);
 
 /* The call of MPI (src/peers/stuck.h) in which a watched rank recently said that it stays; or
  * TERN_NO_CALL. otherwise: the value to return while another thread looks. */

@@ -51,6 +51,13 @@ static uint32_t dead_for(const tern_context *context, uint32_t rank) {
     return dead ? rank : TERN_NOBODY;
 }
 
+/* Ends a wait for rank, which is not known to be dead, if nothing it waits for can come. */
+static tern_status look_further(tern_context *context, tern_wait_state *state, uint32_t rank,
+                                uint64_t now) {
+    const tern_status status = tern_stuck_look(context, state, rank, now);
+    return status == TERN_OK ? tern_lost_look(context, state, rank, now) : status;
+}
+
 /* A known death ends a wait for that rank at once. In a wait for any rank, a live rank may still
  * bring what the caller waits for, so the wait goes on until it would give the processor up, 5 ms
  * at most. If the caller goes on in spite of the error, later rounds yield as in any wait. */
@@ -86,7 +93,7 @@ static tern_status wait_step(tern_context *context, tern_wait_state *state, uint
     if (rank == TERN_NOBODY)
         return TERN_OK;
     dead = dead_for(context, rank);
-    return dead != TERN_NOBODY ? tern_peer_fail(dead) : tern_stuck_look(context, state, rank, now);
+    return dead != TERN_NOBODY ? tern_peer_fail(dead) : look_further(context, state, rank, now);
 }
 
 tern_status tern_wait_step(tern_context *context, tern_wait_state *state, uint32_t rank) {
@@ -116,7 +123,7 @@ tern_status tern_wait_look(tern_context *context, tern_wait_state *state, uint32
     state->doomed = dead != TERN_NOBODY;
     if (known && state->doomed)
         return tern_peer_fail(dead);
-    return tern_stuck_look(context, state, rank, now);
+    return look_further(context, state, rank, now);
 }
 
 tern_status tern_await_round(tern_worker *worker, tern_await *wait, size_t found) {
