@@ -14,6 +14,11 @@ bool tern_has_remote_atomics(const tern_context *context) {
            (rma->native != NULL && rma->native->atomics);
 }
 
+bool tern_processor_serves_global(const tern_context *context) {
+    const tern_rma *rma = tern_rma_of(context);
+    return !tern_has_remote_atomics(context) || (rma->native != NULL && rma->native->coherent);
+}
+
 static tern_status atomic_remote(tern_worker *worker, tern_ptr p, tern_atomic_op op, unsigned width,
                                  uint64_t operand, uint64_t expected, uint64_t *old) {
     tern_context *context = worker->context;

@@ -176,7 +176,7 @@ static tern_status rma_make_workers(tern_context *context, tern_rma *rma) {
         tern_doorbell_set_numa(mine->worker_page, (uint32_t)expected);
         tern_reply_open(worker);
         uint32_t direct = 1u << TERN_DOMAIN_NODE | 1u << TERN_DOMAIN_OWNER;
-        if (!tern_has_remote_atomics(context))
+        if (tern_processor_serves_global(context))
             direct |= 1u << TERN_DOMAIN_GLOBAL;
         worker->view = (tern_worker_view){.reach = rma->reach,
                                           .ranks = context->size,

@@ -58,9 +58,11 @@ tern_status tern_puts_flush_all_but(tern_worker *worker, uint32_t except);
  * TERN_ERR_MPI. */
 tern_status tern_puts_deliver(tern_worker *worker);
 
-/* Whether MPI or a network makes the atomics on TERN_DOMAIN_GLOBAL; then the processor never
- * does. */
+/* Whether MPI or a network makes the atomics of other nodes on TERN_DOMAIN_GLOBAL. */
 bool tern_has_remote_atomics(const tern_context *context);
+/* Whether the processor makes those of ranks that share memory: not if it would be at odds with
+ * these. */
+bool tern_processor_serves_global(const tern_context *context);
 
 /*
  * put_if.c: a put that depends on a word; the owner of the memory makes it. If the word is

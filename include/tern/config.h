@@ -74,11 +74,12 @@ typedef enum tern_rma_commit {
 
 /* What applies atomics on TERN_DOMAIN_GLOBAL memory of other nodes. */
 typedef enum tern_rma_atomics {
-    TERN_RMA_ATOMICS_AUTO,   /* MPI if its puts are one-sided and its atomics sound, else owner */
+    TERN_RMA_ATOMICS_AUTO,   /* MPI if its puts are one-sided and its atomics sound, or the network
+                                by the rule of docs/networks.md, else owner */
     TERN_RMA_ATOMICS_MPI,    /* MPI's atomics, on every node and by every rank */
     TERN_RMA_ATOMICS_OWNER,  /* the owner's processor: the origin asks it by a message */
     TERN_RMA_ATOMICS_NETWORK /* over ofi and verbs: the network's atomics, on every node and by
-                                every rank; of 4 bytes only over ofi */
+                                every rank; of 4 bytes over verbs the owner's node */
 } tern_rma_atomics;
 
 /* What a notified operation does that finds room while earlier operations of its pair wait for

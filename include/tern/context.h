@@ -156,7 +156,7 @@ typedef struct tern_network_info {
     int says_ordered; /* 1: the network says that writes to one rank arrive in order; tern does not
                          rely on that */
     int says_atomics; /* 1: the network says that it has atomics */
-    int atomics;      /* 1: tern uses them for TERN_DOMAIN_GLOBAL: TERN_RMA_ATOMICS=network */
+    int atomics;      /* 1: tern uses them for TERN_DOMAIN_GLOBAL (TERN_RMA_ATOMICS) */
 } tern_network_info;
 
 /* Describes the network between the nodes. [out] info: about the network that TERN_OFI and

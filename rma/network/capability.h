@@ -22,9 +22,15 @@ typedef struct tern_network_findings {
 tern_status tern_network_capabilities(tern_context *context, tern_network *network,
                                       tern_network_findings *findings);
 
-/* Collective: finds out whether the network has atomics that are sound: two ranks, each with an end
- * of its own, change one word at the same time, and no update may be lost. */
-tern_status tern_network_has_sound_atomics(tern_context *context, tern_network *network,
-                                           bool *sound);
+typedef struct tern_network_atomics {
+    bool sound;    /* two ranks, each with an end of its own, change one word and lose no update */
+    bool coherent; /* nor do the network and the owner's processor */
+    uint64_t trip; /* time of an atomic with its completion, ns */
+} tern_network_atomics;
+
+/* Collective: tests the network's atomics between the first ranks of two nodes. Nothing is found,
+ * and nothing tested, if a rank has none, or does not claim coherence though that is needed. */
+tern_status tern_network_test_atomics(tern_context *context, tern_network *network,
+                                      bool needs_coherence, tern_network_atomics *found);
 
 #endif

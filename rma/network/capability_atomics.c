@@ -1,5 +1,6 @@
 #include "rma/network/capability.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +11,18 @@
 #include "src/collective/collective.h"
 
 #define TIMES 200u              /* operations of each kind, by each of two ranks */
+#define TRIPS 20u               /* atomics whose time is measured */
+#define ROW 64u                 /* additions of the processor between two looks for a message */
 #define PATIENCE_NS 5000000000u /* limit for one operation */
 #define SELF (UINT64_MAX - 1)   /* stands for a worker's number; no worker has it */
 #define OTHER (UINT64_MAX - 2)
+
+/* The words of the target: one that both ranks increase over the network, and one that the origin
+ * increases over the network while the target's processor does. */
+typedef struct target_words {
+    _Alignas(TERN_LINE) _Atomic uint64_t network;
+    _Alignas(TERN_LINE) _Atomic uint64_t both;
+} target_words;
 
 /* The state of a rank in the test: two ranks, each with an end of its own, increase one word by
  * fetch-and-add and by compare-and-swap. */
@@ -49,10 +59,12 @@ static void side_close(side *s) {
     free(s->page);
 }
 
-static tern_status side_act(side *s, tern_network_act act, uint64_t operand, uint64_t expected) {
+static tern_status side_act(side *s, tern_network_act act, uint64_t offset, uint64_t operand,
+                            uint64_t expected) {
     const tern_network_post post = {.act = act,
                                     .peer = s->peer,
                                     .there = s->rkey,
+                                    .offset = offset,
                                     .here = &s->page->words,
                                     .local = s->local,
                                     .bytes = sizeof s->page->words.old,
@@ -65,10 +77,10 @@ static tern_status side_act(side *s, tern_network_act act, uint64_t operand, uin
 static tern_status side_run(side *s) {
     tern_status status = TERN_OK;
     for (uint32_t i = 0; i < TIMES && status == TERN_OK; i++) {
-        status = side_act(s, TERN_NETWORK_ADD, 1, 0);
+        status = side_act(s, TERN_NETWORK_ADD, 0, 1, 0);
         uint64_t before = s->page->words.old + 1;
         for (bool done = false; status == TERN_OK && !done;) {
-            status = side_act(s, TERN_NETWORK_CAS, before + 1, before);
+            status = side_act(s, TERN_NETWORK_CAS, 0, before + 1, before);
             done = s->page->words.old == before;
             before = s->page->words.old;
         }
@@ -76,12 +88,29 @@ static tern_status side_run(side *s) {
     return status;
 }
 
-/* The origin's part. [out] status: that of the network's operations. Returns the status of the
- * messages. */
-static tern_status atomics_origin(tern_context *context, side *s, tern_status *status) {
+static tern_status side_add(side *s, uint64_t offset, uint64_t operand, uint32_t times) {
+    tern_status status = TERN_OK;
+    for (uint32_t i = 0; i < times && status == TERN_OK; i++)
+        status = side_act(s, TERN_NETWORK_ADD, offset, operand, 0);
+    return status;
+}
+
+static tern_status tell(tern_context *context, uint32_t rank, tern_status sent) {
+    char byte = 0;
+    return sent == TERN_OK ? tern_partner_send(context, rank, &byte, 1) : sent;
+}
+
+static tern_status await(tern_context *context, uint32_t rank, tern_status sent) {
+    char byte = 0;
+    return sent == TERN_OK ? tern_partner_take(context, rank, &byte, 1) : sent;
+}
+
+/* The origin's part. [out] status: that of the network's operations. [out] trip. Returns the status
+ * of the messages. */
+static tern_status atomics_origin(tern_context *context, side *s, tern_status *status,
+                                  uint64_t *trip) {
     tern_invitation answer = {0};
     tern_network_name offer = {0};
-    char byte = 0;
     *status = side_open(s);
     if (*status == TERN_OK)
         *status = s->network->ops->offer(s->end, &s->peer, &offer);
@@ -95,8 +124,18 @@ static tern_status atomics_origin(tern_context *context, side *s, tern_status *s
             answer.good ? s->network->ops->reach(s->end, &answer.name, &s->peer) : TERN_ERR_NETWORK;
     s->rkey = answer.rkey;
     if (*status == TERN_OK)
+        *status = side_add(s, 0, 0, 1); /* the first may have to connect */
+    const uint64_t begin = tern_now();
+    if (*status == TERN_OK)
+        *status = side_add(s, 0, 0, TRIPS);
+    *trip = (tern_now() - begin) / TRIPS;
+    sent = tell(context, 0, sent);
+    if (*status == TERN_OK)
         *status = side_run(s);
-    return tern_partner_send(context, 0, &byte, 1);
+    sent = await(context, 0, tell(context, 0, sent));
+    if (*status == TERN_OK && s->network->coherent)
+        *status = side_add(s, offsetof(target_words, both), 1, TIMES);
+    return tell(context, 0, sent);
 }
 
 static tern_status welcome(side *s, uint64_t from, const tern_network_name *offer,
@@ -109,65 +148,106 @@ static tern_status welcome(side *s, uint64_t from, const tern_network_name *offe
     return status;
 }
 
-/* The target's part: it owns the word, and increases it over the network, too. [out] sound: no
- * update was lost. */
-static tern_status atomics_target(tern_context *context, uint32_t origin, side *s,
-                                  tern_status *status, bool *sound) {
+typedef struct adder {
+    tern_network *network;
+    _Atomic uint64_t *word;
+    uint64_t added;
+} adder;
+
+static void add_and_progress(void *argument) {
+    adder *a = argument;
+    for (uint32_t i = 0; i < ROW; i++, a->added++)
+        atomic_fetch_add(a->word, 1); /* R4; nobody reads what is with it */
+    tern_network_progress(a->network);
+}
+
+/* Adds by the processor until a message of one byte comes. [out] sound: no update was lost. */
+static tern_status add_meanwhile(tern_context *context, uint32_t origin, tern_network *network,
+                                 _Atomic uint64_t *word, bool *sound) {
+    adder a = {network, word, 0};
+    context->meanwhile = (tern_meanwhile){add_and_progress, &a};
+    const tern_status sent = await(context, origin, TERN_OK);
+    context->meanwhile = (tern_meanwhile){NULL, NULL};
+    /* R1: side_act; by the network, and what is complete is there */
+    *sound = atomic_load(word) == a.added + TIMES;
+    return sent;
+}
+
+/* Registers the words, and lets the ends of both ranks reach them. */
+static tern_status target_open(side *s, target_words *words, tern_network_memory **memory,
+                               const tern_network_name *other, tern_invitation *answer) {
     const tern_network_ops *ops = s->network->ops;
-    _Alignas(TERN_LINE) _Atomic uint64_t word = 0;
+    tern_network_name offer, name;
+    tern_status status = side_open(s);
+    pthread_mutex_lock(&s->network->lock);
+    if (status == TERN_OK)
+        status = ops->add_memory(s->network, words, sizeof *words, memory, &s->rkey);
+    pthread_mutex_unlock(&s->network->lock);
+    if (status == TERN_OK)
+        status = ops->offer(s->end, &s->peer, &offer);
+    if (status == TERN_OK)
+        status = welcome(s, SELF, &offer, &name);
+    if (status == TERN_OK)
+        status = ops->reach(s->end, &name, &s->peer);
+    if (status == TERN_OK)
+        status = welcome(s, OTHER, other, &answer->name);
+    answer->rkey = s->rkey;
+    answer->good = status == TERN_OK;
+    return status;
+}
+
+/* The target's part: it owns the words, and increases one over the network, too. */
+static tern_status atomics_target(tern_context *context, uint32_t origin, side *s,
+                                  tern_status *status, tern_network_atomics *found) {
+    target_words words = {0, 0};
     tern_network_memory *memory = NULL;
-    tern_network_name offer, name, other;
+    tern_network_name other;
     tern_invitation answer = {0};
     char byte = 0;
+    bool coherent = false;
     tern_status sent = tern_partner_take(context, origin, &other, sizeof other);
     if (sent != TERN_OK)
         return sent;
-    *status = side_open(s);
-    pthread_mutex_lock(&s->network->lock);
-    if (*status == TERN_OK)
-        *status = ops->add_memory(s->network, &word, sizeof word, &memory, &s->rkey);
-    pthread_mutex_unlock(&s->network->lock);
-    if (*status == TERN_OK)
-        *status = ops->offer(s->end, &s->peer, &offer);
-    if (*status == TERN_OK)
-        *status = welcome(s, SELF, &offer, &name);
-    if (*status == TERN_OK)
-        *status = ops->reach(s->end, &name, &s->peer);
-    if (*status == TERN_OK)
-        *status = welcome(s, OTHER, &other, &answer.name);
-    answer.rkey = s->rkey;
-    answer.good = *status == TERN_OK;
+    *status = target_open(s, &words, &memory, &other, &answer);
     sent = tern_partner_send(context, origin, &answer, sizeof answer);
+    if (sent == TERN_OK) /* while the origin measures */
+        sent = tern_partner_hear(context, s->network, origin, &byte);
     if (*status == TERN_OK)
         *status = side_run(s);
     if (sent == TERN_OK)
         sent = tern_partner_hear(context, s->network, origin, &byte);
+    sent = tell(context, origin, sent);
+    if (sent == TERN_OK)
+        sent = add_meanwhile(context, origin, s->network, &words.both, &coherent);
     /* R1: side_act; by the network, and what is complete is there */
-    *sound = *status == TERN_OK && atomic_load(&word) == 4 * TIMES;
+    found->sound = *status == TERN_OK && atomic_load(&words.network) == 4 * TIMES;
+    found->coherent = found->sound && coherent && s->network->coherent;
     tern_partner_remove(s->network, memory);
     return sent;
 }
 
-tern_status tern_network_has_sound_atomics(tern_context *context, tern_network *network,
-                                           bool *sound) {
+tern_status tern_network_test_atomics(tern_context *context, tern_network *network,
+                                      bool needs_coherence, tern_network_atomics *found) {
     side s = {.network = network};
     tern_status sent = TERN_OK, status = TERN_OK;
-    bool found = false;
     const uint32_t origin = tern_partner_origin(context);
-    uint64_t without = !network->has_atomics;
-    sent = tern_collective_sum(context, NULL, &without, 1);
-    if (sent == TERN_OK && without == 0) {
-        if (context->rank == 0)
-            sent = atomics_target(context, origin, &s, &status, &found);
-        else if (context->rank == origin)
-            sent = atomics_origin(context, &s, &status);
-        side_close(&s);
-    }
+    uint64_t without[] = {!network->has_atomics, !network->coherent};
+    *found = (tern_network_atomics){false, false, 0};
+    sent = tern_collective_sum(context, NULL, without, 2);
+    if (sent != TERN_OK || without[0] > 0 || (needs_coherence && without[1] > 0))
+        return sent;
+    if (context->rank == 0)
+        sent = atomics_target(context, origin, &s, &status, found);
+    else if (context->rank == origin)
+        sent = atomics_origin(context, &s, &status, &found->trip);
+    side_close(&s);
     tern_error_clear();
     sent = tern_collective_agree(context, NULL, sent, "testing the network's atomics");
-    uint64_t votes[] = {found, status != TERN_OK};
+    uint64_t votes[] = {found->sound, found->coherent, found->trip, status != TERN_OK};
     if (sent == TERN_OK)
-        sent = tern_collective_sum(context, NULL, votes, 2);
-    *sound = votes[0] > 0 && votes[1] == 0;
+        sent = tern_collective_sum(context, NULL, votes, 4);
+    const bool good = votes[3] == 0;
+    *found = (tern_network_atomics){good && votes[0] > 0, good && votes[1] > 0 && without[1] == 0,
+                                    votes[2]};
     return sent;
 }

@@ -104,6 +104,7 @@ typedef struct tern_network {
     bool says_ordered; /* claims to order its writes to one process; tern does not rely on it */
     bool has_atomics;  /* claims to have add and compare of 8 bytes */
     bool has_narrow;   /* and of 4 bytes */
+    bool coherent;     /* claims that these and the processor's are atomic with each other */
     _Atomic uint64_t rounds;   /* of progress that workers have made */
     _Atomic uint32_t welcomed; /* ends of other processes that may reach this one */
     _Atomic uint32_t trouble;  /* tern_network_trouble */

@@ -15,7 +15,8 @@
 typedef struct tern_native {
     tern_network *network;
     tern_network_findings findings;
-    bool atomics; /* the network's atomics serve TERN_DOMAIN_GLOBAL, on all ranks */
+    bool atomics;  /* the network's atomics serve TERN_DOMAIN_GLOBAL, on all ranks */
+    bool coherent; /* and the processor's do so among ranks that share memory */
     char *segment;
     uint64_t bytes, piece_bytes;
     tern_network_memory *memory[TERN_PIECES_MAX]; /* NULL: not registered */

@@ -241,6 +241,7 @@ static tern_status verbs_open(const tern_network_options *options, tern_network 
     if (status == TERN_OK && v->guests == NULL)
         status = tern_fail(TERN_ERR_MEMORY, "no memory for a network");
     v->network.has_atomics = v->card.atomics;
+    v->network.coherent = v->card.coherent;
     if (status == TERN_OK)
         *network = &v->network;
     else

@@ -138,6 +138,7 @@ static bool use_device(tern_verbs_card *card, struct ibv_device *device, uint8_t
                               ? attributes.max_qp_rd_atom
                               : attributes.max_qp_init_rd_atom;
         card->atomics = attributes.atomic_cap != IBV_ATOMIC_NONE;
+        card->coherent = attributes.atomic_cap == IBV_ATOMIC_GLOB;
         card->reads = (uint8_t)(reads < READS_MAX ? reads : READS_MAX);
         for (uint8_t p = 1; p <= attributes.phys_port_cnt; p++) {
             if ((port != 0 && p != port) || !use_port(card, p, options))

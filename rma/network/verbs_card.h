@@ -47,6 +47,7 @@ typedef struct tern_verbs_card {
     uint8_t port;
     uint8_t reads;      /* reads that may be under way between two queues */
     bool atomics;       /* the card claims to have atomics */
+    bool coherent;      /* and that they are atomic with those of the processor */
     uint16_t lid;       /* 0 over RoCE */
     uint32_t mtu;       /* as enum ibv_mtu */
     uint16_t partition; /* index of the partition key in the port's table */

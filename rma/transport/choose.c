@@ -48,18 +48,46 @@ static tern_status compare_providers(tern_context *context, const tern_rma *rma)
                                      "give every rank the same FI_PROVIDER");
 }
 
-/* Collective. TERN_ERR_UNSUPPORTED: the option asks for atomics that the network does not have. */
+/* About as fast as a message and its answer. */
+static bool fast_enough(uint64_t trip, uint64_t message_trip) {
+    return trip <= message_trip * 6 / 5;
+}
+
+/* Whether auto takes the network's atomics if their test finds them sound: they have to need no
+ * help of the owner, and to be as fast as the message that they replace. */
+static bool atomics_may_win(const tern_native *native) {
+    const tern_network_findings *f = &native->findings;
+    return f->one_sided && fast_enough(f->trip, f->message_trip);
+}
+
+/* Collective: chooses what applies atomics on TERN_DOMAIN_GLOBAL. Where ranks share a node, auto
+ * takes the network's only if these can go on using the processor's (docs/networks.md).
+ * TERN_ERR_UNSUPPORTED: the option asks for atomics that the network does not have. */
 static tern_status choose_atomics(tern_context *context, tern_rma *rma) {
     tern_native *native = rma->native;
-    if (context->config.rma_atomics != TERN_RMA_ATOMICS_NETWORK)
+    tern_network_atomics found;
+    const bool demanded = context->config.rma_atomics == TERN_RMA_ATOMICS_NETWORK;
+    const bool alone = context->nodes == context->size;
+    if (!demanded &&
+        (context->config.rma_atomics != TERN_RMA_ATOMICS_AUTO || !atomics_may_win(native)))
         return TERN_OK;
-    tern_status status = tern_network_has_sound_atomics(context, native->network, &native->atomics);
-    if (status == TERN_OK && !native->atomics)
-        status = tern_fail(TERN_ERR_UNSUPPORTED,
-                           "TERN_RMA_ATOMICS=network, but %s has no atomics here that lose no "
-                           "update; use owner",
-                           native->network->name);
-    return status;
+    tern_status status =
+        tern_network_test_atomics(context, native->network, !demanded && !alone, &found);
+    if (status != TERN_OK)
+        return status;
+    if (demanded && !found.sound)
+        return tern_fail(TERN_ERR_UNSUPPORTED,
+                         "TERN_RMA_ATOMICS=network, but %s has no atomics here that lose no "
+                         "update; use owner",
+                         native->network->name);
+    native->atomics = demanded || (found.sound && (alone || found.coherent) &&
+                                   fast_enough(found.trip, native->findings.message_trip));
+    native->coherent = native->atomics && found.coherent;
+    if (native->atomics && context->rank == 0)
+        tern_log(TERN_LOG_INFO, "atomics between nodes: those of %s, which take %.1f us%s",
+                 native->network->name, (double)found.trip / 1e3,
+                 native->coherent ? "; on a node those of the processor" : "");
+    return TERN_OK;
 }
 
 static void close_native(tern_rma *rma) {
@@ -161,7 +189,8 @@ static tern_status try_native(tern_context *context, tern_rma *rma, const native
     tern_status status = open_native(context, rma, kind);
     if (status == TERN_OK)
         f = rma->native->findings;
-    *taken = status == TERN_OK && f.one_sided && f.early == 0 && f.trip <= f.message_trip * 6 / 5;
+    *taken =
+        status == TERN_OK && f.one_sided && f.early == 0 && fast_enough(f.trip, f.message_trip);
     if (*taken && (status = choose_atomics(context, rma)) == TERN_OK)
         return take_native(context, rma, kind,
                            "a put lands while its target sleeps, as fast as a message");

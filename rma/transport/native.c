@@ -172,6 +172,18 @@ static uint64_t atomic_result(tern_atomic_op op, uint64_t before, uint64_t opera
     }
 }
 
+/* Atomics of 4 bytes, of which a network has none: the processors of the owner's node apply all of
+ * them, so they are atomic with each other. */
+static tern_status narrow_atomic(tern_worker *worker, uint32_t rank, uint64_t offset,
+                                 tern_atomic_op op, uint64_t operand, uint64_t expected,
+                                 uint64_t *old) {
+    char *segment = tern_rma_of(worker->context)->segment[rank].base;
+    if (segment == NULL)
+        return tern_message_atomic(worker, rank, offset, op, 4, operand, expected, old);
+    *old = tern_atomic_apply(segment + offset, op, 4, operand, expected);
+    return TERN_OK;
+}
+
 /* A network has only fetch-and-add and compare-and-swap; other atomics are loops of these. */
 static tern_status native_atomic(tern_worker *worker, uint32_t rank, uint64_t offset,
                                  tern_atomic_op op, unsigned width, uint64_t operand,
@@ -181,10 +193,7 @@ static tern_status native_atomic(tern_worker *worker, uint32_t rank, uint64_t of
     if (!native->atomics)
         return tern_message_atomic(worker, rank, offset, op, width, operand, expected, old);
     if (width == 4 && !native->network->has_narrow)
-        return tern_fail(TERN_ERR_UNSUPPORTED,
-                         "an atomic of 4 bytes, but %s has those of 8 alone; use 8 bytes, "
-                         "TERN_DOMAIN_OWNER, or TERN_RMA_ATOMICS=owner",
-                         native->network->name);
+        return narrow_atomic(worker, rank, offset, op, operand, expected, old);
     tern_status status = TERN_OK;
     if (op == TERN_ATOMIC_CAS) {
         words = (tern_network_words){0, operand, expected};

@@ -46,6 +46,8 @@ typedef struct flaky_end {
 } flaky_end;
 
 static _Atomic bool refuses_memory, swallows, loses_updates, silent;
+static bool wide_only, coherent;
+static _Atomic bool loses_to_processor;
 
 static flaky_end *flaky_of(tern_network_end *end) { return (flaky_end *)(void *)end; }
 
@@ -145,22 +147,30 @@ static tern_status flaky_reach(tern_network_end *end, const tern_network_name *n
     return real->reach(flaky_of(end)->end, name, &connection_of(*peer)->real);
 }
 
+/* Whether the network may lose an update: any, or of a word to which the processor adds at the same
+ * time, which is the one at an offset when tern tests it. */
+static bool loses(const tern_network_post *post) {
+    return post->act == TERN_NETWORK_ADD &&
+           (atomic_load(&loses_updates) || (atomic_load(&loses_to_processor) && post->offset > 0));
+}
+
 /* Posts that the network takes, or that are held in its place. */
 static tern_status post_now(flaky_end *f, const tern_network_post *post) {
     const uint64_t one_in = atomic_load(&lose_one_in);
     if (atomic_load(&refuses_memory) && post->local == NULL)
         return refuse_memory();
-    if (atomic_load(&loses_updates) && post->act == TERN_NETWORK_ADD && f->count < HELD &&
-        draw(f, 16) == 0) {
+    if (wide_only && post->act >= TERN_NETWORK_ADD && post->bytes == 4)
+        return tern_fail(TERN_ERR_NETWORK, "a flaky network has no atomics of 4 bytes");
+    if (loses(post) && f->count < HELD && draw(f, 16) == 0) {
         f->held[f->count++] = (tern_network_done){post->context, TERN_OK};
         return TERN_OK;
     }
-    const bool loses = one_in > 0 && draw(f, one_in) == 0;
+    const bool dooms = one_in > 0 && draw(f, one_in) == 0;
     if (draw(f, REFUSE) == 0) {
         atomic_fetch_add(&refused, 1);
         return TERN_ERR_AGAIN;
     }
-    if (loses && f->count < HELD && draw(f, 2) == 0) {
+    if (dooms && f->count < HELD && draw(f, 2) == 0) {
         atomic_fetch_add(&lost, 1);
         f->held[f->count++] = (tern_network_done){post->context, TERN_ERR_NETWORK};
         return TERN_OK;
@@ -168,7 +178,7 @@ static tern_status post_now(flaky_end *f, const tern_network_post *post) {
     tern_network_post inner = *post;
     inner.peer = connection_of(post->peer)->real;
     tern_status status = real->post(f->end, &inner);
-    if (loses && status == TERN_OK && f->doomed_count < HELD)
+    if (dooms && status == TERN_OK && f->doomed_count < HELD)
         f->doomed[f->doomed_count++] = post->context;
     return status;
 }
@@ -262,6 +272,8 @@ static tern_status flaky_open(const tern_network_options *options, tern_network 
     if (seed_of_ends % 2 == 1)
         (*network)->local_memory = true;
     (*network)->connects |= connects;
+    (*network)->has_narrow &= !wide_only;
+    (*network)->coherent |= coherent;
     (*network)->connections_max = connections_said;
     return TERN_OK;
 }
@@ -294,6 +306,12 @@ void flaky_network(uint64_t seed) {
     seed_of_ends = seed;
     tern_network_hook = make_flaky;
 }
+
+void flaky_network_wide_only(bool wide) { wide_only = wide; }
+
+void flaky_network_coherent(bool claims) { coherent = claims; }
+
+void flaky_network_lose_to_processor(bool lose) { atomic_store(&loses_to_processor, lose); }
 
 void flaky_network_connect(uint64_t says) {
     connects = true;

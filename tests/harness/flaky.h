@@ -28,6 +28,14 @@ void flaky_network_silence(bool silent);
 /* From now on the network reports some atomics as done that it has not done. */
 void flaky_network_lose_updates(bool lose);
 
+/* From the next context on the network has no atomics of 4 bytes. */
+void flaky_network_wide_only(bool wide);
+/* From the next context on the network says that its atomics and the processor's are atomic with
+ * each other. */
+void flaky_network_coherent(bool claims);
+/* From now on it loses some updates of words that the processor changes, too. */
+void flaky_network_lose_to_processor(bool lose);
+
 /* From the next context on an end has connections, and says that it may have at most so many (0:
  * any number). A connection on which an operation is lost fails all its other operations until it
  * is made again. */

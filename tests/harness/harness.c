@@ -322,5 +322,7 @@ int tern_test_main(int argc, char **argv, const char *suite, const tern_test_cas
     const char *connections = getenv("FLAKY_CONNECTIONS");
     if (connections != NULL)
         flaky_network_connect(strtoull(connections, NULL, 10));
+    flaky_network_wide_only(getenv("FLAKY_WIDE_ONLY") != NULL);
+    flaky_network_coherent(getenv("FLAKY_COHERENT") != NULL);
     return finish(run_suite(tests, count));
 }
