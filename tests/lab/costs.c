@@ -63,7 +63,8 @@ static void small_puts(void) {
         EXPECT_OK(tern_flush(f.worker, 1));
         costs_take();
         CU_ASSERT_EQUAL(GROWN(network_copies), PUTS);
-        CU_ASSERT_EQUAL(GROWN(network_registrations), 0);
+        /* Buffers are registered 16 at a time, and 256 posts are under way at most. */
+        CU_ASSERT(GROWN(network_registrations) <= 16);
         CU_ASSERT(GROWN(network_completions) > 0);
         CU_ASSERT(GROWN(network_completions) <= 40);
         CU_ASSERT(GROWN(network_doorbells) <= PUTS + 40);
