@@ -130,6 +130,8 @@ void bench_ask_programs(bench *b, bench_case *c, bench_times *times) {
         while (pair < RUNS && pair < times->pairs && run_once(b, &o->programs[i], c, &to[pair]) &&
                to[pair] > 0)
             pair++;
+        if (pair < RUNS && pair < times->pairs)
+            to[pair] = -1; /* that run had no figure */
         if (pair > 0)
             c->peers[c->peer_count++] = (bench_peer){.side = {.name = o->programs[i].name}};
     }

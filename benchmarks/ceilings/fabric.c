@@ -163,17 +163,26 @@ static void land(ceiling_fabric *fabric) {
         take_completions(fabric);
 }
 
-static void post(ceiling_fabric *fabric, int is_write, uint64_t at, uint64_t bytes) {
-    ssize_t code;
-    while (fabric->under_way == UNDER_WAY)
-        take_completions(fabric);
-    void *context = fabric->unused[UNDER_WAY - 1 - fabric->under_way];
+static ssize_t start(ceiling_fabric *fabric, int is_write, uint64_t at, uint64_t bytes,
+                     void *context) {
     const uint64_t there = fabric->base + at;
-    while ((code = is_write ? fi_write(fabric->endpoint, fabric->source + at, bytes, NULL,
-                                       fabric->peer, there, fabric->key, context)
-                            : fi_read(fabric->endpoint, fabric->source + at, bytes, NULL,
-                                      fabric->peer, there, fabric->key, context)) == -FI_EAGAIN)
-        take_completions(fabric);
+    return is_write ? fi_write(fabric->endpoint, fabric->source + at, bytes, NULL, fabric->peer,
+                               there, fabric->key, context)
+                    : fi_read(fabric->endpoint, fabric->source + at, bytes, NULL, fabric->peer,
+                              there, fabric->key, context);
+}
+
+/* The context is the last unused one: a completion makes others unused, so each try takes it anew.
+ */
+static void post(ceiling_fabric *fabric, int is_write, uint64_t at, uint64_t bytes) {
+    ssize_t code = -FI_EAGAIN;
+    while (code == -FI_EAGAIN) {
+        if (fabric->under_way < UNDER_WAY)
+            code = start(fabric, is_write, at, bytes,
+                         fabric->unused[UNDER_WAY - 1 - fabric->under_way]);
+        if (code == -FI_EAGAIN)
+            take_completions(fabric);
+    }
     FI(code);
     fabric->under_way++;
 }

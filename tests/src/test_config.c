@@ -130,7 +130,7 @@ static void clear_environment(void) {
     }
 }
 
-static void every_field_is_a_knob(void) {
+static void every_field_is_a_option(void) {
     size_t bytes = sizeof((tern_config *)0)->verbs_device + sizeof((tern_config *)0)->trace;
     for (size_t i = 0; i < OPTIONS; i++)
         bytes += options[i].width;
@@ -162,7 +162,7 @@ static void environment_beats_default_and_program_beats_both(void) {
     clear_environment();
 }
 
-static void a_set_knob_changes_nothing_else(void) {
+static void a_set_option_changes_nothing_else(void) {
     clear_environment();
     for (size_t i = 0; i < OPTIONS; i++) {
         tern_config config, before;
@@ -290,7 +290,7 @@ static const char *const unknown[][2] = {
     {"TERN_ROOTS", "TERN_"}};
 #define UNKNOWN (sizeof unknown / sizeof unknown[0])
 
-static void unknown_names_are_no_knobs(void) {
+static void unknown_names_are_no_options(void) {
     clear_environment();
     tern_config config, before;
     EXPECT_OK(tern_config_init(&config));
@@ -427,7 +427,7 @@ static bool line_of(const char *text, const char *name, char *line, size_t room)
     return false;
 }
 
-static void print_shows_every_knob_and_its_origin(void) {
+static void print_shows_every_option_and_its_origin(void) {
     clear_environment();
     setenv("TERN_RANKS_PER_NODE", "3", 1);
     tern_config config;
@@ -493,22 +493,22 @@ static void log_level(void) {
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
-        {"every_field_is_a_knob", every_field_is_a_knob},
+        {"every_field_is_a_option", every_field_is_a_option},
         {"defaults", defaults},
         {"environment_beats_default_and_program_beats_both",
          environment_beats_default_and_program_beats_both},
-        {"a_set_knob_changes_nothing_else", a_set_knob_changes_nothing_else},
+        {"a_set_option_changes_nothing_else", a_set_option_changes_nothing_else},
         {"a_card_is_named", a_card_is_named},
         {"bad_values_are_refused", bad_values_are_refused},
         {"empty_values_are_refused", empty_values_are_refused},
         {"sizes_take_suffixes", sizes_take_suffixes},
         {"limits_are_exact", limits_are_exact},
-        {"unknown_names_are_no_knobs", unknown_names_are_no_knobs},
+        {"unknown_names_are_no_options", unknown_names_are_no_options},
         {"unknown_names_are_warned_of", unknown_names_are_warned_of},
         {"the_first_context_warns", the_first_context_warns},
         {"check_finds_each_bad_field", check_finds_each_bad_field},
         {"null_arguments", null_arguments},
-        {"print_shows_every_knob_and_its_origin", print_shows_every_knob_and_its_origin},
+        {"print_shows_every_option_and_its_origin", print_shows_every_option_and_its_origin},
         {"print_shows_what_is_refused_and_ignored", print_shows_what_is_refused_and_ignored},
         {"log_level", log_level},
     };
