@@ -79,7 +79,8 @@ typedef enum tern_rma_atomics {
     TERN_RMA_ATOMICS_MPI,    /* MPI's atomics, on every node and by every rank */
     TERN_RMA_ATOMICS_OWNER,  /* the owner's processor: the origin asks it by a message */
     TERN_RMA_ATOMICS_NETWORK /* over ofi and verbs: the network's atomics, on every node and by
-                                every rank; of 4 bytes over verbs the owner's node */
+                                every rank, but on the owner's node the processor's if they are
+                                coherent; of 4 bytes over verbs the owner's node */
 } tern_rma_atomics;
 
 /* What a notified operation does that finds room while earlier operations of its pair wait for

@@ -231,9 +231,10 @@ tern_status tern_network_test_atomics(tern_context *context, tern_network *netwo
     side s = {.network = network};
     tern_status sent = TERN_OK, status = TERN_OK;
     const uint32_t origin = tern_partner_origin(context);
-    uint64_t without[] = {!network->has_atomics, !network->coherent};
+    uint64_t without[] = {!network->has_atomics, !network->coherent, !network->has_narrow};
     *found = (tern_network_atomics){false, false, 0};
-    sent = tern_collective_sum(context, NULL, without, 2);
+    sent = tern_collective_sum(context, NULL, without, 3);
+    network->has_narrow &= without[2] == 0; /* all ranks do the same on a word */
     if (sent != TERN_OK || without[0] > 0 || (needs_coherence && without[1] > 0))
         return sent;
     if (context->rank == 0)

@@ -84,7 +84,7 @@ void tern_native_close(tern_native *native) {
     const tern_network_ops *ops = native->network->ops;
     for (uint32_t i = 0; i < TERN_PIECES_MAX; i++)
         if (native->memory[i] != NULL)
-            ops->remove_memory(native->network, native->memory[i]);
+            tern_native_remove(native, native->memory[i]); /* the helper still runs */
     ops->close(native->network);
     free(native);
 }

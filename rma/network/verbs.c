@@ -415,7 +415,8 @@ static tern_status verbs_offer(tern_network_end *handle, uint64_t *peer, tern_ne
     if (connection->connected) {
         struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
         (void)end->of->card.ibv.modify_qp(connection->queue.pair, &attributes, IBV_QP_STATE);
-        if (!has_ended(end, connection))
+        /* The port takes the failure of a post for one of the connection that there is then. */
+        if (!has_ended(end, connection) || end->posts.ended != NULL)
             return TERN_ERR_AGAIN;
         close_queue(end, connection);
     }

@@ -79,8 +79,10 @@ void tern_farewells_close(tern_port *port) {
 tern_status tern_connection_leave(tern_worker *worker, tern_port *port) {
     tern_route *to = port->leaves;
     tern_network_name offer = {0};
-    if (to->under_way > 0)
+    if (to->under_way > 0) {
+        tern_port_hasten(worker, to->rank);
         return TERN_ERR_AGAIN;
+    }
     if (to->greeting != NULL)
         tern_posting_abandon(worker, to->greeting, false);
     to->greeting = NULL;

@@ -141,7 +141,7 @@ static bool may_go_again(const tern_worker *worker, tern_posting *posting) {
 static void piece_lands(tern_worker *worker, tern_port *port, tern_posting *posting,
                         tern_status status) {
     tern_posting *whole = posting->whole;
-    if (status != TERN_OK && port->native->network->connects)
+    if (status == TERN_ERR_NETWORK && port->native->network->connects)
         posting->to->reached = posting->to->met = false;
     if (status != TERN_OK && may_go_again(worker, posting)) {
         posting->next = port->lost;

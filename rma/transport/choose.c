@@ -110,15 +110,16 @@ static tern_status open_and_test(tern_context *context, tern_rma *rma, const nat
 }
 
 /* Opens a network and tests what it can do. If a put does not land by the helper while its target
- * sleeps, the network has to make progress by itself. TERN_ERR_UNSUPPORTED: some rank has no such
- * network. */
+ * sleeps, or if only some ranks have a helper, the network has to make progress by itself.
+ * TERN_ERR_UNSUPPORTED: some rank has no such network. */
 static tern_status open_native(tern_context *context, tern_rma *rma, const native_kind *kind) {
     tern_status status = open_and_test(context, rma, kind, true);
-    if (status != TERN_OK || rma->native->findings.one_sided)
+    if (status != TERN_OK)
         return status;
     uint64_t helped = rma->native->network->helped;
     status = tern_collective_sum(context, NULL, &helped, 1);
-    if (status != TERN_OK || helped == 0)
+    const bool lands = rma->native->findings.one_sided && helped == context->size;
+    if (status != TERN_OK || helped == 0 || lands)
         return status;
     close_native(rma);
     return open_and_test(context, rma, kind, false);
@@ -200,6 +201,7 @@ static tern_status try_native(tern_context *context, tern_rma *rma, const native
                  "answer take %.1f us",
                  name_of(kind), rma->native->network->name, what_puts_do(&f), (double)f.trip / 1e3,
                  (double)f.message_trip / 1e3);
+    *taken = false;
     close_native(rma);
     if (status == TERN_ERR_UNSUPPORTED || status == TERN_ERR_NETWORK ||
         status == TERN_ERR_MISMATCH) {

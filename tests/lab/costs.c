@@ -99,6 +99,7 @@ static void a_large_put(void) {
     memset(data, 7, LARGE);
     if (f.rank == 0) {
         EXPECT_OK(tern_put(f.worker, memory[1], data, LARGE));
+        EXPECT_OK(tern_flush(f.worker, 1));
         costs_take();
         CU_ASSERT(GROWN(network_completions) > 0);
         CU_ASSERT(GROWN(network_completions) <= 2);

@@ -182,9 +182,29 @@ static void words_of_4_bytes(void) {
     check_rows(rows, SIZE_OF(rows));
 }
 
+/* If only the network's atomics will do, a network with unsound atomics will not. */
+static void auto_refuses_atomics_that_lose(void) {
+    tern_config config;
+    tern_context *context = NULL;
+    EXPECT_OK(tern_config_init(&config));
+    config.transport = TERN_TRANSPORT_AUTO;
+    config.rma_atomics = TERN_RMA_ATOMICS_NETWORK;
+    config.ranks_per_node = 1;
+    played.needs_progress = played.slow_puts = false;
+    played.slow_atomics = 0;
+    flaky_network(tern_test_seed() + 1);
+    flaky_network_lose_updates(true);
+    EXPECT(TERN_ERR_UNSUPPORTED, tern_context_create(MPI_COMM_WORLD, &config, &context));
+    EXPECT_DETAIL("TERN_RMA_ATOMICS=network");
+    flaky_network_lose_updates(false);
+    flaky_network(0);
+}
+
 int main(int argc, char **argv) {
-    static const tern_test_case tests[] = {{"ranks_alone", ranks_alone},
-                                           {"ranks_that_share", ranks_that_share},
-                                           {"words_of_4_bytes", words_of_4_bytes}};
+    static const tern_test_case tests[] = {
+        {"ranks_alone", ranks_alone},
+        {"auto_refuses_atomics_that_lose", auto_refuses_atomics_that_lose},
+        {"ranks_that_share", ranks_that_share},
+        {"words_of_4_bytes", words_of_4_bytes}};
     return tern_test_main(argc, argv, "ofi_atomics", tests, sizeof tests / sizeof *tests);
 }
