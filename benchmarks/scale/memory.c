@@ -4,6 +4,7 @@
 
 #include "rma/memory/segment.h"
 #include "rma/memory/tables.h"
+#include "rma/message/follow.h"
 #include "rma/notify/notify.h"
 #include "rma/reply/reply.h"
 #include "rma/ring/ring.h"
@@ -52,6 +53,7 @@ static size_t memory_of_contact(const tern_config *config, uint32_t ranks, uint6
         memory_of_sparse(endpoints * sizeof(uint64_t), active) +   /* ring table */
         memory_of_sparse(endpoints * sizeof(tern_credit), active) +
         memory_of_sparse(ranks * sizeof(tern_dirty), active) +
+        memory_of_sparse(ranks * sizeof(tern_follow_rank), active) +
         memory_of_sparse(ranks * sizeof(uint64_t), 2 * active);
     return arrays + active * (sizeof(tern_out) + sizeof(tern_in) + sizeof(tern_ring_header));
 }

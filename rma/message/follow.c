@@ -7,7 +7,7 @@
 enum { POLLS_PER_LOOK = 1024 };
 
 bool tern_follow_open(tern_follow *follow, uint32_t size) {
-    *follow = (tern_follow){.rank = calloc(size, sizeof *follow->rank), .size = size};
+    *follow = (tern_follow){.rank = calloc(size, sizeof *follow->rank)};
     return follow->rank != NULL;
 }
 
@@ -26,13 +26,16 @@ bool tern_follow_due(tern_follow *follow) {
     return true;
 }
 
-uint32_t tern_follow_next(tern_follow *follow, uint32_t from) {
-    for (; from < follow->size; from++) {
-        tern_follow_rank *r = &follow->rank[from];
-        const bool rests = r->sent == r->seen;
-        r->seen = r->sent;
-        if (rests && r->sent != r->followed)
-            return from;
+void tern_follow_round(tern_follow *follow, tern_follow_send *send, void *argument) {
+    uint32_t *link = &follow->first;
+    while (*link != 0) {
+        tern_follow_rank *r = &follow->rank[*link - 1];
+        if (!r->fresh && send(argument, *link - 1)) {
+            *link = r->next;
+            r->listed = false;
+        } else {
+            link = &r->next;
+        }
+        r->fresh = false;
     }
-    return follow->size;
 }

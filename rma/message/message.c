@@ -129,7 +129,27 @@ static tern_status no_slot_fail(const send_pool *pool, uint32_t rank) {
     return tern_fail(TERN_ERR_MEMORY, "no memory for a message to rank %u", rank);
 }
 
-/* Copies the message to a free slot and sends it. The MPI lock is held. [out] code: what MPI has
+/* Copies the message to the slot and sends it. Returns what MPI has returned. The MPI lock is held.
+ */
+static int send_from(tern_context *context, send_slot *slot, uint32_t rank,
+                     const tern_message *message, const void *payload, size_t bytes) {
+    tern_message_engine *engine = tern_rma_of(context)->messages;
+    memcpy(slot->buffer, message, sizeof *message);
+    if (bytes > 0)
+        memcpy(slot->buffer + sizeof *message, payload, bytes);
+    slot->rank = rank;
+    const int code = PMPI_Isend(slot->buffer, (int)(sizeof *message + bytes), MPI_BYTE, (int)rank,
+                                TAG_REQUEST, context->comm, &slot->mpi);
+    if (code != MPI_SUCCESS)
+        return code;
+    /* R4 */
+    atomic_store_explicit(&engine->sending, true, memory_order_relaxed);
+    engine->sent[rank]++;
+    tern_follow_sent(&engine->follow, rank);
+    return code;
+}
+
+/* Sends the message from a free slot. The MPI lock is held. [out] code: what MPI has
  * returned. If that is an error, so is the status, and its detail is left to send_fail. */
 static tern_status send_locked(tern_worker *worker, uint32_t rank, const tern_message *message,
                                const void *payload, size_t bytes, int *code) {
@@ -143,18 +163,9 @@ static tern_status send_locked(tern_worker *worker, uint32_t rank, const tern_me
     send_slot *slot = free_slot(context, &engine->requests);
     if (slot == NULL)
         return no_slot_fail(&engine->requests, rank);
-    memcpy(slot->buffer, message, sizeof *message);
-    if (bytes > 0)
-        memcpy(slot->buffer + sizeof *message, payload, bytes);
-    slot->rank = rank;
-    *code = PMPI_Isend(slot->buffer, (int)(sizeof *message + bytes), MPI_BYTE, (int)rank,
-                       TAG_REQUEST, context->comm, &slot->mpi);
+    *code = send_from(context, slot, rank, message, payload, bytes);
     if (*code != MPI_SUCCESS)
         return TERN_ERR_MPI;
-    /* R4 */
-    atomic_store_explicit(&engine->sending, true, memory_order_relaxed);
-    engine->sent[rank]++;
-    tern_follow_sent(&engine->follow, rank);
     worker->stats.messages_sent++;
     return TERN_OK;
 }
@@ -319,19 +330,21 @@ void tern_message_answer(tern_worker *worker, uint32_t rank, uint32_t tag, const
     }
 }
 
-/* Sends the follow-ups that are due. A connection that turns out to be lost is noted. The MPI lock
- * is held. */
-static void send_follow_ups(tern_worker *worker, tern_follow *follow) {
+/* Sends a follow-up. A connection that turns out to be lost is noted. The MPI lock is held. */
+static bool send_follow_up(void *argument, uint32_t rank) {
+    tern_worker *worker = argument;
+    tern_context *context = worker->context;
+    const tern_peers *peers = &context->peers;
     const tern_message message = {.kind = TERN_MESSAGE_FOLLOW, .origin = worker->id};
-    for (uint32_t r = tern_follow_next(follow, 0); r < follow->size;
-         r = tern_follow_next(follow, r + 1)) {
-        int code = MPI_SUCCESS;
-        if (send_locked(worker, r, &message, NULL, 0, &code) != TERN_OK)
-            tern_error_clear();
-        tern_follow_done(follow, r);
-        if (code != MPI_SUCCESS)
-            tern_lost_note(worker->context, r);
-    }
+    if (tern_peer_is_dead(peers, rank) || tern_is_lost(peers, rank) ||
+        peers->machine[rank] == peers->machine[context->rank] || tern_peer_is_watched(peers, rank))
+        return true;
+    send_slot *slot = free_slot(context, &tern_rma_of(context)->messages->requests);
+    if (slot == NULL)
+        return false;
+    if (send_from(context, slot, rank, &message, NULL, 0) != MPI_SUCCESS)
+        tern_lost_note(context, rank);
+    return true;
 }
 
 size_t tern_message_poll(tern_worker *worker) {
@@ -343,7 +356,7 @@ size_t tern_message_poll(tern_worker *worker) {
         return 0; /* the thread that holds the lock serves messages, or another soon will */
     bool records = false;
     if (tern_follow_due(&engine->follow))
-        send_follow_ups(worker, &engine->follow);
+        tern_follow_round(&engine->follow, send_follow_up, worker);
     while (served < SERVED_PER_POLL && !records) {
         uint32_t i = engine->head;
         int done = 0;
