@@ -71,18 +71,21 @@ tern_status tern_puts_flush_all(tern_worker *worker) {
 }
 
 tern_status tern_puts_deliver(tern_worker *worker) {
-    const tern_context *context = worker->context;
+    const tern_peers *peers = &worker->context->peers;
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     tern_status status = TERN_OK;
     if (worker->in_handler || worker->in_progress || mine->puts_left == 0)
         return status;
     for (uint32_t i = mine->dirty_count; i-- > 0 && status == TERN_OK;) {
         const uint32_t rank = i < mine->dirty_count ? mine->dirty_ranks[i] : TERN_NOBODY;
-        if (rank != TERN_NOBODY && (mine->dirty[rank].what & TERN_DIRTY_PUTS) != 0 &&
-            !tern_peer_is_dead(&context->peers, rank))
-            status = tern_puts_flush_remote(worker, rank);
-        if (status == TERN_ERR_PEER)
-            status = TERN_OK; /* a dead rank needs no puts; waits for it report the death */
+        if (rank == TERN_NOBODY || (mine->dirty[rank].what & TERN_DIRTY_PUTS) == 0 ||
+            tern_peer_is_dead(peers, rank) || tern_is_lost(peers, rank))
+            continue;
+        status = tern_puts_flush_remote(worker, rank);
+        if (status == TERN_ERR_PEER || (status == TERN_ERR_MPI && tern_is_lost(peers, rank))) {
+            tern_error_clear(); /* waits for this rank report its death, or the loss */
+            status = TERN_OK;
+        }
     }
     return status;
 }
@@ -107,11 +110,9 @@ tern_status tern_barrier(tern_worker *worker) {
     tern_status status = tern_worker_may_wait(worker, "tern_barrier");
     if (status != TERN_OK)
         return status;
-    /* A rank that has given up a barrier must not arrive at another one: its arrival would count
-     * twice. */
-    uint32_t dead = tern_peers_dead(&worker->context->peers);
-    if (dead != TERN_NOBODY)
-        return tern_peer_fail(dead);
+    status = tern_collective_may_begin(worker->context);
+    if (status != TERN_OK)
+        return status;
     status = tern_phase_end(worker);
     if (status == TERN_OK)
         status = tern_puts_flush_all(worker);

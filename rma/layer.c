@@ -235,7 +235,7 @@ static void rma_close_layer(tern_context *context) {
     tern_regions_close(context);
     tern_native_close(rma->native);
     tern_window_close(context, rma->window);
-    bool alive = tern_peers_dead(&context->peers) == TERN_NOBODY;
+    const bool mpi = tern_mpi_is_of_use(context);
     for (uint32_t i = 0; i < context->workers; i++) {
         tern_rma_worker *mine = tern_rma_worker_of(context->worker[i]);
         if (mine == NULL)
@@ -243,7 +243,7 @@ static void rma_close_layer(tern_context *context) {
         tern_inbox_discard(context->worker[i]);
         for (tern_out *out = mine->outs, *next; out != NULL; out = next) {
             next = out->next;
-            if (!is_left_to_mpi(out) || alive)
+            if (!is_left_to_mpi(out) || mpi)
                 free_out(out);
         }
         for (tern_in *in = mine->ins, *next; in != NULL; in = next) {

@@ -154,7 +154,7 @@ static tern_status draw_nonce(tern_context *context) {
     return status;
 }
 
-/* Frees local memory, and MPI's objects unless a peer has died or MPI was finalized. */
+/* Frees local memory, and MPI's objects unless MPI is of no use any more. */
 static void context_dispose(tern_context *context, size_t layers) {
     /* R7: finalized_under_us */
     bool mpi = !atomic_load(&context->mpi_gone);
@@ -165,8 +165,7 @@ static void context_dispose(tern_context *context, size_t layers) {
     tern_objects_discard(context);
     if (mpi)
         tern_mpi_forget_finalize(context);
-    bool alive = context->peers.count == 0 || tern_peers_dead(&context->peers) == TERN_NOBODY;
-    if (mpi && alive && context->comm != MPI_COMM_NULL)
+    if (tern_mpi_is_of_use(context) && context->comm != MPI_COMM_NULL)
         (void)TERN_MPI(PMPI_Comm_free(&context->comm));
     tern_profile_close(context);
     tern_collective_buffer_close(context);
@@ -368,12 +367,13 @@ tern_status tern_context_destroy(tern_context *context) {
         status = context_drain(context, layer);
     if (status == TERN_OK)
         context_report(context);
+    const bool is_lost = status == TERN_ERR_MPI && tern_any_is_lost(&context->peers);
     context_dispose(context, TERN_LAYER_SLOTS);
     tern_destroyed_keep(context);
-    if (status != TERN_OK && status != TERN_ERR_PEER)
+    if (status != TERN_OK && status != TERN_ERR_PEER && !is_lost)
         return status;
     tern_error_clear(); /* drop a text that says that something could no longer be sent, or not to a
-                           dead rank */
+                           rank that is dead or that MPI does not reach */
     return TERN_OK;
 }
 

@@ -132,7 +132,9 @@ tern_status tern_peers_make(tern_peers *peers, uint32_t size) {
     peers->dead = calloc((size + 63) / 64, sizeof *peers->dead);
     peers->machine = calloc(size, sizeof *peers->machine);
     peers->lost = calloc((size + 63) / 64, sizeof *peers->lost);
-    if (peers->dead == NULL || peers->machine == NULL || peers->lost == NULL) {
+    peers->asked = calloc((size + 63) / 64, sizeof *peers->asked);
+    if (peers->dead == NULL || peers->machine == NULL || peers->lost == NULL ||
+        peers->asked == NULL) {
         tern_peers_close(peers);
         return tern_fail(TERN_ERR_MEMORY, "no memory to watch %u ranks", size);
     }
@@ -184,10 +186,11 @@ void tern_peers_close(tern_peers *peers) {
     free(peers->machine);
     free((void *)peers->dead);
     free((void *)peers->lost);
+    free((void *)peers->asked);
     peers->siblings = NULL;
     peers->sibling_count = peers->sibling_room = peers->count = 0;
     peers->machine = NULL;
-    peers->dead = peers->lost = NULL;
+    peers->dead = peers->lost = peers->asked = NULL;
 }
 
 tern_peer_state tern_peer_look(tern_peers *peers, uint32_t rank) {

@@ -29,12 +29,13 @@ typedef struct tern_sibling {
 typedef struct tern_peers {
     tern_sibling *siblings; /* in the order of their ranks */
     uint32_t sibling_count, sibling_room;
-    uint32_t count;         /* number of ranks; 0: the table is not made yet */
-    uint32_t *machine;      /* by rank: the lowest rank of the same machine */
-    _Atomic uint64_t *dead; /* a bit for each rank whose death was seen */
-    _Atomic uint32_t first; /* the first dead rank seen, or TERN_NOBODY */
-    _Atomic uint64_t *lost; /* a bit for each rank to which MPI has lost its connection
-                               (src/peers/lost.h) */
+    uint32_t count;          /* number of ranks; 0: the table is not made yet */
+    uint32_t *machine;       /* by rank: the lowest rank of the same machine */
+    _Atomic uint64_t *dead;  /* a bit for each rank whose death was seen */
+    _Atomic uint32_t first;  /* the first dead rank seen, or TERN_NOBODY */
+    _Atomic uint64_t *lost;  /* a bit for each rank to which MPI has lost its connection
+                                (src/peers/lost.h) */
+    _Atomic uint64_t *asked; /* a bit for each such rank that was asked whether it lives */
     atomic_bool any_lost;
     bool known;       /* the ranks have told each other which processes they are */
     bool all_watched; /* every rank has a pidfd of every other; the same on every rank */

@@ -150,16 +150,15 @@ static int send_from(tern_context *context, send_slot *slot, uint32_t rank,
 }
 
 /* Sends the message from a free slot. The MPI lock is held. [out] code: what MPI has
- * returned. If that is an error, so is the status, and its detail is left to send_fail. */
+ * returned. The detail of TERN_ERR_MPI is left to send_fail. */
 static tern_status send_locked(tern_worker *worker, uint32_t rank, const tern_message *message,
                                const void *payload, size_t bytes, int *code) {
     tern_context *context = worker->context;
     tern_message_engine *engine = tern_rma_of(context)->messages;
     if (tern_peer_is_dead(&context->peers, rank))
         return tern_peer_fail(rank);
-    const tern_status lost = tern_lost_check(context, rank);
-    if (lost != TERN_OK)
-        return lost;
+    if (tern_is_lost(&context->peers, rank))
+        return TERN_ERR_MPI;
     send_slot *slot = free_slot(context, &engine->requests);
     if (slot == NULL)
         return no_slot_fail(&engine->requests, rank);
@@ -170,9 +169,11 @@ static tern_status send_locked(tern_worker *worker, uint32_t rank, const tern_me
     return TERN_OK;
 }
 
-/* Sets the detail for a message that MPI refused with code. The MPI lock is not held. */
+/* Sets the detail for a message that MPI refused with code, or that was not sent since MPI has lost
+ * the connection. The MPI lock is not held. */
 static tern_status send_fail(tern_worker *worker, uint32_t rank, tern_status status, int code) {
-    return code == MPI_SUCCESS ? status : tern_lost_fail(worker->context, rank, code, "MPI_Isend");
+    return status != TERN_ERR_MPI ? status
+                                  : tern_lost_fail(worker->context, rank, code, "MPI_Isend");
 }
 
 tern_status tern_message_send(tern_worker *worker, uint32_t rank, const tern_message *message,
@@ -229,15 +230,17 @@ tern_status tern_message_ask_with(tern_worker *worker, uint32_t rank, const tern
     MPI_Request receive = MPI_REQUEST_NULL;
     tern_mpi_lock();
     copy.tag = TAG_ANSWER_FIRST + engine->answer_tag++ % TAG_ANSWERS;
-    int code = PMPI_Irecv(answer, (int)bytes, MPI_BYTE, (int)rank, (int)copy.tag,
-                          worker->context->comm, &receive),
-        sent = MPI_SUCCESS;
-    tern_status status = code == MPI_SUCCESS
-                             ? send_locked(worker, rank, &copy, payload, payload_bytes, &sent)
-                             : tern_fail_mpi(code, "MPI_Irecv");
-    if (status != TERN_OK && receive != MPI_REQUEST_NULL)
+    const int code = PMPI_Irecv(answer, (int)bytes, MPI_BYTE, (int)rank, (int)copy.tag,
+                                worker->context->comm, &receive);
+    int sent = MPI_SUCCESS;
+    tern_status status = TERN_OK;
+    if (code == MPI_SUCCESS)
+        status = send_locked(worker, rank, &copy, payload, payload_bytes, &sent);
+    if (status != TERN_OK)
         tern_message_forget(&receive);
     tern_mpi_unlock();
+    if (code != MPI_SUCCESS)
+        return tern_fail_mpi(code, "MPI_Irecv");
     if (status == TERN_OK)
         *request = receive;
     return send_fail(worker, rank, status, sent);
@@ -476,8 +479,7 @@ static void close_pool(send_pool *pool, bool mpi) {
 void tern_messages_close(tern_context *context, tern_message_engine *engine) {
     if (engine == NULL)
         return;
-    /* R7: finalized_under_us */
-    bool mpi = !atomic_load(&context->mpi_gone) && tern_peers_dead(&context->peers) == TERN_NOBODY;
+    const bool mpi = tern_mpi_is_of_use(context);
     tern_mpi_lock();
     close_pool(&engine->requests, mpi);
     close_pool(&engine->answers, mpi);

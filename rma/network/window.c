@@ -7,6 +7,7 @@
 #include "src/collective/collective.h"
 #include "src/log.h"
 #include "src/mpi/mpi.h"
+#include "src/peers/peers.h"
 
 static tern_status lock_for_all(MPI_Win win) {
     tern_status status = TERN_MPI(PMPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
@@ -89,8 +90,7 @@ static void finish_replies(tern_window *window) {
 void tern_window_close(tern_context *context, tern_window *window) {
     if (window == NULL)
         return;
-    /* R7: finalized_under_us */
-    if (!atomic_load(&context->mpi_gone) && tern_peers_dead(&context->peers) == TERN_NOBODY) {
+    if (tern_mpi_is_of_use(context)) {
         (void)TERN_MPI(PMPI_Win_unlock_all(window->win));
         finish_replies(window);
         (void)TERN_MPI(PMPI_Win_free(&window->win));

@@ -14,6 +14,7 @@ struct tern_put_hook;
 /* A buffer for a reply that is under way. */
 typedef struct tern_window_stage {
     MPI_Request mpi;
+    uint32_t rank; /* to which the reply goes */
     tern_cell image;
 } tern_window_stage;
 

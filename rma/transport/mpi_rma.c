@@ -415,13 +415,15 @@ static tern_status rma_publish(tern_worker *worker, tern_out *out) {
 }
 
 /* A buffer that MPI no longer needs for its last reply, or NULL. The lock is held. */
-static tern_window_stage *free_stage(tern_window *window) {
+static tern_window_stage *free_stage(const tern_context *context, tern_window *window) {
     for (uint32_t i = 0; i < TERN_WINDOW_STAGES; i++) {
         int done = 1;
-        if (window->stage[i].mpi != MPI_REQUEST_NULL)
-            PMPI_Test(&window->stage[i].mpi, &done, MPI_STATUS_IGNORE);
+        tern_window_stage *stage = &window->stage[i];
+        if (stage->mpi != MPI_REQUEST_NULL &&
+            PMPI_Test(&stage->mpi, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            tern_lost_note(context, stage->rank);
         if (done)
-            return &window->stage[i];
+            return stage;
     }
     return NULL;
 }
@@ -437,7 +439,7 @@ static tern_status rma_reply(tern_worker *worker, uint32_t target,
     while (status == TERN_OK) {
         int code = MPI_SUCCESS;
         tern_mpi_lock();
-        tern_window_stage *free = free_stage(window);
+        tern_window_stage *free = free_stage(context, window);
         if (free != NULL) {
             int bytes = (int)(offsetof(tern_cell, payload) + image->bytes);
             memcpy(&free->image, image, (size_t)bytes);
@@ -447,6 +449,7 @@ static tern_status rma_reply(tern_worker *worker, uint32_t target,
                                       TERN_REPLY_CHECKED,
                                   memory_order_relaxed);
             free->image.check = tern_reply_checksum(context, &free->image);
+            free->rank = rank;
             tern_stuck_enter(&context->peers, rank);
             code = PMPI_Rput(&free->image, bytes, MPI_BYTE, (int)rank, (MPI_Aint)offset, bytes,
                              MPI_BYTE, window->win, &free->mpi);

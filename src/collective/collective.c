@@ -41,7 +41,11 @@ enum { TAG_PASS = 5 }; /* a tag of context->comm; rma/transport uses the others 
 
 tern_status tern_collective_may_begin(const tern_context *context) {
     const uint32_t dead = tern_peers_dead(&context->peers);
-    return dead == TERN_NOBODY ? TERN_OK : tern_peer_fail(dead);
+    if (dead != TERN_NOBODY)
+        return tern_peer_fail(dead);
+    const uint32_t lost = tern_lost_any(context);
+    return lost == TERN_NOBODY ? TERN_OK
+                               : tern_lost_check((tern_context *)(uintptr_t)context, lost);
 }
 
 /* Waits for a collective of MPI, making progress. */
@@ -108,7 +112,7 @@ tern_status tern_collective_duplicate(tern_context *context) {
     if (status != TERN_OK)
         return status;
     MPI_Comm *copy = (void *)context->collective_buffer;
-    status = TERN_MPI(PMPI_Comm_idup(context->comm, copy, &request));
+    status = TERN_MPI_TO(context, TERN_ANYBODY, PMPI_Comm_idup(context->comm, copy, &request));
     status = collective_conclude(context, NULL, status, &request);
     if (status == TERN_OK)
         context->comm = *copy;
@@ -125,8 +129,9 @@ static tern_status collective_gather(tern_context *context, tern_worker *worker,
         return status;
     char *buffer = context->collective_buffer;
     memcpy(buffer + all, mine, bytes);
-    status = TERN_MPI(PMPI_Iallgather(buffer + all, (int)bytes, MPI_BYTE, buffer, (int)bytes,
-                                      MPI_BYTE, context->comm, &request));
+    status = TERN_MPI_TO(context, TERN_ANYBODY,
+                         PMPI_Iallgather(buffer + all, (int)bytes, MPI_BYTE, buffer, (int)bytes,
+                                         MPI_BYTE, context->comm, &request));
     return collective_conclude(context, worker, status, &request);
 }
 
@@ -152,8 +157,9 @@ tern_status tern_collective_gather(tern_context *context, const void *mine, size
     MPI_Request request = MPI_REQUEST_NULL;
     tern_status status = tern_collective_may_begin(context);
     if (status == TERN_OK)
-        status = TERN_MPI(PMPI_Igather(mine, (int)bytes, MPI_BYTE, gathered, (int)bytes, MPI_BYTE,
-                                       0, context->comm, &request));
+        status = TERN_MPI_TO(context, TERN_ANYBODY,
+                             PMPI_Igather(mine, (int)bytes, MPI_BYTE, gathered, (int)bytes,
+                                          MPI_BYTE, 0, context->comm, &request));
     return status == TERN_OK ? collective_finish(context, NULL, &request) : status;
 }
 
@@ -166,8 +172,9 @@ static tern_status collective_reduce(tern_context *context, tern_worker *worker,
     if (status != TERN_OK)
         return status;
     memcpy(context->collective_buffer, values, bytes);
-    status = TERN_MPI(PMPI_Iallreduce(MPI_IN_PLACE, context->collective_buffer, count, type, op,
-                                      context->comm, &request));
+    status = TERN_MPI_TO(context, TERN_ANYBODY,
+                         PMPI_Iallreduce(MPI_IN_PLACE, context->collective_buffer, count, type, op,
+                                         context->comm, &request));
     status = collective_conclude(context, worker, status, &request);
     if (status == TERN_OK)
         memcpy(values, context->collective_buffer, bytes);
@@ -181,8 +188,9 @@ static tern_status collective_spread(tern_context *context, tern_worker *worker,
     if (status != TERN_OK)
         return status;
     memcpy(context->collective_buffer, data, bytes);
-    status = TERN_MPI(PMPI_Ibcast(context->collective_buffer, (int)bytes, MPI_BYTE, (int)root,
-                                  context->comm, &request));
+    status = TERN_MPI_TO(context, TERN_ANYBODY,
+                         PMPI_Ibcast(context->collective_buffer, (int)bytes, MPI_BYTE, (int)root,
+                                     context->comm, &request));
     status = collective_conclude(context, worker, status, &request);
     if (status == TERN_OK)
         memcpy(data, context->collective_buffer, bytes);
@@ -206,11 +214,13 @@ tern_status tern_collective_pass(tern_context *context, uint32_t from, uint32_t 
         return status;
     memcpy(context->collective_buffer, data, bytes);
     if (context->rank == from)
-        status = TERN_MPI(PMPI_Isend(context->collective_buffer, (int)bytes, MPI_BYTE, (int)to,
-                                     TAG_PASS, context->comm, &request));
+        status = TERN_MPI_TO(context, to,
+                             PMPI_Isend(context->collective_buffer, (int)bytes, MPI_BYTE, (int)to,
+                                        TAG_PASS, context->comm, &request));
     else
-        status = TERN_MPI(PMPI_Irecv(context->collective_buffer, (int)bytes, MPI_BYTE, (int)from,
-                                     TAG_PASS, context->comm, &request));
+        status = TERN_MPI_TO(context, from,
+                             PMPI_Irecv(context->collective_buffer, (int)bytes, MPI_BYTE, (int)from,
+                                        TAG_PASS, context->comm, &request));
     status = collective_conclude(context, NULL, status, &request);
     if (status == TERN_OK)
         memcpy(data, context->collective_buffer, bytes);

@@ -42,9 +42,9 @@ static inline tern_worker *tern_collective_enter(tern_worker *worker, const char
 
 void tern_collective_leave(tern_worker *const *entered);
 
-/* TERN_ERR_PEER if this rank knows of a death: then it must not begin a collective. It may have
- * left a collective in which others still wait, and the messages of the two collectives would mix.
- */
+/* TERN_ERR_PEER if this rank knows of a death, and TERN_ERR_MPI if MPI has lost a connection: then
+ * it must not begin a collective. It may have left a collective in which others still wait, and the
+ * messages of the two collectives would mix, or its arrival would count twice. */
 tern_status tern_collective_may_begin(const tern_context *context);
 
 /* A meeting claims its rank for the worker until the worker's function ends. tern_collective_claim

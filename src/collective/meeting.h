@@ -32,8 +32,9 @@ struct tern_meeting {
 };
 
 /* Holds a meeting. Collective; waits with the worker's progress. words: those of this rank,
- * replaced by the sums over all ranks. Bits 0-19 of word 0 must be 1. TERN_ERR_PEER: this rank has
- * arrived and cannot take that back, so it must not come to another meeting. */
+ * replaced by the sums over all ranks. Bits 0-19 of word 0 must be 1. TERN_ERR_PEER,
+ * TERN_ERR_MPI: this rank has arrived and cannot take that back, so it must not come to another
+ * meeting. */
 tern_status tern_meeting_hold(tern_context *context, tern_worker *worker,
                               uint64_t words[TERN_MEETING_WORDS]);
 

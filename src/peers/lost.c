@@ -13,6 +13,10 @@
  * lives only when the connection has lasted this long. */
 #define DYING_NS 100000000u
 
+/* A wait for a rank that was not asked lasts so much longer. Its watch, which begins after
+ * TERN_PEER_PATIENCE, finds a death meanwhile. */
+#define DOUBT_NS 1000000000u
+
 static uint64_t patience_of(const tern_context *context) {
     return (uint64_t)context->config.peer_patience * 1000000000u;
 }
@@ -22,27 +26,29 @@ static bool has_died(const tern_peers *peers, uint32_t rank) {
                                 : tern_peer_is_dead(peers, rank);
 }
 
-/* Whether rank lives, as far as can be known now. For TERN_ANYBODY: whether all ranks do. */
-static bool seems_alive(tern_context *context, uint32_t rank, uint64_t now) {
-    tern_peers_look(&context->peers);
-    return tern_watches_ask(context, rank, now);
+static bool was_asked(const tern_peers *peers, uint32_t rank) {
+    /* R4 */
+    return (atomic_load_explicit(&peers->asked[rank / 64], memory_order_relaxed) >> rank % 64 &
+            1) != 0;
 }
 
-/* Asks rank whether it lives, until the answer is known or the patience is over. Returns whether it
- * has answered that it does. */
+/* Asks rank, or for TERN_ANYBODY all ranks, until the answer is known or the patience is over.
+ * Returns whether it has answered that it lives. */
 static bool ask(tern_context *context, uint32_t rank) {
     const struct timespec pause = {0, 1000000};
     const uint64_t began = tern_now(), patience = patience_of(context);
-    const uint64_t longest = patience > DYING_NS ? patience : DYING_NS;
+    const uint64_t longest = patience > DYING_NS ? patience : DYING_NS + DYING_NS / 2;
     uint64_t since = 0;
     for (uint64_t now = began; now - began <= longest; now = tern_now()) {
-        if (!seems_alive(context, rank, now))
-            since = 0;
-        else if (since == 0)
-            since = now;
+        tern_peers_look(&context->peers);
+        const tern_ask answer = tern_watches_ask(context, rank, now);
         if (has_died(&context->peers, rank))
             return false;
-        if (since != 0 && now - since >= DYING_NS)
+        if (answer == TERN_ASK_SILENT)
+            since = 0;
+        else if (answer == TERN_ASK_CONNECTED && since == 0)
+            since = now;
+        else if (answer == TERN_ASK_CONNECTED && now - since >= DYING_NS)
             return true;
         nanosleep(&pause, NULL);
     }
@@ -62,13 +68,16 @@ void tern_lost_note(const tern_context *context, uint32_t rank) {
         tern_listener_wake(peers->listener);
 }
 
-tern_status tern_lost_check(const tern_context *context, uint32_t rank) {
-    if (!tern_is_lost(&context->peers, rank))
-        return TERN_OK;
+static tern_status lost_fail(uint32_t rank) {
     return tern_fail(TERN_ERR_MPI,
-                     "the connection of MPI to rank %u is lost, although the rank was alive then; "
-                     "destroy the context and end the program, since MPI does not connect again",
+                     "MPI has lost its connection to rank %u; destroy the context and end the "
+                     "program, since MPI does not connect again",
                      rank);
+}
+
+tern_status tern_lost_check(tern_context *context, uint32_t rank) {
+    return tern_is_lost(&context->peers, rank) ? tern_lost_fail(context, rank, MPI_SUCCESS, NULL)
+                                               : TERN_OK;
 }
 
 tern_status tern_lost_fail(tern_context *context, uint32_t rank, int code, const char *call) {
@@ -76,26 +85,26 @@ tern_status tern_lost_fail(tern_context *context, uint32_t rank, int code, const
     char text[MPI_MAX_ERROR_STRING];
     if (!peers->known || (rank >= context->size && rank != TERN_ANYBODY) || rank == context->rank)
         return tern_fail_mpi(code, call);
-    const bool known = rank != TERN_ANYBODY && tern_is_lost(peers, rank);
-    const bool alive = !known && ask(context, rank);
+    const bool asks = !tern_mpi_locked() && (rank == TERN_ANYBODY || !was_asked(peers, rank));
+    const bool alive = asks && ask(context, rank);
     if (has_died(peers, rank))
         return tern_peer_fail(rank == TERN_ANYBODY ? tern_peers_dead(peers) : rank);
     if (rank == TERN_ANYBODY)
         return tern_fail_mpi(code, call);
-    if (known)
-        return tern_lost_check(context, rank);
     tern_lost_note(context, rank);
+    /* R4 */
+    atomic_fetch_or_explicit(&peers->asked[rank / 64], (uint64_t)asks << rank % 64,
+                             memory_order_relaxed);
+    if (!asks || code == MPI_SUCCESS)
+        return lost_fail(rank);
     tern_mpi_text(code, text);
     return tern_fail(TERN_ERR_MPI, "MPI does not reach rank %u, which %s; %s: %s", rank,
                      alive ? "is alive" : "has not said whether it is alive", call, text);
 }
 
-/* Returns the rank for which a wait for rank ends, or TERN_NOBODY. */
-static uint32_t lost_for(const tern_context *context, uint32_t rank) {
+uint32_t tern_lost_any(const tern_context *context) {
     const tern_peers *peers = &context->peers;
-    if (rank < context->size)
-        return tern_is_lost(peers, rank) ? rank : TERN_NOBODY;
-    for (uint32_t r = 0; rank == TERN_ANYBODY && r < context->size; r++)
+    for (uint32_t r = 0; tern_any_is_lost(peers) && r < context->size; r++)
         if (tern_is_lost(peers, r))
             return r;
     return TERN_NOBODY;
@@ -104,10 +113,12 @@ static uint32_t lost_for(const tern_context *context, uint32_t rank) {
 tern_status tern_lost_look(tern_context *context, const tern_await *wait, uint32_t rank,
                            uint64_t now) {
     const tern_peers *peers = &context->peers;
-    /* R4 */
-    if (!atomic_load_explicit(&((tern_peers *)(uintptr_t)peers)->any_lost, memory_order_relaxed) ||
-        now - wait->began < patience_of(context))
+    if (!tern_any_is_lost(peers))
         return TERN_OK;
-    const uint32_t lost = lost_for(context, rank);
-    return lost != TERN_NOBODY ? tern_lost_check(context, lost) : TERN_OK;
+    const uint32_t lost = rank == TERN_ANYBODY ? tern_lost_any(context) : rank;
+    if (lost >= context->size || !tern_is_lost(peers, lost))
+        return TERN_OK;
+    const uint64_t patience = patience_of(context), lasted = now - wait->began;
+    const uint64_t doubt = patience == 0 || !was_asked(peers, lost) ? DOUBT_NS : 0;
+    return lasted >= patience + doubt ? lost_fail(lost) : TERN_OK;
 }

@@ -498,12 +498,14 @@ static bool watches_hurry(tern_watches *watches, uint32_t rank) {
     return connected;
 }
 
-bool tern_watches_ask(tern_context *context, uint32_t rank, uint64_t now) {
+tern_ask tern_watches_ask(tern_context *context, uint32_t rank, uint64_t now) {
     tern_watches *watches = context->peers.watches;
-    if (watches == NULL || context->config.peer_patience == 0 || context->peers.listeners == NULL)
-        return true;
+    if (watches == NULL || tern_peer_is_watched(&context->peers, rank))
+        return TERN_ASK_CONNECTED;
+    if (context->config.peer_patience == 0 || context->peers.listeners == NULL)
+        return TERN_ASK_SILENT;
     if (!watches_take(watches))
-        return false;
+        return TERN_ASK_BUSY;
     if (rank == TERN_ANYBODY)
         watch_want_anybody(context, now, now);
     else
@@ -513,7 +515,7 @@ bool tern_watches_ask(tern_context *context, uint32_t rank, uint64_t now) {
         watches_step(context, watches, now);
     const bool connected = watches_hurry(watches, rank);
     watches_give_back(watches);
-    return connected;
+    return connected ? TERN_ASK_CONNECTED : TERN_ASK_SILENT;
 }
 
 void tern_watches_look(tern_context *context, uint32_t rank, uint64_t since, uint64_t now) {

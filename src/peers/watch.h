@@ -51,10 +51,15 @@ static inline void tern_watch(tern_context *context, uint32_t rank, uint64_t sin
         tern_watches_look(context, rank, since, now);
 }
 
+typedef enum tern_ask {
+    TERN_ASK_SILENT,    /* some rank has not accepted a connection, or ranks are not watched */
+    TERN_ASK_CONNECTED, /* each connection exists, or each rank has a pidfd */
+    TERN_ASK_BUSY       /* another thread looks */
+} tern_ask;
+
 /* Connects to the listener of rank at once, or, for TERN_ANYBODY, to the listeners that a wait for
- * any rank watches. True: none of these ranks has to be asked, or each connection exists. False
- * also while another thread looks. Call it again and again until the answer is known. */
-bool tern_watches_ask(tern_context *context, uint32_t rank, uint64_t now);
+ * any rank watches. Call it again and again until the answer is known. */
+tern_ask tern_watches_ask(tern_context *context, uint32_t rank, uint64_t now);
 
 /* The call of MPI (src/peers/stuck.h) in which a watched rank recently said that it stays; or
  * TERN_NO_CALL. otherwise: the value to return while another thread looks. */
