@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "rma/port/port.h"
 #include "rma/region/cma.h"
 #include "rma/memory/state.h"
 #include "rma/transport/mpi_rma.h"
@@ -88,6 +89,8 @@ static tern_status ask_after_put(tern_worker *worker, tern_waiting *w) {
 static tern_status start_put(tern_worker *worker, const tern_out *out, tern_waiting *w) {
     const tern_operation *o = &w->operation;
     uint32_t rank = tern_rank_of(worker->context, o->target);
+    if (w->moved == 0)
+        w->failures = tern_port_failures(worker, rank);
     while (w->moved < o->bytes) {
         uint64_t piece = 0;
         tern_status status = transport_of(worker, out)
@@ -225,8 +228,19 @@ static tern_status request_look(tern_worker *worker, const tern_out *out, tern_w
     return TERN_OK;
 }
 
-/* Starts waiting transfers, tests moving ones, and makes one flush for all moving puts that only a
- * flush completes. An error fails the whole queue, since no operation may overtake a failed one. */
+/* Makes one flush for all moving puts that only a flush completes. Another flush may have told of
+ * the failure of such a put already. */
+static tern_status flush_puts(tern_worker *worker, const tern_out *out) {
+    const uint32_t rank = tern_rank_of(worker->context, out->target);
+    tern_status status = transport_of(worker, out)->flush(worker, rank);
+    for (const tern_waiting *w = out->requests->first; w != NULL && status == TERN_OK; w = w->next)
+        if (w->state == TERN_MOVING && !tells_itself(w))
+            status = tern_port_failed_since(worker, rank, w->failures);
+    return status;
+}
+
+/* Starts waiting transfers, tests moving ones, and flushes puts. An error fails the whole queue,
+ * since no operation may overtake a failed one. */
 static tern_status request_land(tern_worker *worker, tern_out *out) {
     tern_requests *requests = out->requests;
     bool flush = false, blocked = false;
@@ -243,8 +257,7 @@ static tern_status request_land(tern_worker *worker, tern_out *out) {
         flush = flush || (w->state == TERN_MOVING && !tells_itself(w));
     }
     if (flush && status == TERN_OK)
-        status =
-            transport_of(worker, out)->flush(worker, tern_rank_of(worker->context, out->target));
+        status = flush_puts(worker, out);
     requests->unlanded = 0;
     for (tern_waiting *w = requests->first; w != NULL; w = w->next) {
         if (flush && status == TERN_OK && w->state == TERN_MOVING && !tells_itself(w))

@@ -120,8 +120,10 @@ static void whole_lands(tern_worker *worker, tern_port *port, tern_posting *whol
     whole->rkey = NULL;
     if (whole->kept)
         return;
-    if (whole->status != TERN_OK)
+    if (whole->status != TERN_OK) {
         whole->to->failed = whole->status;
+        whole->to->failures++;
+    }
     tern_posting_give(port, whole);
 }
 
@@ -432,4 +434,13 @@ tern_status tern_port_failed(tern_worker *worker, uint32_t rank) {
         return TERN_OK;
     to->failed = TERN_OK;
     return network_fail(worker, rank);
+}
+
+uint64_t tern_port_failures(const tern_worker *worker, uint32_t rank) {
+    const tern_port *port = tern_rma_worker_of(worker)->port;
+    return port == NULL || port->by_rank[rank] == NULL ? 0 : port->by_rank[rank]->failures;
+}
+
+tern_status tern_port_failed_since(const tern_worker *worker, uint32_t rank, uint64_t failures) {
+    return tern_port_failures(worker, rank) == failures ? TERN_OK : network_fail(worker, rank);
 }

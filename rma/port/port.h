@@ -78,5 +78,9 @@ void tern_port_hasten(tern_worker *worker, uint32_t rank);
 uint32_t tern_port_under_way(const tern_worker *worker, uint32_t rank);
 /* Reports, once, the failure of an operation on rank that was not kept. */
 tern_status tern_port_failed(tern_worker *worker, uint32_t rank);
+/* How many operations on rank that were not kept have failed so far. */
+uint64_t tern_port_failures(const tern_worker *worker, uint32_t rank);
+/* Reports whether one has failed since there were so many, even if tern_port_failed has told. */
+tern_status tern_port_failed_since(const tern_worker *worker, uint32_t rank, uint64_t failures);
 
 #endif

@@ -28,6 +28,7 @@ typedef struct tern_route {
     uint64_t peer;          /* the network's name for the connection, if held */
     uint32_t under_way;     /* number of postings */
     tern_status failed;     /* of an operation that was not kept; for tern_port_failed */
+    uint64_t failures;      /* counts those operations; for tern_port_failed_since */
     uint64_t known;         /* a bit for each piece whose rkey is known */
     tern_network_rkey rkey[TERN_PIECES_MAX];
     tern_question question; /* the open question to the rank, for piece asked */

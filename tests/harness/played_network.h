@@ -33,6 +33,8 @@ typedef struct played_game {
     uint64_t lies_from;  /* from this size on completions come before the bytes, */
     uint64_t lies_every; /* of every so many transfers of lies_act */
     tern_network_act lies_act;
+    uint64_t loses_from;      /* transfers from this size on are lost, and said to be */
+    bool silent;              /* nothing is said to be complete */
     uint64_t slow_from, slow; /* how long transfers from this size on take at least, ns */
     uint64_t stall_at, stall; /* the post of this number takes so long, ns */
     size_t post_max;
@@ -51,6 +53,7 @@ typedef struct played_slot {
     /* The origin's own. */
     void *context, *here;
     bool said; /* the origin has its completion */
+    bool lost;
     char data[PLAYED_MAX];
 } played_slot;
 
@@ -254,24 +257,25 @@ static tern_status played_post(tern_network_end *end, const tern_network_post *p
     slot->said = false;
     if (post->act == TERN_NETWORK_WRITE)
         memcpy(slot->data, post->here, post->bytes);
+    slot->lost = played_is_from(played.game.loses_from, post->bytes);
     atomic_store(&slot->held, played_lies(post));
-    atomic_store(&slot->state, PLAYED_POSTED);
+    atomic_store(&slot->state, slot->lost ? PLAYED_MOVED : PLAYED_POSTED);
     return TERN_OK;
 }
 
 static size_t played_complete(tern_network_end *end, tern_network_done *done, size_t most) {
     size_t count = 0;
     (void)end;
-    for (size_t i = 0; i < PLAYED_SLOTS && count < most; i++) {
+    for (size_t i = 0; i < PLAYED_SLOTS && count < most && !played.game.silent; i++) {
         played_slot *slot = played_own(i);
         const int state = atomic_load(&slot->state);
         const bool lies = atomic_load(&slot->held);
         if (state == PLAYED_FREE || slot->said || (state != PLAYED_MOVED && !lies))
             continue;
-        if (slot->act == TERN_NETWORK_READ && !lies)
+        if (slot->act == TERN_NETWORK_READ && !lies && !slot->lost)
             memcpy(slot->here, slot->data, slot->bytes);
         slot->said = true;
-        done[count++] = (tern_network_done){slot->context, TERN_OK};
+        done[count++] = (tern_network_done){slot->context, slot->lost ? TERN_ERR_NETWORK : TERN_OK};
     }
     return count;
 }

@@ -1,0 +1,142 @@
+// tern-test: ranks least=2
+
+/* What a played network loses is told to those who are to know it: each notified operation, and
+ * the application's flush. Rank 0 acts; rank 1 is the target. */
+
+#include "fixture.h"
+#include "played_network.h"
+#include "src/mpi/mpi.h"
+
+enum { WORKERS = 2, BYTES = 4096, RING = 4096 };
+
+static const played_game usual = {.lies_every = 1, .post_max = PLAYED_MAX};
+
+static fixture f;
+static tern_ptr memory[64];
+static char data[BYTES];
+static tern_worker *second; /* of this rank */
+
+static tern_worker_id to(uint32_t index) { return (tern_worker_id){1, index}; }
+
+static tern_ptr place(uint32_t index) { return tern_ptr_add(memory[1], (int64_t)index * BYTES); }
+
+/* Opens a context in which rank 0 has rings to both workers of rank 1. */
+static bool begin(bool local_memory) {
+    tern_config config;
+    if (!played_begin()) {
+        tern_test_skip("the ranks do not all share memory");
+        return false;
+    }
+    played_game game = usual;
+    game.local_memory = local_memory;
+    played_set(&game);
+    EXPECT_OK(tern_config_init(&config));
+    config.ranks_per_node = 1;
+    config.transport = TERN_TRANSPORT_OFI;
+    config.workers = WORKERS;
+    config.ring_size = RING;
+    config.ring_growth = 1;
+    config.packed_max_remote = 0;
+    config.log_level = TERN_LOG_NONE;
+    config.segment_size = (size_t)8 << 20;
+    if (!fixture_open(&f, &config)) {
+        played_end();
+        return false;
+    }
+    EXPECT_OK(tern_worker_adopt(f.context, 1, &second));
+    fixture_alloc_all(&f, WORKERS * BYTES, TERN_DOMAIN_OWNER, memory);
+    EXPECT_OK(tern_barrier(f.worker));
+    return true;
+}
+
+static void end(void) {
+    EXPECT_OK(tern_barrier(f.worker));
+    fixture_free_all(&f, memory);
+    EXPECT_OK(tern_worker_release(second));
+    fixture_close(&f);
+    played_end();
+}
+
+static void put(uint32_t index) {
+    EXPECT_OK(tern_put_notify(f.worker, to(index), place(index), data, BYTES,
+                              &(tern_notify_options){.local_cid = index}));
+}
+
+static void expect_local(tern_status status) {
+    tern_event event = {0};
+    EXPECT_OK(tern_event_wait(f.worker, TERN_PROBE_LOCAL, &event));
+    CU_ASSERT_EQUAL(event.status, status);
+}
+
+static void expect_remote(uint32_t index) {
+    tern_event event;
+    EXPECT_OK(tern_event_wait(index == 0 ? f.worker : second, TERN_PROBE_REMOTE, &event));
+}
+
+static void expect_no_remote(void) {
+    tern_event event;
+    EXPECT(TERN_ERR_EMPTY, tern_probe(f.worker, TERN_PROBE_REMOTE, &event));
+    EXPECT(TERN_ERR_EMPTY, tern_probe(second, TERN_PROBE_REMOTE, &event));
+}
+
+/* Puts to both workers of rank 1, so that all connections are there. */
+static void meet(void) {
+    for (uint32_t i = 0; i < WORKERS; i++) {
+        if (f.rank == 0) {
+            put(i);
+            expect_local(TERN_OK);
+        } else if (f.rank == 1) {
+            expect_remote(i);
+        }
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+}
+
+/* The puts to two workers are lost together: both fail, and neither record is sent. */
+static void puts_to_two_workers(void) {
+    if (!begin(false))
+        return;
+    meet();
+    if (f.rank == 0) {
+        played.game.silent = true;
+        played.game.loses_from = BYTES;
+        for (uint32_t i = 0; i < WORKERS; i++)
+            put(i);
+        played.game.silent = false;
+        for (uint32_t i = 0; i < WORKERS; i++)
+            expect_local(TERN_ERR_NETWORK);
+        played.game.loses_from = 0;
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == 1)
+        expect_no_remote();
+    EXPECT_OK(tern_barrier(f.worker));
+    meet(); /* later ones arrive */
+    end();
+}
+
+/* A fence of the application tells of the loss; the notified put tells of it as well. */
+static void a_put_and_a_fence(void) {
+    if (!begin(false))
+        return;
+    meet();
+    if (f.rank == 0) {
+        played.game.silent = true;
+        played.game.loses_from = BYTES;
+        put(0);
+        played.game.silent = false;
+        EXPECT(TERN_ERR_NETWORK, tern_fence(f.worker, 1));
+        expect_local(TERN_ERR_NETWORK);
+        played.game.loses_from = 0;
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == 1)
+        expect_no_remote();
+    end();
+}
+
+int main(int argc, char **argv) {
+    static const tern_test_case tests[] = {{"puts_to_two_workers", puts_to_two_workers},
+                                           {"a_put_and_a_fence", a_put_and_a_fence}};
+    return tern_test_main(argc, argv, "ofi_lost", tests, sizeof tests / sizeof *tests);
+}
