@@ -76,21 +76,25 @@ static tern_status ring_frame_wrap(tern_worker *worker, tern_out *out) {
     return TERN_OK;
 }
 
-/* Another worker, to which the ring was lent, may have made the puts. MPI's flush covers those as
- * well, but this worker's list of dirty ranks does not know of them, so the rank is marked
- * first. */
+/* A transport's settle leaves the failure of a lost put to the application's flush. Where there is
+ * only a flush, another worker, to which the ring was lent, may have made the puts. MPI's flush
+ * covers those as well, but this worker's list of dirty ranks does not know of them, so the rank is
+ * marked first. */
 tern_status tern_frame_settle(tern_worker *worker, tern_out *out) {
     uint32_t rank = tern_rank_of(worker->context, out->target);
     tern_rma_worker *mine = tern_rma_worker_of(worker);
-    tern_dirty_mark(mine, rank, TERN_DIRTY_RECORDS);
+    const bool settles = out->transport->settles_own;
+    if (!settles)
+        tern_dirty_mark(mine, rank, TERN_DIRTY_RECORDS);
     mine->settling++;
-    tern_status status = out->transport->flush(worker, rank);
+    tern_status status =
+        settles ? out->transport->settle(worker, rank) : out->transport->flush(worker, rank);
     mine->settling--;
     return status;
 }
 
-/* An error is dropped: it means that the target is dead, and then nobody writes the staging memory
- * again. */
+/* An error is dropped: it means that the target is dead or that the card has failed, and then no
+ * later frame of the staging memory arrives either. */
 void tern_frame_hand_over(tern_worker *worker, tern_out *out) {
     if (out->transport->settles_own &&
         out->transport->settle(worker, tern_rank_of(worker->context, out->target)) != TERN_OK)

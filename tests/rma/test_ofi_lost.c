@@ -135,8 +135,39 @@ static void a_put_and_a_fence(void) {
     end();
 }
 
+/* Rings that begin new generations meanwhile leave the loss of a put to the flush. */
+static void a_put_and_rings(void) {
+    enum { RECORDS = 4 * RING / 64 };
+    if (!begin(false))
+        return;
+    meet();
+    if (f.rank == 0) {
+        played.game.loses_from = BYTES;
+        EXPECT_OK(tern_put(f.worker, memory[1], data, BYTES));
+        played.game.loses_from = 0;
+    }
+    for (int i = 0; i < RECORDS; i++) {
+        const char cid[40] = {0};
+        tern_event event = {.status = TERN_ERR_AGAIN};
+        while (f.rank == 0 && event.status != TERN_OK) { /* again if it has failed */
+            EXPECT_OK(tern_put_notify(f.worker, to(0), memory[1], data, 0,
+                                      &(tern_notify_options){.cid = cid, .cid_bytes = sizeof cid}));
+            EXPECT_OK(tern_event_wait(f.worker, TERN_PROBE_LOCAL, &event));
+            CU_ASSERT_EQUAL(event.status, TERN_OK);
+        }
+        if (f.rank == 1)
+            expect_remote(0);
+    }
+    if (f.rank == 0) {
+        EXPECT(TERN_ERR_NETWORK, tern_flush(f.worker, 1));
+        EXPECT_OK(tern_flush(f.worker, 1));
+    }
+    end();
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {{"puts_to_two_workers", puts_to_two_workers},
-                                           {"a_put_and_a_fence", a_put_and_a_fence}};
+                                           {"a_put_and_a_fence", a_put_and_a_fence},
+                                           {"a_put_and_rings", a_put_and_rings}};
     return tern_test_main(argc, argv, "ofi_lost", tests, sizeof tests / sizeof *tests);
 }
