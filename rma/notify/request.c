@@ -221,9 +221,10 @@ static void request_finish(tern_worker *worker, tern_requests *requests, tern_wa
 static tern_status request_look(tern_worker *worker, const tern_out *out, tern_waiting *w) {
     int done = 0;
     tern_status status = transport_of(worker, out)->test(worker, &w->transfer, &done);
+    if (done)
+        w->transfer.under_way = false;
     if (status != TERN_OK || !done)
         return status;
-    w->transfer.under_way = false;
     w->state = w->moved < w->operation.bytes ? TERN_WAITING : TERN_LANDED;
     return TERN_OK;
 }
@@ -397,14 +398,20 @@ uint32_t tern_requests_unsent(const tern_worker *worker, uint32_t rank) {
     return TERN_NOBODY;
 }
 
-/* Tests the transfers under way that can be tested; returns whether all are over. Does not start
- * requests that still wait. */
+/* Tests the transfers under way that can be tested; returns whether all are over. One that has
+ * failed is over. Does not start requests that still wait. */
 static bool gets_are_over(tern_worker *worker) {
     for (tern_out *out = tern_notify_of(worker)->waiting; out != NULL; out = out->requests->next)
-        for (tern_waiting *w = out->requests->first; w != NULL; w = w->next)
-            if (w->state == TERN_MOVING && tells_itself(w) &&
-                (request_look(worker, out, w) != TERN_OK || w->state == TERN_MOVING))
+        for (tern_waiting *w = out->requests->first; w != NULL; w = w->next) {
+            if (w->state != TERN_MOVING || !tells_itself(w))
+                continue;
+            if (request_look(worker, out, w) != TERN_OK) {
+                tern_error_clear();
+                w->state = TERN_LANDED;
+            }
+            if (w->state == TERN_MOVING)
                 return false;
+        }
     return true;
 }
 

@@ -7,7 +7,7 @@
 #include "played_network.h"
 #include "src/mpi/mpi.h"
 
-enum { WORKERS = 2, BYTES = 4096, RING = 4096 };
+enum { WORKERS = 2, BYTES = 4096, SMALL = 512, RING = 4096 };
 
 static const played_game usual = {.lies_every = 1, .post_max = PLAYED_MAX};
 
@@ -60,6 +60,11 @@ static void end(void) {
 static void put(uint32_t index) {
     EXPECT_OK(tern_put_notify(f.worker, to(index), place(index), data, BYTES,
                               &(tern_notify_options){.local_cid = index}));
+}
+
+static void get(void *here, size_t bytes) {
+    EXPECT_OK(tern_get_notify(f.worker, to(0), here, memory[1], bytes,
+                              &(tern_notify_options){.flags = TERN_NOTIFY_NO_REMOTE}));
 }
 
 static void expect_local(tern_status status) {
@@ -165,9 +170,26 @@ static void a_put_and_rings(void) {
     end();
 }
 
+/* A get that fails while the context is destroyed. */
+static void a_get_at_the_end(void) {
+    if (!begin(false))
+        return;
+    meet();
+    static char here[SMALL];
+    fixture_free_all(&f, memory);
+    if (f.rank == 0) {
+        played.game.loses_from = SMALL;
+        get(here, SMALL);
+    }
+    EXPECT_OK(tern_worker_release(second));
+    fixture_close(&f);
+    played_end();
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {{"puts_to_two_workers", puts_to_two_workers},
                                            {"a_put_and_a_fence", a_put_and_a_fence},
-                                           {"a_put_and_rings", a_put_and_rings}};
+                                           {"a_put_and_rings", a_put_and_rings},
+                                           {"a_get_at_the_end", a_get_at_the_end}};
     return tern_test_main(argc, argv, "ofi_lost", tests, sizeof tests / sizeof *tests);
 }
