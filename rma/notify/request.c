@@ -153,7 +153,10 @@ static void request_append(tern_worker *worker, tern_out *out, tern_waiting *w) 
     worker->view.unsent = 1;
 }
 
+/* A get that is still under way is given up: its memory is the application's again. */
 static void request_drop(tern_worker *worker, tern_waiting *w) {
+    if (w->transfer.under_way && w->transfer.flies)
+        tern_posting_abandon(worker, w->transfer.posting, false);
     if (w->rkey != NULL)
         tern_rkey_release(worker, w->rkey, false);
     free(w);

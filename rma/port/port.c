@@ -120,17 +120,23 @@ static void whole_lands(tern_worker *worker, tern_port *port, tern_posting *whol
     whole->rkey = NULL;
     if (whole->kept)
         return;
-    if (whole->status != TERN_OK) {
+    if (whole->status != TERN_OK && whole->post.act != TERN_NETWORK_READ) { /* else given up */
         whole->to->failed = whole->status;
         whole->to->failures++;
     }
     tern_posting_give(port, whole);
 }
 
+/* Whether nobody wants the result of a read any more. It may not be tried again, since it would
+ * write to memory that its caller uses for something else. */
+static bool is_vain(const tern_posting *posting) {
+    return posting->post.act == TERN_NETWORK_READ && !posting->whole->kept;
+}
+
 /* Whether to try an operation again that the network has lost. */
 static bool may_go_again(const tern_worker *worker, tern_posting *posting) {
     const uint64_t now = tern_now();
-    if (!(posting->again || posting->answers) ||
+    if (!(posting->again || posting->answers) || is_vain(posting) ||
         tern_peer_is_dead(&worker->context->peers, posting->to->rank))
         return false;
     if (posting->lost_at == 0)
@@ -271,8 +277,9 @@ static void try_again(tern_worker *worker, tern_port *port) {
     while (lost != NULL) {
         tern_posting *posting = lost;
         lost = posting->next;
-        tern_status status = posting->answers ? answer_by_message(worker, posting)
-                                              : post_again(worker, port, posting);
+        tern_status status = is_vain(posting)   ? TERN_ERR_NETWORK
+                             : posting->answers ? answer_by_message(worker, posting)
+                                                : post_again(worker, port, posting);
         if (status != TERN_OK)
             tern_error_clear(); /* the end of the posting reports the failure */
         if (status == TERN_ERR_AGAIN && may_go_again(worker, posting)) {

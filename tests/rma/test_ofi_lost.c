@@ -5,6 +5,8 @@
 
 #include "fixture.h"
 #include "played_network.h"
+#include "rma/memory/state.h"
+#include "rma/network/process.h"
 #include "src/mpi/mpi.h"
 
 enum { WORKERS = 2, BYTES = 4096, SMALL = 512, RING = 4096 };
@@ -170,6 +172,47 @@ static void a_put_and_rings(void) {
     end();
 }
 
+static void fail_card(bool fails) {
+    atomic_store(&tern_rma_of(f.context)->native->network->trouble,
+                 fails ? TERN_NETWORK_FAILED : TERN_NETWORK_FINE);
+}
+
+/* The memory of a get whose event says that it has failed is not written any more. */
+static void failed_gets_write_nothing(bool lost) {
+    if (!begin(!lost))
+        return;
+    meet();
+    if (f.rank == 1)
+        memset(tern_local(f.context, memory[1]), 1, SMALL);
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == 0) {
+        static char here[2][SMALL], nothing[SMALL];
+        played.game.silent = true;
+        played.game.loses_from = lost ? SMALL : 0;
+        for (int i = 0; i < 2; i++)
+            get(here[i], SMALL);
+        played.game.silent = !lost;
+        if (lost)
+            for (int i = 0; i < 100; i++)
+                tern_progress(f.worker);
+        fail_card(true);
+        for (int i = 0; i < 2; i++)
+            expect_local(TERN_ERR_NETWORK);
+        fail_card(false);
+        played.game.silent = false;
+        played.game.loses_from = 0;
+        EXPECT_OK(tern_put(f.worker, place(1), data, BYTES));
+        EXPECT_OK(tern_flush(f.worker, 1)); /* waits for all that is under way */
+        for (int i = 0; i < 2; i++)
+            CU_ASSERT_EQUAL(memcmp(here[i], nothing, SMALL), 0);
+    }
+    end();
+}
+
+static void late_gets(void) { failed_gets_write_nothing(false); }
+
+static void lost_gets(void) { failed_gets_write_nothing(true); }
+
 /* A get that fails while the context is destroyed. */
 static void a_get_at_the_end(void) {
     if (!begin(false))
@@ -190,6 +233,8 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {{"puts_to_two_workers", puts_to_two_workers},
                                            {"a_put_and_a_fence", a_put_and_a_fence},
                                            {"a_put_and_rings", a_put_and_rings},
+                                           {"late_gets", late_gets},
+                                           {"lost_gets", lost_gets},
                                            {"a_get_at_the_end", a_get_at_the_end}};
     return tern_test_main(argc, argv, "ofi_lost", tests, sizeof tests / sizeof *tests);
 }
