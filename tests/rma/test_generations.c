@@ -125,7 +125,13 @@ static tern_status count_flush(tern_worker *worker, uint32_t rank) {
     return real_transport->flush(worker, rank);
 }
 
-/* The puts of one generation are flushed once, before the next generation is put over them. */
+static tern_status count_settle(tern_worker *worker, uint32_t rank) {
+    flushes++;
+    return real_transport->settle(worker, rank);
+}
+
+/* The puts of one generation are flushed, or settled, once, before the next generation is put over
+ * them. */
 static void each_is_flushed_once(void) {
     if (!open_ring())
         return;
@@ -133,6 +139,8 @@ static void each_is_flushed_once(void) {
         tern_transport_ops counting = *out->transport;
         real_transport = out->transport;
         counting.flush = count_flush;
+        if (counting.settles_own)
+            counting.settle = count_settle;
         flushes = 0;
         out->transport = &counting;
         for (size_t i = 0; i < 200; i++)
