@@ -147,16 +147,24 @@ static void close_without_mpi(void) {
     fixture_close(&f);
 }
 
+/* Opens a context, and uses a rank of the other host for a while. [out] other: that rank. */
+static bool open_and_use(uint32_t *other) {
+    if (!open_machines(0))
+        return false;
+    *other = (f.rank + f.size / 2) % f.size;
+    for (unsigned turn = 0; turn < 40; turn++)
+        EXPECT_OK(use(*other, turn));
+    fixture_meet_living(&f);
+    return true;
+}
+
 /* The link is down for a while, and each rank uses one of the other host all the time. */
 static void an_interrupted_link(void) {
     enum { DOWN = 20 };
-    if (!open_machines(0))
-        return;
-    const uint32_t other = (f.rank + f.size / 2) % f.size;
+    uint32_t other = 0;
     tern_status status = TERN_OK;
-    for (unsigned turn = 0; turn < 40; turn++)
-        EXPECT_OK(use(other, turn));
-    fixture_meet_living(&f);
+    if (!open_and_use(&other))
+        return;
     interrupt_link(DOWN);
     start_clock();
     for (unsigned turn = 0; status == TERN_OK && MPI_Wtime() - began < DOWN + 3; turn++)
@@ -169,13 +177,10 @@ static void an_interrupted_link(void) {
  * ranks of one host use those of the other one. */
 static void a_quiet_link(void) {
     enum { DOWN = 60 };
-    if (!open_machines(0))
-        return;
-    const uint32_t other = (f.rank + f.size / 2) % f.size;
+    uint32_t other = 0;
     tern_status status = TERN_OK;
-    for (unsigned turn = 0; turn < 40; turn++)
-        EXPECT_OK(use(other, turn));
-    fixture_meet_living(&f);
+    if (!open_and_use(&other))
+        return;
     interrupt_link(DOWN);
     for (double end = MPI_Wtime() + DOWN + 3; MPI_Wtime() < end;)
         (void)tern_progress(f.worker);

@@ -1,7 +1,7 @@
 // tern-test: ranks least=2
 
-/* What a played network loses is told to those who are to know it: each notified operation, and
- * the application's flush. Rank 0 acts; rank 1 is the target. */
+/* Each notified operation that a played network loses is told of it, and the application's flush
+ * tells of lost puts. Rank 0 acts; rank 1 is the target. */
 
 #include "fixture.h"
 #include "played_network.h"
@@ -99,17 +99,22 @@ static void meet(void) {
     EXPECT_OK(tern_barrier(f.worker));
 }
 
+/* Puts to that many workers are lost, and nothing of it is known yet. */
+static void lose_puts(uint32_t count) {
+    played.game.silent = true;
+    played.game.loses_from = BYTES;
+    for (uint32_t i = 0; i < count; i++)
+        put(i);
+    played.game.silent = false;
+}
+
 /* The puts to two workers are lost together: both fail, and neither record is sent. */
 static void puts_to_two_workers(void) {
     if (!begin(false))
         return;
     meet();
     if (f.rank == 0) {
-        played.game.silent = true;
-        played.game.loses_from = BYTES;
-        for (uint32_t i = 0; i < WORKERS; i++)
-            put(i);
-        played.game.silent = false;
+        lose_puts(WORKERS);
         for (uint32_t i = 0; i < WORKERS; i++)
             expect_local(TERN_ERR_NETWORK);
         played.game.loses_from = 0;
@@ -128,10 +133,7 @@ static void a_put_and_a_fence(void) {
         return;
     meet();
     if (f.rank == 0) {
-        played.game.silent = true;
-        played.game.loses_from = BYTES;
-        put(0);
-        played.game.silent = false;
+        lose_puts(1);
         EXPECT(TERN_ERR_NETWORK, tern_fence(f.worker, 1));
         expect_local(TERN_ERR_NETWORK);
         played.game.loses_from = 0;
