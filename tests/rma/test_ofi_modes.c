@@ -2,11 +2,9 @@
 /* What a provider of libfabric may demand: ofi does it, or refuses the provider with a message. One
  * that fails makes way for the next. The provider is played (harness/played_ofi.h). */
 
-#include <dlfcn.h>
-
 #include "fixture.h"
+#include "played_library.h"
 #include "played_ofi.h"
-#include "rma/network/library.h"
 #include "rma/network/network.h"
 
 enum { TIMES = 300, WORDS = 16 };
@@ -18,24 +16,11 @@ tern_status __wrap_tern_library_load(const char *transport, const char *library,
 
 tern_status __wrap_tern_library_load(const char *transport, const char *library,
                                      const tern_symbol *symbols, size_t count) {
+    const played_symbol list[] = {{"fi_getinfo", (void (*)(void))played_getinfo, NULL},
+                                  {"fi_fabric", (void (*)(void))played_fabric, NULL},
+                                  {"fi_dupinfo", NULL, &played_dupinfo}};
     CU_ASSERT_STRING_EQUAL(transport, "ofi");
-    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    CU_ASSERT_FATAL(handle != NULL);
-    for (size_t i = 0; i < count; i++) {
-        void *symbol = dlsym(handle, symbols[i].name);
-        void (*own)(void) =
-            strcmp(symbols[i].name, "fi_getinfo") == 0  ? (void (*)(void))played_getinfo
-            : strcmp(symbols[i].name, "fi_fabric") == 0 ? (void (*)(void))played_fabric
-                                                        : NULL;
-        CU_ASSERT_FATAL(symbol != NULL);
-        if (strcmp(symbols[i].name, "fi_dupinfo") == 0)
-            memcpy(&played_dupinfo, &symbol, sizeof symbol);
-        if (own != NULL)
-            memcpy(symbols[i].at, &own, sizeof own);
-        else
-            memcpy(symbols[i].at, &symbol, sizeof symbol);
-    }
-    return TERN_OK;
+    return played_load(library, symbols, count, list, sizeof list / sizeof *list);
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
 

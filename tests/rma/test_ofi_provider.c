@@ -2,7 +2,6 @@
 /* Which provider of libfabric ofi takes: on machines that this file plays. tern_library_load is
  * wrapped; of libfabric's functions it replaces those that list providers and open a fabric. */
 
-#include <dlfcn.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -11,7 +10,7 @@
 #include <string.h>
 
 #include "fixture.h"
-#include "rma/network/library.h"
+#include "played_library.h"
 #include "rma/network/network.h"
 
 enum { PROVIDERS = 6, TIMES = 2000 };
@@ -104,29 +103,13 @@ tern_status __wrap_tern_library_load(const char *transport, const char *library,
 
 tern_status __wrap_tern_library_load(const char *transport, const char *library,
                                      const tern_symbol *symbols, size_t count) {
+    const played_symbol list[] = {{"fi_getinfo", (void (*)(void))play_getinfo, NULL},
+                                  {"fi_freeinfo", (void (*)(void))play_freeinfo, &real_freeinfo},
+                                  {"fi_dupinfo", (void (*)(void))play_dupinfo, &real_dupinfo},
+                                  {"fi_fabric", (void (*)(void))play_fabric, NULL},
+                                  {"fi_version", (void (*)(void))play_version, NULL}};
     CU_ASSERT_STRING_EQUAL(transport, "ofi");
-    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    CU_ASSERT_FATAL(handle != NULL);
-    for (size_t i = 0; i < count; i++) {
-        void *symbol = dlsym(handle, symbols[i].name);
-        void (*played)(void) =
-            strcmp(symbols[i].name, "fi_getinfo") == 0    ? (void (*)(void))play_getinfo
-            : strcmp(symbols[i].name, "fi_freeinfo") == 0 ? (void (*)(void))play_freeinfo
-            : strcmp(symbols[i].name, "fi_dupinfo") == 0  ? (void (*)(void))play_dupinfo
-            : strcmp(symbols[i].name, "fi_fabric") == 0   ? (void (*)(void))play_fabric
-            : strcmp(symbols[i].name, "fi_version") == 0  ? (void (*)(void))play_version
-                                                          : NULL;
-        CU_ASSERT_FATAL(symbol != NULL);
-        if (strcmp(symbols[i].name, "fi_dupinfo") == 0)
-            memcpy(&real_dupinfo, &symbol, sizeof symbol);
-        if (strcmp(symbols[i].name, "fi_freeinfo") == 0)
-            memcpy(&real_freeinfo, &symbol, sizeof symbol);
-        if (played != NULL)
-            memcpy(symbols[i].at, &played, sizeof played);
-        else
-            memcpy(symbols[i].at, &symbol, sizeof symbol);
-    }
-    return TERN_OK;
+    return played_load(library, symbols, count, list, sizeof list / sizeof *list);
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
 
