@@ -1,7 +1,6 @@
 #include "rma/port/posting.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "base/process.h"
@@ -10,6 +9,7 @@
 #include "rma/message/message.h"
 #include "src/log.h"
 #include "src/mpi/mpi.h"
+#include "src/peers/peers.h"
 
 #define UNDER_WAY 256u          /* postings of a port under way, without those to dead ranks */
 #define BOUNCE 8192u            /* bytes of a copy */
@@ -89,24 +89,9 @@ static tern_status take_posting(tern_worker *worker, tern_port *port, bool copie
     return *posting != NULL ? TERN_OK : no_room(port);
 }
 
-/* Whether rank is dying: a process that dies closes its connections some time before others see its
- * death. Looks for up to 0.1 s. */
-static bool is_dying(tern_peers *peers, uint32_t rank) {
-    enum { LOOKS = 100 };
-    const struct timespec pause = {0, 1000000};
-    for (int i = 0; i < LOOKS && !tern_peer_is_dead(peers, rank); i++) {
-        const tern_peer_state state = tern_peer_look(peers, rank);
-        if (state == TERN_PEER_UNKNOWN)
-            return false;
-        if (state == TERN_PEER_ALIVE)
-            nanosleep(&pause, NULL);
-    }
-    return tern_peer_is_dead(peers, rank);
-}
-
 static tern_status network_fail(const tern_worker *worker, uint32_t rank) {
     char trouble[128];
-    if (is_dying(&worker->context->peers, rank))
+    if (tern_lost_is_death(worker->context, rank))
         return tern_peer_fail(rank);
     return tern_fail(TERN_ERR_NETWORK, "the network has lost an operation on rank %u%s", rank,
                      tern_network_trouble_text(tern_rma_of(worker->context)->native->network,

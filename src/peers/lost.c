@@ -55,6 +55,12 @@ static bool ask(tern_context *context, uint32_t rank) {
     return false;
 }
 
+bool tern_lost_is_death(tern_context *context, uint32_t rank) {
+    if (context->peers.known && !tern_mpi_locked())
+        (void)ask(context, rank);
+    return has_died(&context->peers, rank);
+}
+
 void tern_lost_note(const tern_context *context, uint32_t rank) {
     tern_peers *peers = (tern_peers *)(uintptr_t)&context->peers;
     if (peers->lost == NULL || rank >= peers->count || rank == context->rank ||

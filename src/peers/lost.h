@@ -31,6 +31,11 @@
 tern_status tern_lost_fail(tern_context *context, uint32_t rank, int code, const char *call)
     __attribute__((cold));
 
+/* Asks rank, towards which an operation over a network has failed, whether it lives, for
+ * TERN_PEER_PATIENCE seconds at most, each time. Returns whether it has died. A thread that holds
+ * the MPI lock does not ask, and returns what is known. */
+bool tern_lost_is_death(tern_context *context, uint32_t rank) __attribute__((cold));
+
 /* Fails if MPI has lost the connection to rank, in which case it is of no use to call MPI: as
  * tern_lost_fail does. */
 tern_status tern_lost_check(tern_context *context, uint32_t rank);

@@ -158,20 +158,24 @@ static bool open_and_use(uint32_t *other) {
     return true;
 }
 
-/* The link is down for a while, and each rank uses one of the other host all the time. */
-static void an_interrupted_link(void) {
-    enum { DOWN = 20 };
+/* The link is down for so many seconds, and each rank uses one of the other host all the time. */
+static void interrupt_use(unsigned seconds) {
     uint32_t other = 0;
     tern_status status = TERN_OK;
     if (!open_and_use(&other))
         return;
-    interrupt_link(DOWN);
+    interrupt_link(seconds);
     start_clock();
-    for (unsigned turn = 0; status == TERN_OK && MPI_Wtime() - began < DOWN + 3; turn++)
+    for (unsigned turn = 0; status == TERN_OK && MPI_Wtime() - began < seconds + 3; turn++)
         status = use(other, turn);
     is_done_or_names(status, other);
     close_without_mpi();
 }
+
+static void an_interrupted_link(void) { interrupt_use(20); }
+
+/* For as long as MPI, or the provider, may give its connections up. */
+static void a_long_interruption(void) { interrupt_use(60); }
 
 /* Nobody uses the link while it is down, for as long as MPI may give its connections up. Then the
  * ranks of one host use those of the other one. */
@@ -195,6 +199,7 @@ int main(int argc, char **argv) {
     static const tern_test_case tests[] = {{"a_used_rank", a_used_rank},
                                            {"a_rank_that_has_gone", a_rank_that_has_gone},
                                            {"an_interrupted_link", an_interrupted_link},
+                                           {"a_long_interruption", a_long_interruption},
                                            {"a_quiet_link", a_quiet_link}};
     return tern_test_main(argc, argv, "machines", tests, sizeof tests / sizeof *tests);
 }
