@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -87,24 +88,40 @@ static char state_of(pid_t process) {
     return state;
 }
 
-/* A child stops this process, and lets it go on when the others are through: it shares the segment.
- */
+/* Reads or writes a word of the stopped process. A child has no mapping of its parent's segment. */
+static bool word_of(pid_t process, _Atomic uint64_t *at, uint64_t *value, bool write) {
+    const struct iovec here = {value, sizeof *value}, there = {(void *)at, sizeof *at};
+    return (write ? process_vm_writev(process, &here, 1, &there, 1, 0)
+                  : process_vm_readv(process, &here, 1, &there, 1, 0)) == (ssize_t)sizeof *value;
+}
+
+/* The child's part: stops its parent, and lets it go on when the others are through. */
+static bool keep_stopped(pid_t parent) {
+    uint64_t away = 1, through = 0;
+    kill(parent, SIGSTOP);
+    while (state_of(parent) != 'T')
+        nap();
+    bool good = word_of(parent, own_word(AWAY), &away, true);
+    while (good && through != f.size - 1) { /* the network adds to the word */
+        nap();
+        good = word_of(parent, own_word(THROUGH), &through, false);
+    }
+    kill(parent, SIGCONT);
+    return good;
+}
+
 static void be_stopped(void) {
+    int status = 0;
     const pid_t parent = getpid(), child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        kill(parent, SIGSTOP);
-        while (state_of(parent) != 'T')
-            nap();
-        atomic_store(own_word(AWAY), 1);
-        while (!all_through())
-            nap();
-        kill(parent, SIGCONT);
-        _exit(0);
+        _exit(keep_stopped(parent) ? 0 : 1);
     }
     CU_ASSERT_FATAL(child > 0);
-    while (waitpid(child, NULL, 0) < 0)
+    while (waitpid(child, &status, 0) < 0)
         nap();
+    CU_ASSERT_EQUAL(status, 0);
+    CU_ASSERT(all_through());
 }
 
 static void compute(void) {

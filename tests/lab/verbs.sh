@@ -14,12 +14,14 @@ usage: verbs.sh [OPTION]... BUILD [SUITE]...
   -t TRANSPORT   another one than verbs
   -x NAME=VALUE  environment of each rank
   -d SECONDS     that a suite may take (default 580)
+  -o TEST        of each suite only this test
+  -l             shows what the suites write while they run
 END
     exit "$1"
 }
 
-ranks=2 hosts=host1,host2 transport=verbs environment='' deadline=580
-while getopts n:1v:t:x:d:h option; do
+ranks=2 hosts=host1,host2 transport=verbs environment='' deadline=580 only='' live=
+while getopts n:1v:t:x:d:o:lh option; do
     case $option in
     n) ranks=$OPTARG ;;
     1) hosts=host1 ;;
@@ -27,6 +29,8 @@ while getopts n:1v:t:x:d:h option; do
     t) transport=$OPTARG ;;
     x) environment="$environment -x $OPTARG" ;;
     d) deadline=$OPTARG ;;
+    o) only="--only $OPTARG" ;;
+    l) live=yes ;;
     h) usage 0 ;;
     *) usage 2 >&2 ;;
     esac
@@ -62,9 +66,13 @@ failed=0
 over() {
     ranks=\$1 name=\$2 begin=\$(date +%s) status=0
     shift 2
+    : >/tmp/log
+    [ ! "$live" ] || tail -f /tmp/log &
+    show=\$!
     ./mpirun-tern --hosts $hosts --agent "$here/agent.sh" -x TERN_TRANSPORT=$transport \\
         -x UCX_TLS="\$UCX_TLS" -x TERN_LOG_LEVEL=info $environment $preload -n \$ranks \\
-        tests/\$name --quick --deadline $deadline \$* >/tmp/log </dev/null 2>&1 || status=\$?
+        tests/\$name --quick --deadline $deadline $only \$* >/tmp/log </dev/null 2>&1 || status=\$?
+    [ ! "$live" ] || kill \$show
     case \$status in
     0) echo "\$name\${*:+ \$*} on \$ranks ranks: ok (\$((\$(date +%s) - begin)) s)" ;;
     77) echo "\$name on \$ranks ranks: skipped" ;;
