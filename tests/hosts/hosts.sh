@@ -87,11 +87,14 @@ make_hosts() {
 
 # launch RANKS PROGRAM [ARGUMENT]...
 launch() {
-    ranks=$1 program=$2
+    ranks=$1 program=$2 peers=
     shift 2
+    case $program in benchmarks/*) peers="-x TERN_PEER_HOST=$b -x TERN_PEER_ADDRESS=10.99.7.2" ;; esac
     truncate -s 0 "$board" && truncate -s 64K "$board"
+    # shellcheck disable=SC2086 # a list of options
     timeout -k 5 "${HOSTS_LIMIT:-60}" "$here/agent.sh" "$a" "$build/mpirun-tern" ${HOSTS_KEEP_GOING:+--keep-going} --hosts "$a,$b" --agent "$here/agent.sh" \
-        -x TERN_TRANSPORT="$transport" -x HOSTS_LINK=eth0 -x HOSTS_BOARD="$board" ${preload:+-x LD_PRELOAD="$preload"} \
+        -x TERN_TRANSPORT="$transport" -x HOSTS_LINK=eth0 -x HOSTS_BOARD="$board" \
+        $peers ${preload:+-x LD_PRELOAD="$preload"} \
         -n "$ranks" "$build/$program" "$@"
 }
 
