@@ -5,6 +5,7 @@
 
 #include "fixture.h"
 #include "flaky.h"
+#include "native.h"
 #include "rma/network/process.h"
 #include "rma/memory/state.h"
 #include "src/mpi/mpi.h"
@@ -24,22 +25,12 @@ static tern_ptr memory[64];
 
 static bool open_ofi(size_t workers, size_t bytes) {
     tern_config config;
-    EXPECT_OK(tern_config_init(&config));
-    if (config.transport != TERN_TRANSPORT_VERBS)
-        config.transport = TERN_TRANSPORT_OFI;
-    config.ranks_per_node = 1;
+    native_config(&config, bytes);
     config.workers = workers;
-    config.segment_size = bytes + ((size_t)4 << 20);
-    if (!fixture_open(&f, &config))
-        return false;
-    fixture_alloc_all(&f, bytes, TERN_DOMAIN_OWNER, memory);
-    return true;
+    return native_open(&f, &config, bytes, memory);
 }
 
-static void close_ofi(void) {
-    fixture_free_all(&f, memory);
-    fixture_close(&f);
-}
+static void close_ofi(void) { native_close(&f, memory); }
 
 static tern_ptr word_of(uint32_t rank, uint64_t index) {
     return tern_ptr_add(memory[rank], (int64_t)(8 * index));
@@ -510,10 +501,7 @@ static void a_network_that_completes_nothing(void) {
 static void atomics_of_the_network(void) {
     tern_config config;
     tern_context *context = NULL;
-    EXPECT_OK(tern_config_init(&config));
-    if (config.transport != TERN_TRANSPORT_VERBS)
-        config.transport = TERN_TRANSPORT_OFI;
-    config.ranks_per_node = 1;
+    native_config(&config, 64);
     config.rma_atomics = TERN_RMA_ATOMICS_NETWORK;
     if (fixture_open(&f, &config)) {
         const bool one_sided = tern_rma_of(f.context)->native->network->one_sided;

@@ -4,8 +4,8 @@
  * them again, and nothing is lost, comes twice or out of order. Over libfabric, whose ends get
  * connections from the tests' own network (flaky.h). */
 
-#include "fixture.h"
 #include "flaky.h"
+#include "native.h"
 
 #include <stdlib.h>
 
@@ -39,18 +39,11 @@ static void probe_all(void) {
 
 static bool open_connections(void) {
     tern_config config;
-    EXPECT_OK(tern_config_init(&config));
-    if (config.transport != TERN_TRANSPORT_VERBS)
-        config.transport = TERN_TRANSPORT_OFI;
-    config.ranks_per_node = 1;
-    config.segment_size = (size_t)4 << 20;
+    native_config(&config, 4096);
     memset(arrived, 0, sizeof arrived);
     memset(noticed, 0, sizeof noticed);
     wrong = 0;
-    if (!fixture_open(&f, &config))
-        return false;
-    fixture_alloc_all(&f, 4096, TERN_DOMAIN_OWNER, memory);
-    return true;
+    return native_open(&f, &config, 4096, memory);
 }
 
 /* A word of this rank's own at another one. */
@@ -105,8 +98,7 @@ static void all_with_all(uint64_t lose, uint64_t *left) {
 /* Closes; then each rank has been told of the connections that were left. */
 static void close_connections(uint64_t left, const flaky_counts *before) {
     uint64_t sums[2] = {left, 0};
-    fixture_free_all(&f, memory);
-    fixture_close(&f);
+    native_close(&f, memory);
     sums[1] = flaky_network_counts().dismissed - before->dismissed;
     MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
     CU_ASSERT(sums[1] >= sums[0]); /* a question may come twice */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "fixture.h"
+#include "native.h"
 #include "rma/memory/state.h"
 #include "rma/network/ofi.h"
 #include "rma/network/process.h"
@@ -19,20 +19,12 @@ static tern_ptr memory[64];
 
 static bool open_ofi(size_t bytes) {
     tern_config config;
-    EXPECT_OK(tern_config_init(&config));
-    config.transport = TERN_TRANSPORT_OFI;
-    config.ranks_per_node = 1;
-    config.segment_size = bytes + ((size_t)4 << 20);
-    if (!fixture_open(&f, &config))
-        return false;
-    fixture_alloc_all(&f, bytes, TERN_DOMAIN_OWNER, memory);
-    return true;
+    native_config(&config, bytes);
+    config.transport = TERN_TRANSPORT_OFI; /* verbs has no helper */
+    return native_open(&f, &config, bytes, memory);
 }
 
-static void close_ofi(void) {
-    fixture_free_all(&f, memory);
-    fixture_close(&f);
-}
+static void close_ofi(void) { native_close(&f, memory); }
 
 static const tern_network *network(void) { return tern_rma_of(f.context)->native->network; }
 

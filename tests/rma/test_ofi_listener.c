@@ -3,7 +3,7 @@
 /* First contact over libfabric: the listener of a rank answers, whatever the rank does. Rank 1 is
  * the target. It sits in MPI with the lock, or spins, and makes no progress. */
 
-#include "fixture.h"
+#include "native.h"
 #include "rma/port/port.h"
 #include "rma/port/question.h"
 #include "rma/memory/state.h"
@@ -24,23 +24,14 @@ static tern_ptr memory[64];
 
 static bool open_listening(int listener) {
     tern_config config;
-    EXPECT_OK(tern_config_init(&config));
-    if (config.transport != TERN_TRANSPORT_VERBS)
-        config.transport = TERN_TRANSPORT_OFI;
-    config.ranks_per_node = 1;
+    native_config(&config, 4096);
     config.ring_size = 4096;
     config.listener = listener;
     config.segment_size = (size_t)1 << 20;
-    if (!fixture_open(&f, &config))
-        return false;
-    fixture_alloc_all(&f, 4096, TERN_DOMAIN_OWNER, memory);
-    return true;
+    return native_open(&f, &config, 4096, memory);
 }
 
-static void close_listening(void) {
-    fixture_free_all(&f, memory);
-    fixture_close(&f);
-}
+static void close_listening(void) { native_close(&f, memory); }
 
 /* False: this network needs progress of its targets, so that nothing is to be seen. */
 static bool is_one_sided(void) {
