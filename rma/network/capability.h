@@ -17,7 +17,7 @@ typedef struct tern_network_findings {
     uint64_t early;        /* of these, transfers that had completed before all bytes were there */
 } tern_network_findings;
 
-/* Collective: tests the network between the first ranks of two nodes. Takes about 10 ms, and 90 ms
+/* Collective: tests the network between the first ranks of two nodes. Takes about 13 ms, and 90 ms
  * if the network needs its targets' help. */
 tern_status tern_network_capabilities(tern_context *context, tern_network *network,
                                       tern_network_findings *findings);

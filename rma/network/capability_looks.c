@@ -1,5 +1,6 @@
 #include "rma/network/capability_looks.h"
 
+#include <sched.h>
 #include <time.h>
 
 #include "base/error.h"
@@ -17,11 +18,15 @@
  * that transfer to its end, and the origin tries again with more patience. Only a second failure
  * decides. How patient the origin is depends on how long a transfer of the same size took with the
  * target's help.
+ *
+ * Later puts often come in streams, and their origin waits for none of them until it flushes. So
+ * the last look is at a burst of puts that may complete late.
  */
 
-#define COPY_MAX 65536u        /* larger transfers are made from memory that is not registered */
-#define TRANSFERS 4u           /* of each size without help: the last is a get, the others puts */
-#define LIMIT_NS 5000000000u   /* of a transfer that the target helps */
+#define COPY_MAX 65536u /* larger transfers are made from memory that is not registered */
+#define TRANSFERS 4u    /* of each size without help: the last is a get, the others puts */
+#define BURST_BYTES (COPY_MAX / TERN_LOOK_BURST) /* of a put of the burst */
+#define LIMIT_NS 5000000000u                     /* of a transfer that the target helps */
 #define HEAD_START_NS 1000000u /* time that the origin gives the target to fall asleep */
 #define PATIENCE_TRIPS 16u     /* a transfer has so many times what one took with help, */
 #define PATIENCE_MIN 10000000u /* but at least this time, ns, */
@@ -49,6 +54,7 @@ typedef struct looker {
     tern_network_findings *findings;
     uint64_t serial;    /* of the last put */
     uint64_t took;      /* time of the last transfer, ns */
+    bool burst;         /* a transfer consists of TERN_LOOK_BURST posts */
     tern_status status; /* that of the network */
 } looker;
 
@@ -106,20 +112,76 @@ tern_status tern_looks_target(tern_context *context, tern_network *network, uint
     }
 }
 
+/* How much of a transfer has been posted, and how much of that has ended. */
+typedef struct look_progress {
+    size_t posted, ended;
+    tern_status status; /* of the posts that have ended */
+} look_progress;
+
+static tern_status burst_post(looker *l, look_progress *so_far) {
+    tern_status status = TERN_OK;
+    while (so_far->posted < TERN_LOOK_BURST && status == TERN_OK) {
+        const size_t at = so_far->posted * BURST_BYTES;
+        tern_network_post post = l->post;
+        post.offset += at;
+        post.here = (char *)post.here + at;
+        post.bytes = BURST_BYTES;
+        post.late = true;
+        post.context = l->page->context[so_far->posted];
+        status = l->network->ops->post(l->end, &post);
+        so_far->posted += status == TERN_OK;
+    }
+    return status != TERN_ERR_AGAIN ? status : TERN_OK;
+}
+
+/* Waits for the ends of the posts as a flush does. TERN_ERR_TIMEOUT: another call goes on. */
+static tern_status burst_act(looker *l, look_progress *so_far, uint64_t limit) {
+    const tern_network_ops *ops = l->network->ops;
+    const uint64_t begin = tern_now();
+    while (so_far->ended < TERN_LOOK_BURST) {
+        tern_network_done done[16];
+        tern_status status = burst_post(l, so_far);
+        if (status != TERN_OK)
+            return status;
+        if (so_far->posted == TERN_LOOK_BURST && ops->hasten != NULL)
+            ops->hasten(l->end, l->post.peer);
+        tern_network_progress(l->network);
+        const size_t count = ops->complete(l->end, done, sizeof done / sizeof *done);
+        for (size_t i = 0; i < count; i++)
+            if (done[i].status != TERN_OK)
+                so_far->status = done[i].status;
+        so_far->ended += count;
+        if (count == 0 && tern_now() - begin > limit)
+            return TERN_ERR_TIMEOUT;
+        if (count == 0)
+            sched_yield();
+    }
+    return so_far->status;
+}
+
+static tern_status look_act(looker *l, look_progress *so_far, uint64_t limit) {
+    if (l->burst)
+        return burst_act(l, so_far, limit);
+    bool posted = so_far->posted > 0;
+    const tern_status status = tern_partner_act(l->network, l->end, &l->post, &posted, limit);
+    so_far->posted = posted;
+    return status;
+}
+
 /* Makes one transfer and counts what is seen. limit: of the time without help. [out] in_time: it
  * completed without help. Returns the status of the messages. */
 static tern_status look(looker *l, const look_request *request, uint64_t limit, bool *in_time) {
     char said = NEEDS_HELP, there = 0;
-    bool posted = false;
+    look_progress so_far = {0, 0, TERN_OK};
     tern_status sent = tern_partner_send(l->context, 0, request, sizeof *request);
     if (sent == TERN_OK && request->sleep > 0)
         nap(HEAD_START_NS);
     const uint64_t begin = tern_now();
-    l->status = tern_partner_act(l->network, l->end, &l->post, &posted, limit);
+    l->status = look_act(l, &so_far, limit);
     *in_time = l->status != TERN_ERR_TIMEOUT;
     if (sent == TERN_OK && !*in_time) {
         sent = tern_partner_send(l->context, 0, &said, sizeof said);
-        l->status = tern_partner_act(l->network, l->end, &l->post, &posted, LIMIT_NS);
+        l->status = look_act(l, &so_far, LIMIT_NS);
     }
     l->took = tern_now() - begin;
     const bool here = l->post.act == TERN_NETWORK_WRITE ||
@@ -170,6 +232,10 @@ static tern_status look_without_help(looker *l, uint64_t bytes, bool asleep, uin
     return sent;
 }
 
+static uint64_t patience(uint64_t time) {
+    return time < PATIENCE_MIN ? PATIENCE_MIN : time < PATIENCE_MAX ? time : PATIENCE_MAX;
+}
+
 /* Looks at transfers of one size. */
 static tern_status look_at(looker *l, uint64_t bytes) {
     look_request request = {.bytes = bytes, .attentive = true};
@@ -178,8 +244,7 @@ static tern_status look_at(looker *l, uint64_t bytes) {
     l->post.local = bytes <= COPY_MAX ? l->local : NULL;
     l->post.act = TERN_NETWORK_WRITE;
     tern_status sent = look_once(l, &request, LIMIT_NS, &in_time);
-    uint64_t limit = l->took * PATIENCE_TRIPS;
-    limit = limit < PATIENCE_MIN ? PATIENCE_MIN : limit < PATIENCE_MAX ? limit : PATIENCE_MAX;
+    const uint64_t limit = patience(l->took * PATIENCE_TRIPS);
     for (unsigned i = 0; i < TRANSFERS && sent == TERN_OK && l->status == TERN_OK; i++) {
         l->post.act = i + 1 < TRANSFERS ? TERN_NETWORK_WRITE : TERN_NETWORK_READ;
         sent = look_without_help(l, bytes, i == 0, limit);
@@ -187,11 +252,29 @@ static tern_status look_at(looker *l, uint64_t bytes) {
     return sent;
 }
 
+/* Looks at a burst of puts, whose target helps only if the network needs that. */
+static tern_status look_at_burst(looker *l) {
+    look_request request = {.bytes = COPY_MAX, .attentive = true};
+    const uint64_t limit = patience(l->findings->trip * TERN_LOOK_BURST);
+    bool in_time = false;
+    l->burst = true;
+    l->post.local = l->local;
+    l->post.act = TERN_NETWORK_WRITE;
+    return l->findings->one_sided ? look_without_help(l, COPY_MAX, false, limit)
+                                  : look_once(l, &request, LIMIT_NS, &in_time);
+}
+
 tern_status tern_looks_origin(tern_context *context, tern_network *network, tern_network_end *end,
                               const tern_network_post *post, tern_look_page *page,
                               tern_network_findings *findings) {
     static const uint64_t sizes[] = {8, 4096, COPY_MAX, TERN_LOOK_BYTES};
-    looker l = {context, network, end, *post, NULL, page, findings, 0, 0, TERN_OK};
+    looker l = {.context = context,
+                .network = network,
+                .end = end,
+                .post = *post,
+                .page = page,
+                .findings = findings,
+                .status = TERN_OK};
     const look_request enough = {.bytes = 0};
     tern_status sent = TERN_OK;
     if (network->local_memory)
@@ -202,6 +285,8 @@ tern_status tern_looks_origin(tern_context *context, tern_network *network, tern
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (sent == TERN_OK && l.status == TERN_OK && sizes[i] <= network->post_max)
             sent = look_at(&l, sizes[i]);
+    if (sent == TERN_OK && l.status == TERN_OK)
+        sent = look_at_burst(&l);
     findings->works = l.status == TERN_OK;
     if (l.local != NULL)
         tern_partner_remove(network, l.local);

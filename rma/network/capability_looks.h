@@ -8,10 +8,11 @@
 #include "rma/network/capability.h"
 
 #define TERN_LOOK_BYTES ((size_t)1 << 20) /* the largest transfer of the test */
+#define TERN_LOOK_BURST 256u              /* puts under way at once: as many as those of a port */
 
 /* The memory that each side uses. */
 typedef struct tern_look_page {
-    _Alignas(TERN_LINE) char context[TERN_NETWORK_CONTEXT];
+    _Alignas(TERN_LINE) char context[TERN_LOOK_BURST][TERN_NETWORK_CONTEXT];
     _Alignas(TERN_LINE) _Atomic uint64_t word[TERN_LOOK_BYTES / sizeof(uint64_t)];
 } tern_look_page;
 

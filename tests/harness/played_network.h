@@ -33,6 +33,7 @@ typedef struct played_game {
     uint64_t lies_from;  /* from this size on completions come before the bytes, */
     uint64_t lies_every; /* of every so many transfers of lies_act */
     tern_network_act lies_act;
+    bool lies_full;           /* only after a post was refused, since the queue was full */
     uint64_t loses_from;      /* transfers from this size on are lost, and said to be */
     bool silent;              /* nothing is said to be complete */
     uint64_t slow_from, slow; /* how long transfers from this size on take at least, ns */
@@ -63,6 +64,7 @@ static struct {
     played_slot *slots; /* PLAYED_SLOTS of each rank */
     uint32_t rank, size;
     uint64_t posts, lies; /* of this rank since the network was opened */
+    bool was_full;        /* a post was refused since then */
     pthread_t card;
     _Atomic bool ends;
     pthread_mutex_t lock; /* protects memory */
@@ -128,6 +130,7 @@ static tern_status played_open(const tern_network_options *options, tern_network
     fresh->local_memory = played.game.local_memory;
     fresh->post_max = played.game.post_max;
     played.posts = played.lies = 0;
+    played.was_full = false;
     atomic_store(&played.ends, false);
     if (pthread_create(&played.card, NULL, played_card, NULL) != 0) {
         free(fresh);
@@ -223,7 +226,7 @@ static bool played_is_from(uint64_t from, uint64_t bytes) { return from > 0 && b
 static bool played_lies(const tern_network_post *post) {
     const played_game *game = &played.game;
     return post->act == game->lies_act && played_is_from(game->lies_from, post->bytes) &&
-           played.lies++ % game->lies_every == 0;
+           (played.was_full || !game->lies_full) && played.lies++ % game->lies_every == 0;
 }
 
 static tern_status played_post(tern_network_end *end, const tern_network_post *post) {
@@ -237,8 +240,10 @@ static tern_status played_post(tern_network_end *end, const tern_network_post *p
         if (atomic_load(&s->state) == PLAYED_FREE)
             slot = s;
     }
-    if (slot == NULL)
+    if (slot == NULL) {
+        played.was_full = true;
         return TERN_ERR_AGAIN;
+    }
     CU_ASSERT(post->bytes <= played.game.post_max);
     played.posts++;
     slot->target = (uint32_t)post->peer;

@@ -117,6 +117,23 @@ static void lies_about_gets(void) {
     played_end();
 }
 
+/* Completions lie only where many puts are under way. */
+static void lies_about_bursts(void) {
+    if (!begin())
+        return;
+    for (int local_memory = 0; local_memory < 2; local_memory++) {
+        played_game game = usual;
+        game.lies_from = 8;
+        game.lies_act = TERN_NETWORK_WRITE;
+        game.lies_full = true;
+        game.local_memory = local_memory != 0;
+        expect_refused(&game);
+        game.help_from = 8;
+        expect_refused(&game);
+    }
+    played_end();
+}
+
 /* Large transfers may need the target where words do not. */
 static void help_of_the_target(void) {
     if (!begin())
@@ -193,8 +210,13 @@ static void random_networks(void) {
             game.lies_from = draw_size(&random, game.post_max);
             game.lies_act =
                 tern_test_random(&random) % 4 == 0 ? TERN_NETWORK_READ : TERN_NETWORK_WRITE;
-            game.lies_every =
-                game.lies_act == TERN_NETWORK_READ ? 1 : 1 + tern_test_random(&random) % 2;
+            game.lies_full =
+                game.lies_act == TERN_NETWORK_WRITE && tern_test_random(&random) % 3 == 0;
+            if (game.lies_full)
+                game.lies_from = 8;
+            game.lies_every = game.lies_act == TERN_NETWORK_READ || game.lies_full
+                                  ? 1
+                                  : 1 + tern_test_random(&random) % 2;
         }
         if (game.lies_from > 0)
             expect_refused(&game);
@@ -230,6 +252,7 @@ int main(int argc, char **argv) {
         {"the_truth", the_truth},
         {"lies_about_puts", lies_about_puts},
         {"lies_about_gets", lies_about_gets},
+        {"lies_about_bursts", lies_about_bursts},
         {"help_of_the_target", help_of_the_target},
         {"help_with_gets", help_with_gets},
         {"one_is_slow", one_is_slow},
