@@ -36,15 +36,23 @@ void tern_ofi_end_close(tern_ofi_end *end) {
     *end = (tern_ofi_end){.ofi = end->ofi};
 }
 
-static int end_make(tern_ofi_end *end, bool waits, const char **what) {
+/* A provider that has no queue of that size chooses one. While it is full, posts wait
+ * (FI_RM_ENABLED). */
+static int open_completions(tern_ofi_end *end, bool waits) {
     struct fi_cq_attr cq = {.format = FI_CQ_FORMAT_CONTEXT,
                             .size = COMPLETIONS,
                             .wait_obj = waits ? FI_WAIT_FD : FI_WAIT_NONE};
+    const int code = fi_cq_open(end->domain, &cq, &end->completions, NULL);
+    cq.size = 0;
+    return code == -FI_EINVAL ? fi_cq_open(end->domain, &cq, &end->completions, NULL) : code;
+}
+
+static int end_make(tern_ofi_end *end, bool waits, const char **what) {
     struct fi_av_attr av = {.type = FI_AV_UNSPEC};
     int code = fi_domain(end->ofi->fabric, end->info, &end->domain, NULL);
     *what = "fi_domain";
     if (code == 0)
-        *what = "fi_cq_open", code = fi_cq_open(end->domain, &cq, &end->completions, NULL);
+        *what = "fi_cq_open", code = open_completions(end, waits);
     if (code == 0)
         *what = "fi_av_open", code = fi_av_open(end->domain, &av, &end->addresses, NULL);
     if (code == 0)

@@ -3,9 +3,10 @@
 
 /*
  * A provider of libfabric that one process plays: it moves data at the post, and completes at the
- * next read of the queue. It demands what the test sets (mode bits, sizes of keys) and counts in
- * `played.broken` each call that does not keep to its demands. All its ends lie in one process, so
- * the only address is 0.
+ * next read of the queue. It demands what the test sets (mode bits, sizes of keys and queues) and
+ * counts in `played.broken` each call that does not keep to its demands. It has no functions for
+ * vectors, messages with flags and inject, so a call of one of these is a crash. All its ends lie
+ * in one process, so the only address is 0.
  */
 
 #include <rdma/fabric.h>
@@ -48,12 +49,17 @@ static struct {
     uint64_t mode;    /* demands of fi_info.mode */
     int memory_mode;  /* and of domain_attr.mr_mode */
     size_t key_bytes; /* of an rkey */
+    size_t post_max;  /* bytes of an operation */
+    size_t sends;     /* operations of an end at a time */
+    size_t entries;   /* the largest size of a completion queue that may be asked for */
+    bool by_calls;    /* it makes progress in calls alone */
     bool no_wait;     /* it has no descriptor to sleep on */
     size_t failing;   /* so many first providers fail at fi_domain */
     size_t providers; /* "first", "second", ... */
     uint64_t broken;  /* calls that do not keep to the demands */
     uint64_t next_key;
     uint64_t moves;  /* operations */
+    uint64_t full;   /* operations that found no room */
     bool took_calls; /* the open domain progresses in calls alone */
     char taken[16];  /* provider whose domain was opened last */
     played_memory memory[PLAYED_MEMORY];
@@ -160,6 +166,12 @@ static bool played_covers(const played_end *end, const void *desc, const void *h
            (const char *)here >= m->base && (const char *)here + bytes <= m->base + m->bytes;
 }
 
+static bool played_is_full(const played_end *end) {
+    const bool full = end->count >= played.sends;
+    played.full += full;
+    return full;
+}
+
 /* A provider may write into a context as long as the operation is under way. */
 static ssize_t played_done(played_end *end, void *context) {
     played.broken += context == NULL;
@@ -176,9 +188,10 @@ static ssize_t played_move(struct fid_ep *ep, void *here, size_t bytes, void *de
                            uint64_t address, uint64_t key, bool writes, void *context) {
     played_end *end = (played_end *)(void *)ep;
     char *there = played_there(address, key, bytes, writes ? FI_REMOTE_WRITE : FI_REMOTE_READ);
-    if (end->count == PLAYED_QUEUE)
+    if (played_is_full(end))
         return -FI_EAGAIN;
-    played.broken += there == NULL || peer != 0 || !played_covers(end, desc, here, bytes);
+    played.broken += bytes > played.post_max || there == NULL || peer != 0 ||
+                     !played_covers(end, desc, here, bytes);
     if (there != NULL)
         memcpy(writes ? there : here, writes ? here : there, bytes);
     return played_done(end, context);
@@ -201,6 +214,8 @@ static ssize_t played_add(struct fid_ep *ep, const void *operand, size_t count, 
     const size_t bytes = type == FI_UINT32 ? 4 : 8;
     char *there = played_there(address, key, bytes, FI_REMOTE_READ | FI_REMOTE_WRITE);
     uint64_t word = 0, more = 0;
+    if (played_is_full(end))
+        return -FI_EAGAIN;
     played.broken += there == NULL || peer != 0 || count != 1 || op != FI_SUM ||
                      !played_covers(end, desc, operand, bytes) ||
                      !played_covers(end, old_desc, old, bytes);
@@ -275,6 +290,8 @@ static struct fi_ops played_free_ops = {
 static int played_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq,
                           void *context) {
     (void)domain, (void)context;
+    if (attr->size > played.entries)
+        return -FI_EINVAL;
     if (attr->wait_obj != FI_WAIT_NONE && played.no_wait)
         return -FI_ENOSYS;
     *cq = calloc(1, sizeof **cq);
@@ -358,7 +375,8 @@ static int played_getinfo(uint32_t version, const char *node, const char *servic
     (void)version, (void)node, (void)service, (void)flags;
     *info = NULL;
     if ((played.mode & ~hints->mode) != 0 ||
-        (played.memory_mode & ~hints->domain_attr->mr_mode) != 0)
+        (played.memory_mode & ~hints->domain_attr->mr_mode) != 0 ||
+        (played.by_calls && hints->domain_attr->data_progress == FI_PROGRESS_AUTO))
         return -FI_ENODATA;
     for (size_t i = 0; i < played.providers; i++) {
         struct fi_info *one = played_dupinfo(NULL);
@@ -369,10 +387,13 @@ static int played_getinfo(uint32_t version, const char *node, const char *servic
         one->mode = played.mode;
         one->domain_attr->mr_mode = played.memory_mode;
         one->domain_attr->mr_key_size = played.key_bytes;
-        one->domain_attr->data_progress = hints->domain_attr->data_progress == FI_PROGRESS_MANUAL
-                                              ? FI_PROGRESS_MANUAL
-                                              : FI_PROGRESS_AUTO;
-        one->ep_attr->max_msg_size = 1 << 20;
+        one->domain_attr->data_progress =
+            played.by_calls || hints->domain_attr->data_progress == FI_PROGRESS_MANUAL
+                ? FI_PROGRESS_MANUAL
+                : FI_PROGRESS_AUTO;
+        one->ep_attr->max_msg_size = played.post_max;
+        one->tx_attr->size = played.sends;
+        one->tx_attr->iov_limit = one->tx_attr->rma_iov_limit = 1;
         *info = one;
         info = &one->next;
     }

@@ -29,6 +29,9 @@ static void play(uint64_t mode, int memory_mode) {
     played.mode = mode;
     played.memory_mode = memory_mode;
     played.key_bytes = 8;
+    played.post_max = 1 << 20;
+    played.sends = PLAYED_QUEUE;
+    played.entries = SIZE_MAX;
     played.providers = 1;
 }
 
@@ -81,42 +84,143 @@ static void move_words(tern_network *network, tern_network_end *end, tern_networ
         network->ops->remove_memory(network, local);
 }
 
-/* Any of the demands that ofi does, together. */
+/* A network with an end that reaches memory of this process. */
+typedef struct scene {
+    tern_network *network;
+    tern_network_end *end;
+    tern_network_memory *memory;
+    tern_network_post post; /* names the memory */
+} scene;
+
+static bool scene_open(scene *s, void *there, size_t bytes) {
+    tern_network_name offer, name;
+    *s = (scene){NULL, NULL, NULL, {0}};
+    if (!EXPECT_OK(open_network(false, &s->network)))
+        return false;
+    const tern_network_ops *ops = s->network->ops;
+    EXPECT_OK(ops->add_memory(s->network, there, bytes, &s->memory, &s->post.there));
+    EXPECT_OK(ops->open_end(s->network, &s->end));
+    EXPECT_OK(ops->offer(s->end, &s->post.peer, &offer));
+    EXPECT_OK(ops->welcome(s->network, 0, &offer, &name));
+    return EXPECT_OK(ops->reach(s->end, &name, &s->post.peer));
+}
+
+static void scene_close(scene *s) {
+    CU_ASSERT_EQUAL(played.broken, 0);
+    s->network->ops->remove_memory(s->network, s->memory);
+    s->network->ops->close_end(s->end);
+    s->network->ops->close(s->network);
+    for (size_t m = 0; m < PLAYED_MEMORY; m++)
+        CU_ASSERT(!played.memory[m].open);
+}
+
+/* Moves words over the network that is played. */
+static void meet_demands(uint64_t *state) {
+    uint64_t there[WORDS] = {0};
+    scene s;
+    if (!scene_open(&s, there, sizeof there))
+        return;
+    CU_ASSERT_EQUAL(s.network->local_memory, played_demands(FI_MR_LOCAL));
+    CU_ASSERT(played.key_bytes == 8 || s.post.there.rkey >> (8 * played.key_bytes) == 0);
+    move_words(s.network, s.end, &s.post, there, state);
+    CU_ASSERT_EQUAL(played.moves, 8);
+    scene_close(&s);
+}
+
+static const int bits[] = {FI_MR_LOCAL, FI_MR_VIRT_ADDR, FI_MR_ALLOCATED, FI_MR_PROV_KEY,
+                           FI_MR_ENDPOINT};
+static const uint64_t modes[] = {0, FI_CONTEXT, FI_CONTEXT2};
+
+/* Each of the demands that ofi does, by itself. */
+static void each_demand_is_met(void) {
+    uint64_t state = tern_test_seed();
+    for (int i = 0; i < TIMES / 10; i++) {
+        for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
+            play(modes[m], 0);
+            meet_demands(&state);
+        }
+        for (size_t b = 0; b < sizeof bits / sizeof *bits; b++) {
+            play(0, bits[b]);
+            meet_demands(&state);
+        }
+        for (size_t bytes = 1; bytes <= 8; bytes *= 2) {
+            play(0, 0);
+            played.key_bytes = bytes;
+            meet_demands(&state);
+        }
+    }
+}
+
+/* Any of them together. */
 static void demands_are_met(void) {
-    static const int bits[] = {FI_MR_LOCAL, FI_MR_VIRT_ADDR, FI_MR_ALLOCATED, FI_MR_PROV_KEY,
-                               FI_MR_ENDPOINT};
-    static const uint64_t modes[] = {0, FI_CONTEXT, FI_CONTEXT2};
     uint64_t state = tern_test_seed();
     for (int i = 0; i < TIMES; i++) {
-        uint64_t there[WORDS] = {0};
         int memory_mode = 0;
-        tern_network *network = NULL;
-        tern_network_end *end = NULL;
-        tern_network_memory *memory = NULL;
-        tern_network_name offer, name;
-        tern_network_post post = {0};
         for (size_t b = 0; b < sizeof bits / sizeof *bits; b++)
             memory_mode |= tern_test_random(&state) % 2 == 0 ? bits[b] : 0;
         play(modes[tern_test_random(&state) % 3], memory_mode);
         played.key_bytes = tern_test_random(&state) % 2 == 0 ? 4 : 8;
-        if (!EXPECT_OK(open_network(false, &network)))
-            return;
-        CU_ASSERT_EQUAL(network->local_memory, (memory_mode & FI_MR_LOCAL) != 0);
-        EXPECT_OK(network->ops->add_memory(network, there, sizeof there, &memory, &post.there));
-        CU_ASSERT(played.key_bytes == 8 || post.there.rkey <= UINT32_MAX);
-        EXPECT_OK(network->ops->open_end(network, &end));
-        EXPECT_OK(network->ops->offer(end, &post.peer, &offer));
-        EXPECT_OK(network->ops->welcome(network, 0, &offer, &name));
-        EXPECT_OK(network->ops->reach(end, &name, &post.peer));
-        move_words(network, end, &post, there, &state);
-        CU_ASSERT_EQUAL(played.broken, 0);
-        CU_ASSERT_EQUAL(played.moves, 8);
-        network->ops->remove_memory(network, memory);
-        network->ops->close_end(end);
-        network->ops->close(network);
-        for (size_t m = 0; m < PLAYED_MEMORY; m++)
-            CU_ASSERT(!played.memory[m].open);
+        meet_demands(&state);
     }
+}
+
+/* Writes all words, as many at a time as the network takes. */
+static void write_words(scene *s, const uint64_t *words, size_t count) {
+    static _Alignas(64) char context[PLAYED_QUEUE][TERN_NETWORK_CONTEXT];
+    const tern_network_ops *ops = s->network->ops;
+    bool busy[PLAYED_QUEUE] = {false};
+    size_t posted = 0, ended = 0;
+    s->post.act = TERN_NETWORK_WRITE;
+    s->post.bytes = sizeof *words;
+    while (ended < count) {
+        tern_network_done done[4];
+        tern_status status = TERN_OK;
+        for (size_t c = 0; c < PLAYED_QUEUE && posted < count && status == TERN_OK; c++) {
+            if (busy[c])
+                continue;
+            s->post.here = (void *)(uintptr_t)&words[posted];
+            s->post.offset = posted * sizeof *words;
+            s->post.context = context[c];
+            status = ops->post(s->end, &s->post);
+            busy[c] = status == TERN_OK;
+            posted += status == TERN_OK;
+        }
+        CU_ASSERT_FATAL(status == TERN_OK || status == TERN_ERR_AGAIN);
+        const size_t taken = ops->complete(s->end, done, sizeof done / sizeof *done);
+        CU_ASSERT_FATAL(taken > 0);
+        for (size_t i = 0; i < taken; i++) {
+            CU_ASSERT_EQUAL(done[i].status, TERN_OK);
+            busy[((char *)done[i].context - context[0]) / TERN_NETWORK_CONTEXT] = false;
+        }
+        ended += taken;
+    }
+}
+
+/* Queues with room for little, and small operations. */
+static void small_limits(void) {
+    enum { MANY = 300 };
+    static uint64_t there[MANY], words[MANY];
+    uint64_t state = tern_test_seed();
+    for (size_t sends = 1; sends <= 16; sends *= 2)
+        for (size_t b = 0; b <= sizeof bits / sizeof *bits; b++) {
+            scene s;
+            play(FI_CONTEXT2, b < sizeof bits / sizeof *bits ? bits[b] : 0);
+            played.sends = sends;
+            played.entries = 4;
+            played.post_max = sizeof *words;
+            if (!scene_open(&s, there, sizeof there))
+                return;
+            CU_ASSERT_EQUAL(s.network->post_max, sizeof *words);
+            CU_ASSERT_EQUAL(s.network->inline_max, 0);
+            CU_ASSERT(!s.network->says_ordered);
+            for (size_t i = 0; i < MANY; i++)
+                words[i] = tern_test_random(&state);
+            write_words(&s, words, MANY);
+            CU_ASSERT_EQUAL(memcmp(there, words, sizeof words), 0);
+            CU_ASSERT_EQUAL(played.moves, MANY);
+            CU_ASSERT(played.full > 0);
+            scene_close(&s);
+        }
 }
 
 /* What ofi does not do is refused, and the message names it. */
@@ -179,7 +283,9 @@ static void without_a_helper(void) {
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
+        {"each_demand_is_met", each_demand_is_met},
         {"demands_are_met", demands_are_met},
+        {"small_limits", small_limits},
         {"other_demands_are_refused", other_demands_are_refused},
         {"the_next_is_taken", the_next_is_taken},
         {"without_a_helper", without_a_helper},
