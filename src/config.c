@@ -34,6 +34,7 @@ static const char *const pages[] = {"auto", "none", "2M", "1G", NULL};
 static const char *const cma_choices[] = {"auto", "off", NULL};
 static const char *const commits[] = {"checksum", "flush", NULL};
 static const char *const appliers[] = {"auto", "mpi", "owner", "network", NULL};
+static const char *const progresses[] = {"auto", "manual", "automatic", NULL};
 static const char *const orders[] = {"strict", "relaxed", NULL};
 static const char *const publications[] = {"write", "batched", "spill", NULL};
 static const char *const levels[] = {"none", "error", "warn", "info", "debug", NULL};
@@ -65,6 +66,11 @@ static const option options[] = {
      "verbs: largest packet in bytes; 0: the port's"},
     {"TERN_VERBS_QUEUE_PAIRS", OPTION_COUNT, FIELD(verbs_queue_pairs), NULL, 2, 1 << 20, false,
      true, 4096, "verbs: connections of a worker at a time; it closes old ones for new ones"},
+    {"TERN_OFI_PROGRESS", OPTION_CHOICE, FIELD(ofi_progress), progresses, 0, 0, false, false,
+     TERN_OFI_PROGRESS_AUTO,
+     "ofi: manual: by tern's calls and a thread; automatic: by the provider itself; auto: the "
+     "first "
+     "that can be had"},
     {"TERN_RANKS_PER_NODE", OPTION_COUNT, FIELD(ranks_per_node), NULL, 0, 1 << 20, false, false, 0,
      "size of virtual nodes, for tests on one machine; 0: the real nodes"},
     {"TERN_WORKERS", OPTION_COUNT, FIELD(workers), NULL, 1, 1024, false, false, 1,

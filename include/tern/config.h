@@ -83,6 +83,13 @@ typedef enum tern_rma_atomics {
                                 coherent; of 4 bytes over verbs the owner's node */
 } tern_rma_atomics;
 
+/* Whose calls make libfabric's progress (docs/networks.md). */
+typedef enum tern_ofi_progress {
+    TERN_OFI_PROGRESS_AUTO,     /* tern's where that is possible, else the provider's own */
+    TERN_OFI_PROGRESS_MANUAL,   /* tern's, by its workers and a thread */
+    TERN_OFI_PROGRESS_AUTOMATIC /* the provider's own */
+} tern_ofi_progress;
+
 /* What a notified operation does that finds room while earlier operations of its pair wait for
  * room. */
 typedef enum tern_order {
@@ -172,6 +179,7 @@ typedef struct tern_config {
     size_t verbs_mtu;           /* largest packet in bytes; 0: the largest of the port */
     size_t verbs_queue_pairs;   /* the most connections of a worker at a time; tern closes old ones
                                    for new ones */
+    tern_ofi_progress ofi_progress;
 } tern_config;
 
 /* Fills in a configuration. [out] config: every option at its default, or as the environment says.

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "tern/config.h"
 #include "tern/stats.h"
 #include "tern/status.h"
 
@@ -68,8 +69,9 @@ typedef struct tern_network_done {
 } tern_network_done;
 
 typedef struct tern_network_options {
-    bool one_machine;   /* all ranks run on one machine */
-    bool threads;       /* tern may start threads in this process */
+    bool one_machine; /* all ranks run on one machine */
+    bool threads;     /* tern may start threads in this process */
+    tern_ofi_progress progress;
     const char *device; /* "": any card */
     size_t gid_index;   /* TERN_VERBS_GID_ANY */
     size_t service_level;

@@ -120,14 +120,23 @@ static bool take_with_helper(tern_ofi *ofi, const struct fi_info *listed, bool o
     return true;
 }
 
+static tern_status no_helper(void) {
+    return tern_fail(TERN_ERR_UNSUPPORTED,
+                     "TERN_OFI_PROGRESS=manual needs a thread (MPI_THREAD_FUNNELED or more) and a "
+                     "provider with a descriptor to sleep on (FI_WAIT_FD); use auto");
+}
+
 /* Takes the first provider of the list that works. */
 static tern_status take_first(tern_ofi *ofi, const struct fi_info *list,
                               const tern_network_options *options) {
     tern_status status = TERN_ERR_UNSUPPORTED;
     for (; list != NULL && status != TERN_OK; list = list->next) {
-        if (options->threads && take_with_helper(ofi, list, options->one_machine))
+        if (options->threads && options->progress != TERN_OFI_PROGRESS_AUTOMATIC &&
+            take_with_helper(ofi, list, options->one_machine))
             return TERN_OK;
-        status = take_provider(ofi, ofi->fi.dupinfo(list), false);
+        status = options->progress == TERN_OFI_PROGRESS_MANUAL
+                     ? no_helper()
+                     : take_provider(ofi, ofi->fi.dupinfo(list), false);
         if (status != TERN_OK && list->next != NULL)
             tern_log(TERN_LOG_WARN, "%s; the next provider is tried", tern_error_detail());
     }
@@ -143,7 +152,8 @@ static tern_status ofi_open(const tern_network_options *options, tern_network **
     struct fi_info *list = NULL;
     tern_status status = tern_ofi_load(&ofi->fi);
     if (status == TERN_OK)
-        status = tern_ofi_list(&ofi->fi, options->one_machine, &list);
+        status = tern_ofi_list(&ofi->fi, options->one_machine,
+                               options->progress == TERN_OFI_PROGRESS_AUTOMATIC, &list);
     if (status == TERN_OK)
         status = take_first(ofi, list, options);
     if (list != NULL)

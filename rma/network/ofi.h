@@ -31,9 +31,11 @@ typedef struct tern_ofi_library {
 /* Loads the library. TERN_ERR_UNSUPPORTED: it is missing or too old. */
 tern_status tern_ofi_load(tern_ofi_library *fi);
 
-/* Lists the providers that have what tern needs, the best first. [out] list: of one description for
- * each provider, to be freed. TERN_ERR_UNSUPPORTED: no provider has it. */
-tern_status tern_ofi_list(const tern_ofi_library *fi, bool one_machine, struct fi_info **list);
+/* Lists the providers that have what tern needs, the best first. by_itself: only those that make
+ * progress by themselves. [out] list: of one description for each provider, to be freed.
+ * TERN_ERR_UNSUPPORTED: no provider has it. */
+tern_status tern_ofi_list(const tern_ofi_library *fi, bool one_machine, bool by_itself,
+                          struct fi_info **list);
 
 /* Returns a description of the same provider and card whose operations progress in calls alone, to
  * be freed, or NULL. */

@@ -151,7 +151,8 @@ static int sort_providers(const tern_ofi_library *fi, struct fi_info *const list
 }
 
 /* Says why tern takes no provider. */
-static tern_status no_provider(const tern_ofi_library *fi, bool one_machine, int code) {
+static tern_status no_provider(const tern_ofi_library *fi, bool one_machine, bool by_itself,
+                               int code) {
     struct fi_info *hints = make_hints(fi, one_machine, ANY_PROGRESS, false), *any = NULL;
     if (hints != NULL) {
         hints->mode = UINT64_MAX;
@@ -163,8 +164,9 @@ static tern_status no_provider(const tern_ofi_library *fi, bool one_machine, int
     }
     if (any == NULL || find_demand(fi, any)[0] == 0)
         tern_fail(TERN_ERR_UNSUPPORTED,
-                  "ofi: libfabric has no provider with remote memory here (%s); FI_PROVIDER may "
+                  "ofi: libfabric has no provider with remote memory here%s (%s); FI_PROVIDER may "
                   "exclude it, and fi_info lists what there is",
+                  by_itself ? " that makes progress by itself (TERN_OFI_PROGRESS=automatic)" : "",
                   fi->strerror(-code));
     else
         tern_fail(TERN_ERR_UNSUPPORTED,
@@ -176,10 +178,11 @@ static tern_status no_provider(const tern_ofi_library *fi, bool one_machine, int
     return TERN_ERR_UNSUPPORTED;
 }
 
-tern_status tern_ofi_list(const tern_ofi_library *fi, bool one_machine, struct fi_info **list) {
+tern_status tern_ofi_list(const tern_ofi_library *fi, bool one_machine, bool by_itself,
+                          struct fi_info **list) {
     struct fi_info *lists[4] = {NULL}, *sorted = NULL;
     int code = 0;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i += by_itself ? 2 : 1) {
         struct fi_info *hints =
             make_hints(fi, one_machine, i % 2 == 0 ? BY_ITSELF : ANY_PROGRESS, i < 2);
         code =
@@ -194,7 +197,7 @@ tern_status tern_ofi_list(const tern_ofi_library *fi, bool one_machine, struct f
         if (lists[i] != NULL)
             fi->freeinfo(lists[i]);
     if (sorted == NULL)
-        return no_provider(fi, one_machine,
+        return no_provider(fi, one_machine, by_itself,
                            sorting != 0 ? sorting
                            : code != 0  ? code
                                         : -FI_ENODATA);

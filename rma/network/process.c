@@ -63,6 +63,7 @@ tern_status tern_native_open(tern_context *context, const tern_network_ops *ops,
     const tern_config *config = &context->config;
     const tern_network_options options = {.one_machine = tern_peers_on_one_machine(&context->peers),
                                           .threads = helped && tern_mpi_allows_threads(),
+                                          .progress = config->ofi_progress,
                                           .device = config->verbs_device,
                                           .gid_index = config->verbs_gid_index,
                                           .service_level = config->verbs_service_level,

@@ -110,7 +110,8 @@ static tern_status open_and_test(tern_context *context, tern_rma *rma, const nat
 }
 
 /* Opens a network and tests what it can do. If a put does not land by the helper while its target
- * sleeps, or if only some ranks have a helper, the network has to make progress by itself.
+ * sleeps, or if only some ranks have a helper, the network has to make progress by itself, unless
+ * the user has forbidden that.
  * TERN_ERR_UNSUPPORTED: some rank has no such network. */
 static tern_status open_native(tern_context *context, tern_rma *rma, const native_kind *kind) {
     tern_status status = open_and_test(context, rma, kind, true);
@@ -118,7 +119,9 @@ static tern_status open_native(tern_context *context, tern_rma *rma, const nativ
         return status;
     uint64_t helped = rma->native->network->helped;
     status = tern_collective_sum(context, NULL, &helped, 1);
-    const bool lands = rma->native->findings.one_sided && helped == context->size;
+    const bool lands =
+        helped == context->size && (rma->native->findings.one_sided ||
+                                    context->config.ofi_progress == TERN_OFI_PROGRESS_MANUAL);
     if (status != TERN_OK || helped == 0 || lands)
         return status;
     close_native(rma);

@@ -17,12 +17,15 @@ enum { TIMES = 20 };
 static fixture f;
 static tern_ptr memory[64];
 
-static bool open_ofi(size_t bytes) {
+static bool open_with(size_t bytes, tern_ofi_progress progress) {
     tern_config config;
     native_config(&config, bytes);
     config.transport = TERN_TRANSPORT_OFI; /* verbs has no helper */
+    config.ofi_progress = progress;
     return native_open(&f, &config, bytes, memory);
 }
+
+static bool open_ofi(size_t bytes) { return open_with(bytes, TERN_OFI_PROGRESS_AUTO); }
 
 static void close_ofi(void) { native_close(&f, memory); }
 
@@ -37,6 +40,51 @@ static void where_it_is(void) {
     else
         CU_ASSERT_EQUAL(network()->helped, tern_mpi_allows_threads());
     close_ofi();
+}
+
+/* Each rank puts random words to the next one, which then looks. */
+static void exchange(void) {
+    enum { WORDS = 512 };
+    uint64_t words[WORDS], back[WORDS];
+    const uint32_t next = (f.rank + 1) % f.size, before = (f.rank + f.size - 1) % f.size;
+    for (uint64_t turn = 0; turn < TIMES; turn++) {
+        uint64_t mine = turn * 1000 + f.rank, other = turn * 1000 + before, wrong = 0;
+        for (size_t i = 0; i < WORDS; i++)
+            words[i] = tern_test_random(&mine);
+        EXPECT_OK(tern_put(f.worker, memory[next], words, sizeof words));
+        EXPECT_OK(tern_flush(f.worker, next));
+        EXPECT_OK(tern_get(f.worker, back, memory[next], sizeof back));
+        CU_ASSERT_EQUAL(memcmp(words, back, sizeof back), 0);
+        EXPECT_OK(tern_barrier(f.worker));
+        const uint64_t *here = tern_local(f.context, memory[f.rank]);
+        for (size_t i = 0; i < WORDS; i++)
+            wrong += here[i] != tern_test_random(&other);
+        CU_ASSERT_EQUAL(wrong, 0);
+        EXPECT_OK(tern_barrier(f.worker));
+    }
+}
+
+/* The user chooses whose calls make progress. */
+static void progress_of_choice(void) {
+    for (tern_ofi_progress p = TERN_OFI_PROGRESS_AUTO; p <= TERN_OFI_PROGRESS_AUTOMATIC; p++) {
+        tern_context *none = NULL;
+        tern_config config;
+        if (p != TERN_OFI_PROGRESS_MANUAL || tern_mpi_allows_threads()) {
+            if (!open_with(4096, p))
+                return;
+            if (strcmp(network()->name, "tcp;ofi_rxm") == 0)
+                CU_ASSERT_EQUAL(network()->helped,
+                                p != TERN_OFI_PROGRESS_AUTOMATIC && tern_mpi_allows_threads());
+            exchange();
+            close_ofi();
+            continue;
+        }
+        native_config(&config, 4096);
+        config.transport = TERN_TRANSPORT_OFI;
+        config.ofi_progress = p;
+        EXPECT(TERN_ERR_UNSUPPORTED, tern_context_create(MPI_COMM_WORLD, &config, &none));
+        EXPECT_DETAIL("TERN_OFI_PROGRESS=manual");
+    }
 }
 
 /* All of a long put lands while its target computes. */
@@ -141,6 +189,7 @@ static void a_helper_that_does_not_help(void) {
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"where_it_is", where_it_is},
+        {"progress_of_choice", progress_of_choice},
         {"a_computing_target", a_computing_target},
         {"an_idle_process", an_idle_process},
         {"a_helper_that_does_not_help", a_helper_that_does_not_help},

@@ -35,10 +35,15 @@ static void play(uint64_t mode, int memory_mode) {
     played.providers = 1;
 }
 
-static tern_status open_network(bool threads, tern_network **network) {
-    const tern_network_options options = {.one_machine = true, .threads = threads, .device = ""};
+static tern_status open_as(bool threads, tern_ofi_progress progress, tern_network **network) {
+    const tern_network_options options = {
+        .one_machine = true, .threads = threads, .progress = progress, .device = ""};
     tern_error_clear();
     return tern_network_ofi.open(&options, network);
+}
+
+static tern_status open_network(bool threads, tern_network **network) {
+    return open_as(threads, TERN_OFI_PROGRESS_AUTO, network);
 }
 
 /* Starts an operation and completes it. */
@@ -281,6 +286,28 @@ static void without_a_helper(void) {
     }
 }
 
+/* The user chooses whose calls make progress. What cannot be had is refused with a message. */
+static void progress_of_choice(void) {
+    for (int threads = 0; threads < 2; threads++)
+        for (int lack = 0; lack < 3; lack++) {
+            tern_network *network = NULL;
+            play(0, 0);
+            played.no_wait = lack == 1;
+            played.by_calls = lack == 2;
+            tern_status status = open_as(threads != 0, TERN_OFI_PROGRESS_AUTOMATIC, &network);
+            if (!played.by_calls && EXPECT(TERN_OK, status)) {
+                CU_ASSERT(!played.took_calls && !network->helped && network->one_sided);
+                network->ops->close(network);
+            } else if (played.by_calls) {
+                EXPECT(TERN_ERR_UNSUPPORTED, status);
+                EXPECT_DETAIL("TERN_OFI_PROGRESS=automatic");
+            }
+            /* Queues that are played have no descriptor. */
+            EXPECT(TERN_ERR_UNSUPPORTED, open_as(threads != 0, TERN_OFI_PROGRESS_MANUAL, &network));
+            EXPECT_DETAIL("TERN_OFI_PROGRESS=manual");
+        }
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"each_demand_is_met", each_demand_is_met},
@@ -289,6 +316,7 @@ int main(int argc, char **argv) {
         {"other_demands_are_refused", other_demands_are_refused},
         {"the_next_is_taken", the_next_is_taken},
         {"without_a_helper", without_a_helper},
+        {"progress_of_choice", progress_of_choice},
     };
     return tern_test_main(argc, argv, "ofi_modes", tests, sizeof tests / sizeof *tests);
 }

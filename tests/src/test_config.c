@@ -100,6 +100,12 @@ static const option options[] = {
     {"TERN_VERBS_TRAFFIC_CLASS", FIELD(verbs_traffic_class), 0, "104", 104, {"256", "-1", "af31"}},
     {"TERN_VERBS_PKEY", FIELD(verbs_pkey), 0, "32769", 32769, {"65536", "-1", "0x8001"}},
     {"TERN_VERBS_MTU", FIELD(verbs_mtu), 0, "4096", 4096, {"4097", "-1", "1K"}},
+    {"TERN_OFI_PROGRESS",
+     FIELD(ofi_progress),
+     TERN_OFI_PROGRESS_AUTO,
+     "automatic",
+     TERN_OFI_PROGRESS_AUTOMATIC,
+     {"1", "by hand", "AUTO"}},
     {"TERN_VERBS_QUEUE_PAIRS", FIELD(verbs_queue_pairs), 4096, "2", 2, {"0", "1", "2M"}},
 };
 
