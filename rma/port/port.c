@@ -12,14 +12,14 @@
 #include "src/peers/peers.h"
 
 #define UNDER_WAY 256u          /* postings of a port under way, without those to dead ranks */
-#define BOUNCE 8192u            /* bytes of a copy */
 #define TRY_NS 1000000u         /* between two tries of a lost operation */
 #define PATIENCE_NS 5000000000u /* after this time a lost operation is given up */
 #define COMPLETIONS 16u         /* completions taken in one poll */
 
 /* Ports. */
 
-_Static_assert(TERN_POSTING_COPY <= BOUNCE, "a copy has room for a reply");
+_Static_assert(TERN_POSTING_COPY <= TERN_COPY_UNIT, "a copy has room for a reply");
+_Static_assert(TERN_COPY_MAX <= TERN_COPY_UNIT * TERN_COPY_UNITS_MAX, "a copied move is one post");
 
 static tern_status open_port(tern_worker *worker, tern_port **port) {
     tern_context *context = worker->context;
@@ -27,7 +27,6 @@ static tern_status open_port(tern_worker *worker, tern_port **port) {
     if (fresh == NULL)
         return tern_fail(TERN_ERR_MEMORY, "no memory for a port");
     fresh->native = tern_rma_of(context)->native;
-    fresh->copy_bytes = BOUNCE;
     fresh->by_rank = (tern_route **)(void *)tern_rma_worker_of(worker)->remotes;
     tern_status status = fresh->native->network->ops->open_end(fresh->native->network, &fresh->end);
     if (status == TERN_OK && fresh->native->network->ops->count != NULL)
@@ -44,7 +43,9 @@ void tern_port_close(tern_port *port) {
     if (port == NULL)
         return;
     tern_farewells_close(port);
-    tern_locals_close(&port->locals); /* before the end, whose memory some networks count */
+    /* Before the end, whose memory some networks count. */
+    tern_locals_close(&port->locals);
+    tern_copies_withdraw(port);
     if (port->end != NULL)
         port->native->network->ops->close_end(port->end);
     tern_postings_close(port);
@@ -66,6 +67,8 @@ static void forget_lost(const tern_context *context, tern_port *port) {
             continue;
         r->lost = true;
         port->under_way -= r->under_way;
+        port->units_taken -= r->units_taken;
+        port->units_lost += r->units_taken;
     }
 }
 
@@ -77,15 +80,20 @@ static tern_status no_room(const tern_port *port) {
                : tern_fail(TERN_ERR_MEMORY, "no memory for an operation over the network");
 }
 
-/* Takes a posting. The limit does not count kept postings that have landed: only their callers
- * end them, so there may be any number of them. */
-static tern_status take_posting(tern_worker *worker, tern_port *port, bool copied,
+/* Takes a posting, with a copy of so many bytes or as many as there is room for. The limit does not
+ * count kept postings that have landed: only their callers end them, so there may be any number of
+ * them. */
+static tern_status take_posting(tern_worker *worker, tern_port *port, uint64_t copied,
                                 tern_posting **posting) {
     if (port->under_way >= UNDER_WAY)
         forget_lost(worker->context, port);
     if (port->under_way >= UNDER_WAY)
         return TERN_ERR_AGAIN;
     *posting = tern_posting_take(port, copied);
+    if (*posting == NULL) {
+        forget_lost(worker->context, port);
+        *posting = tern_posting_take(port, copied);
+    }
     return *posting != NULL ? TERN_OK : no_room(port);
 }
 
@@ -144,10 +152,12 @@ static void piece_lands(tern_worker *worker, tern_port *port, tern_posting *post
     }
     posting->to->under_way--;
     port->under_way -= !posting->to->lost;
+    posting->to->units_taken -= posting->copy.units;
+    *(posting->to->lost ? &port->units_lost : &port->units_taken) -= posting->copy.units;
     if (status != TERN_OK)
         whole->status = status;
     else if (posting->back != NULL && whole->kept)
-        memcpy(posting->back, posting->copy->bytes, posting->post.bytes);
+        memcpy(posting->back, posting->copy.bytes, posting->post.bytes);
     tern_posting_give_copy(port, posting);
     if (posting->local != NULL)
         tern_local_landed(&port->locals, posting->local);
@@ -214,15 +224,15 @@ static tern_status post_piece(tern_port *port, const tern_route *to, const tern_
     post->late =
         move->act == TERN_NETWORK_WRITE && (!move->kept || moved + part->bytes < move->bytes);
     posting->back = NULL;
-    if (posting->copy != NULL) {
+    if (posting->copy.slab != NULL) {
         if (move->act != TERN_NETWORK_WRITE)
             posting->back = post->here;
         if (move->act == TERN_NETWORK_WRITE)
-            memcpy(posting->copy->bytes, post->here, part->bytes);
+            memcpy(posting->copy.bytes, post->here, part->bytes);
         else if (move->act != TERN_NETWORK_READ)
-            memcpy(posting->copy->bytes, post->here, sizeof(tern_network_words));
-        post->here = posting->copy->bytes;
-        post->local = posting->copy->local;
+            memcpy(posting->copy.bytes, post->here, sizeof(tern_network_words));
+        post->here = posting->copy.bytes;
+        post->local = posting->copy.slab->local;
     }
     posting->again = move->again;
     posting->answers = move->answer != NULL;
@@ -235,7 +245,7 @@ static tern_status post_piece(tern_port *port, const tern_route *to, const tern_
 /* Sends the reply of a lost posting by message. */
 static tern_status answer_by_message(tern_worker *worker, const tern_posting *posting) {
     tern_cell image;
-    memcpy(&image, posting->copy->bytes, posting->post.bytes);
+    memcpy(&image, posting->copy.bytes, posting->post.bytes);
     const tern_message message = {
         .kind = TERN_MESSAGE_REPLY,
         .origin = worker->id,
@@ -288,15 +298,16 @@ tern_status tern_posting_start(tern_worker *worker, tern_route *to, const tern_m
     tern_port *port = tern_rma_worker_of(worker)->port;
     tern_posting *posting = NULL;
     port_part part = part_of(port, move, *moved);
-    tern_status status = take_posting(worker, port, part.copied, &posting);
+    tern_status status = take_posting(worker, port, part.copied ? part.bytes : 0, &posting);
     if (status != TERN_OK)
         return status;
     if (to->lost) {
         tern_posting_give(port, posting);
         return tern_peer_fail(to->rank);
     }
-    if (part.copied && part.bytes > port->copy_bytes)
-        part.bytes = port->copy_bytes;
+    const uint64_t room = (uint64_t)posting->copy.units * TERN_COPY_UNIT;
+    if (part.copied && part.bytes > room)
+        part.bytes = room;
     status = post_piece(port, to, move, *moved, &part, posting);
     port->refused = status == TERN_ERR_AGAIN;
     if (status == TERN_ERR_MEMORY && !port->locals.refused) {
@@ -307,13 +318,15 @@ tern_status tern_posting_start(tern_worker *worker, tern_route *to, const tern_m
         tern_posting_give(port, posting);
         return status;
     }
-    worker->stats.network_copies += posting->copy != NULL;
+    worker->stats.network_copies += part.copied;
     if (part.local != NULL)
         part.local->under_way++;
     posting->to = to;
     to->used = ++port->uses;
     to->under_way++;
     port->under_way += !to->lost;
+    to->units_taken += posting->copy.units;
+    *(to->lost ? &port->units_lost : &port->units_taken) += posting->copy.units;
     if (*whole == NULL) {
         *whole = posting;
         posting->pieces = 1;

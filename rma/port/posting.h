@@ -10,8 +10,11 @@
 #include "rma/port/question.h"
 #include "rma/memory/state.h"
 
-#define TERN_BLOCK 64u /* postings in one allocation */
-#define TERN_SLAB 16u  /* copy buffers in one allocation */
+#define TERN_BLOCK 64u         /* postings in one allocation */
+#define TERN_COPY_UNIT 8192u   /* a copy takes a run of units of so many bytes, */
+#define TERN_COPY_UNITS_MAX 8u /* at most so many */
+#define TERN_SLAB 16u          /* units in one allocation */
+#define TERN_SLABS_MAX 16u     /* slabs of a port, without those that copies to lost ranks fill */
 
 /* A rank that a port talks to. */
 typedef struct tern_route {
@@ -27,6 +30,7 @@ typedef struct tern_route {
     uint64_t used;          /* port.uses at the last use, or when the connection was offered */
     uint64_t peer;          /* the network's name for the connection, if held */
     uint32_t under_way;     /* number of postings */
+    uint32_t units_taken;   /* by their copies */
     tern_status failed;     /* of an operation that was not kept; for tern_port_failed */
     uint64_t failures;      /* counts those operations; for tern_port_failed_since */
     uint64_t known;         /* a bit for each piece whose rkey is known */
@@ -36,6 +40,13 @@ typedef struct tern_route {
     bool offered; /* the question carried an offer: its answer completes the connection */
     tern_contact answer;
 } tern_route;
+
+/* Memory that holds the data of a posting for the network: units of a slab, one after the other. */
+typedef struct tern_copy {
+    struct tern_slab *slab; /* NULL: the posting has no copy */
+    char *bytes;
+    uint32_t first, units;
+} tern_copy;
 
 struct tern_posting {
     _Alignas(TERN_LINE) char context[TERN_NETWORK_CONTEXT]; /* first; for the network */
@@ -48,9 +59,9 @@ struct tern_posting {
     tern_status status;
     tern_rkey *rkey;
     /* Valid in every posting. */
-    struct tern_copy_buffer *copy; /* holds the data for the network; NULL: post.here does */
-    tern_local_region *local;      /* the region in which post.here lies; or NULL */
-    void *back;                    /* where the result of a read is copied; or NULL */
+    tern_copy copy;           /* holds the data for the network; without it, post.here does */
+    tern_local_region *local; /* the region in which post.here lies; or NULL */
+    void *back;               /* where the result of a read is copied; or NULL */
     tern_network_post post;
     bool again;   /* as in tern_move */
     bool answers; /* it writes a reply, into the cell `answer` */
@@ -58,17 +69,11 @@ struct tern_posting {
     uint64_t lost_at; /* time when the network first lost it; 0: not lost */
 };
 
-typedef struct tern_copy_buffer {
-    struct tern_copy_buffer *next; /* in the list of free ones */
-    tern_network_memory *local;
-    char *bytes; /* port.copy_bytes of them */
-} tern_copy_buffer;
-
 typedef struct tern_slab {
-    struct tern_slab *next;
-    tern_network_memory *local;
-    tern_copy_buffer copy[TERN_SLAB];
-    _Alignas(TERN_LINE) char bytes[];
+    struct tern_slab *next, *next_open; /* in the lists of the port */
+    tern_network_memory *local;         /* NULL: the network needs no registration */
+    uint32_t used;                      /* a bit for each unit */
+    _Alignas(TERN_LINE) char bytes[TERN_SLAB * TERN_COPY_UNIT];
 } tern_slab;
 
 typedef struct tern_block {
@@ -95,8 +100,10 @@ struct tern_port {
     tern_posting *free;
     tern_block *blocks;
     tern_slab *slabs;
-    tern_copy_buffer *free_copies;
-    size_t copy_bytes;
+    tern_slab *open_slabs; /* those with a free unit */
+    uint32_t slab_count;
+    uint32_t units_taken;       /* by copies, without those to lost ranks */
+    uint32_t units_lost;        /* by copies to lost ranks */
     tern_posting *lost;         /* postings that the network has lost and that are tried again */
     uint64_t next_try;          /* time of the next try */
     uint64_t uses;              /* counts the uses of all connections */
@@ -106,12 +113,16 @@ struct tern_port {
     tern_farewell *farewells;   /* not answered yet */
 };
 
-/* pool.c: memory of postings and of copy buffers, which the port keeps until it closes. */
+/* pool.c: memory of postings and of their copies, which the port keeps until it closes. */
 
-/* port.copy_bytes must be set before the first call. NULL: no memory. */
-tern_posting *tern_posting_take(tern_port *port, bool copied);
+/* Takes a posting. copied: bytes of the move, of which it gets a copy of up to TERN_COPY_MAX bytes;
+ * 0: it needs none. The copy has fewer units than that only if no other copy is under way that will
+ * make room. NULL: no memory, or the caller waits for other copies to land. */
+tern_posting *tern_posting_take(tern_port *port, uint64_t copied);
 void tern_posting_give(tern_port *port, tern_posting *posting);
 void tern_posting_give_copy(tern_port *port, tern_posting *posting);
+/* Takes back the registrations of the copies, before the end is closed. */
+void tern_copies_withdraw(tern_port *port);
 void tern_postings_close(tern_port *port);
 
 /* eviction.c */

@@ -26,7 +26,7 @@ static void fill(uint64_t *random, unsigned char *to, size_t bytes) {
 /* Rank 0 puts to rank 1, which is in MPI, changes the source, and flushes later. */
 static void put_one(fixture *f, tern_ptr memory, unsigned char *model, uint64_t *random) {
     static unsigned char source[BYTES];
-    /* Small ones, large ones, and those around a piece of 8 KiB, the copies' size. */
+    /* Small ones, large ones, and those around the end of a unit of the copies, 8 KiB. */
     const uint64_t kind = tern_test_random(random) % 3;
     const size_t bytes =
         kind == 0   ? 1 + tern_test_random(random) % 4096
@@ -37,7 +37,9 @@ static void put_one(fixture *f, tern_ptr memory, unsigned char *model, uint64_t 
     memcpy(model + at, source, bytes);
     meet_in_mpi();
     if (f->rank == 0) {
+        const uint64_t before = played.posts;
         EXPECT_OK(tern_put(f->worker, tern_ptr_add(memory, (int64_t)at), source, bytes));
+        CU_ASSERT_EQUAL(played.posts - before, 1); /* one copy */
         memset(source, 0, bytes);
     }
     meet_in_mpi();
