@@ -186,7 +186,9 @@ TERN_NODISCARD TERN_API tern_status tern_call_flush_all(tern_worker *worker);
 /* Holds back this worker's records to ranks of other nodes until tern_call_uncork: for workers that
  * make many calls in a row. In between, only a full ring or a flush publishes records; progress
  * does not. So the program must not wait in between. Calls to ranks that share memory are not held
- * back. Never blocks, local. */
+ * back. Over verbs, puts and gets are gathered, too: up to 16 to a rank start together, and the
+ * others with uncork or as soon as the worker waits, flushes or makes progress. Never blocks,
+ * local. */
 TERN_API void tern_call_cork(tern_worker *worker);
 
 /* Publishes the records that tern_call_cork held back, one message instead of many, except those

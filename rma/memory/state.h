@@ -159,7 +159,7 @@ typedef struct tern_rma_worker {
     tern_posts *posts;           /* by rank; NULL unless the transport settles posts */
     uint64_t settle_wanted;      /* 1 + the rank whose posts progress is to settle; 0: none */
     struct tern_port *port;      /* to the network; NULL: not used yet */
-    uint32_t port_polls;         /* since one made the progress of the network */
+    uint32_t port_polls;         /* calls of tern_port_poll */
     void **remotes;              /* by rank; used by the port */
     void *words;                 /* spare memory for rma's next atomic or flush; or NULL */
     uint64_t sequence;           /* of the answer that was asked for last */

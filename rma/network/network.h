@@ -60,6 +60,7 @@ typedef struct tern_network_post {
     tern_network_memory *local; /* memory in which `here` lies; NULL: it is not registered */
     size_t bytes;               /* bytes read or written there */
     bool late;     /* a write for whose end nobody waits: it may complete late, see hasten */
+    bool more;     /* others follow soon: it may start together with them, see start */
     void *context; /* TERN_NETWORK_CONTEXT bytes for the network, while under way */
 } tern_network_post;
 
@@ -151,12 +152,19 @@ typedef struct tern_network_ops {
     /* Starts an operation. TERN_ERR_AGAIN: others must complete first. TERN_ERR_MEMORY: `here`
      * cannot be registered. TERN_ERR_NETWORK. */
     tern_status (*post)(tern_network_end *end, const tern_network_post *post);
+    /* Starts the posts that wait for those that follow. complete and hasten do that, too. NULL: no
+     * post waits. */
+    void (*start)(tern_network_end *end);
     /* Called when the caller begins to wait for the late posts to a peer: they complete as soon as
      * they can. Otherwise they complete with a later post to that peer, or some time after calls of
      * `complete` find nothing. NULL: posts do not complete late. */
     void (*hasten)(tern_network_end *end, uint64_t peer);
     /* Takes up to `most` completions; returns how many. */
     size_t (*complete)(tern_network_end *end, tern_network_done *done, size_t most);
+    /* Reads what the card has reported, and sets `trouble`; a system call. For long waits of
+     * workers that have nothing under way; complete reads it in others. NULL: cards report nothing.
+     */
+    void (*look)(tern_network *network);
 } tern_network_ops;
 
 /* Makes the network's progress for operations of other processes, unless another thread is doing

@@ -1,8 +1,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "rma/network/verbs_queue.h"
 
 /*
@@ -110,7 +112,11 @@ static verbs_name name_queues(verbs_network *v, const struct ibv_qp *queues) {
     verbs_name name = {.mtu = v->card.mtu, .lid = v->card.lid, .gid = v->card.gid};
     name.number = ++v->names;
     name.queues = queues->qp_num;
-    name.packet = (uint32_t)name.number * 0x9e3779u & 0xffffffu;
+    /* Late packets of an earlier connection between the same numbers do not fit, and strangers
+     * cannot guess them. */
+    if (getrandom(&name.packet, sizeof name.packet, 0) != (ssize_t)sizeof name.packet)
+        name.packet = (uint32_t)tern_now();
+    name.packet &= 0xffffffu;
     return name;
 }
 
@@ -343,6 +349,7 @@ static void verbs_close_end(tern_network_end *handle) {
         end->connections = connection->next;
         if (connection->queue.pair != NULL)
             end->of->card.ibv.destroy_qp(connection->queue.pair);
+        tern_verbs_give_up(&end->posts, &connection->queue);
         free(connection);
     }
     end->of->card.ibv.destroy_cq(end->posts.completions);
@@ -413,6 +420,7 @@ static tern_status verbs_offer(tern_network_end *handle, uint64_t *peer, tern_ne
         *peer = (uintptr_t)connection;
     }
     if (connection->connected) {
+        tern_verbs_start(&end->posts);
         struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
         (void)end->of->card.ibv.modify_qp(connection->queue.pair, &attributes, IBV_QP_STATE);
         /* The port takes the failure of a post for one of the connection that there is then. */
@@ -455,16 +463,20 @@ static tern_status verbs_post(tern_network_end *handle, const tern_network_post 
     return tern_verbs_post_send(&verbs_end_of(handle)->posts, post);
 }
 
+static void verbs_start(tern_network_end *handle) {
+    tern_verbs_start(&verbs_end_of(handle)->posts);
+}
+
 static void verbs_hasten(tern_network_end *handle, uint64_t peer) {
     tern_verbs_hasten(&verbs_end_of(handle)->posts, &connection_of(peer)->queue);
 }
 
 /* Reads what the card has reported. This makes a system call, so it happens after a failure and in
  * long waits alone. */
-static void look_at_card(verbs_network *v) {
-    pthread_mutex_lock(&v->network.lock);
-    tern_verbs_card_look(&v->card, &v->network.trouble);
-    pthread_mutex_unlock(&v->network.lock);
+static void verbs_look(tern_network *network) {
+    pthread_mutex_lock(&network->lock);
+    tern_verbs_card_look(&verbs_of(network)->card, &network->trouble);
+    pthread_mutex_unlock(&network->lock);
 }
 
 static size_t verbs_complete(tern_network_end *handle, tern_network_done *done, size_t most) {
@@ -473,7 +485,7 @@ static size_t verbs_complete(tern_network_end *handle, tern_network_done *done, 
     const size_t count = tern_verbs_complete(&end->posts, done, most);
     end->in_vain = count == 0 && end->posts.held > 0 ? end->in_vain + 1 : 0;
     if (end->posts.failures != failures || end->in_vain % LOOK == LOOK - 1)
-        look_at_card(end->of);
+        verbs_look(&end->of->network);
     return count;
 }
 
@@ -492,6 +504,8 @@ const tern_network_ops tern_network_verbs = {
     .leave = verbs_leave,
     .reach = verbs_reach,
     .post = verbs_post,
+    .start = verbs_start,
     .hasten = verbs_hasten,
     .complete = verbs_complete,
+    .look = verbs_look,
 };

@@ -15,6 +15,7 @@
 #define TRY_NS 1000000u         /* between two tries of a lost operation */
 #define PATIENCE_NS 5000000000u /* after this time a lost operation is given up */
 #define COMPLETIONS 16u         /* completions taken in one poll */
+#define LOOK 4096u              /* polls, without posts under way, until the card is asked */
 
 /* Ports. */
 
@@ -184,6 +185,7 @@ static uint64_t cut(const tern_port *port, const tern_move *move, uint64_t moved
 typedef struct port_part {
     uint64_t bytes;
     bool copied;              /* a copy buffer */
+    bool more;                /* further posts follow, of this call or of a corked worker */
     tern_network_memory *key; /* of the caller's memory; NULL: not registered, or not needed */
     tern_local_region *local; /* the region of the key; or NULL */
 } port_part;
@@ -223,6 +225,7 @@ static tern_status post_piece(tern_port *port, const tern_route *to, const tern_
     /* The end of the last part tells of those before it. */
     post->late =
         move->act == TERN_NETWORK_WRITE && (!move->kept || moved + part->bytes < move->bytes);
+    post->more = part->more;
     posting->back = NULL;
     if (posting->copy.slab != NULL) {
         if (move->act != TERN_NETWORK_WRITE)
@@ -259,6 +262,7 @@ static tern_status answer_by_message(tern_worker *worker, const tern_posting *po
 static tern_status post_again(tern_worker *worker, tern_port *port, tern_posting *posting) {
     tern_status status = tern_route_reach(worker, posting->to);
     posting->post.peer = posting->to->peer;
+    posting->post.more = false;
     return status == TERN_OK ? port->native->network->ops->post(port->end, &posting->post) : status;
 }
 
@@ -295,7 +299,8 @@ static void close_whole(tern_worker *worker, tern_port *port, tern_posting *whol
 
 tern_status tern_posting_start(tern_worker *worker, tern_route *to, const tern_move *move,
                                uint64_t *moved, tern_posting **whole) {
-    tern_port *port = tern_rma_worker_of(worker)->port;
+    const tern_rma_worker *mine = tern_rma_worker_of(worker);
+    tern_port *port = mine->port;
     tern_posting *posting = NULL;
     port_part part = part_of(port, move, *moved);
     tern_status status = take_posting(worker, port, part.copied ? part.bytes : 0, &posting);
@@ -308,6 +313,8 @@ tern_status tern_posting_start(tern_worker *worker, tern_route *to, const tern_m
     const uint64_t room = (uint64_t)posting->copy.units * TERN_COPY_UNIT;
     if (part.copied && part.bytes > room)
         part.bytes = room;
+    part.more = mine->corked || port->gathers || *moved + part.bytes < move->bytes;
+    port->waits |= part.more;
     status = post_piece(port, to, move, *moved, &part, posting);
     port->refused = status == TERN_ERR_AGAIN;
     if (status == TERN_ERR_MEMORY && !port->locals.refused) {
@@ -401,16 +408,18 @@ size_t tern_port_poll(tern_worker *worker) {
      * the more ends there are. */
     /* R4 */
     const uint32_t ends = atomic_load_explicit(&network->welcomed, memory_order_relaxed);
-    if (!network->one_sided || busy || mine->warm > 0 || ++mine->port_polls > ends / 4) {
-        mine->port_polls = 0;
+    const uint32_t polls = ++mine->port_polls;
+    if (!network->one_sided || busy || mine->warm > 0 || polls % (ends / 4 + 1) == 0)
         tern_network_progress(network);
-    }
     if (port != NULL && port->farewells != NULL)
         tern_farewells_poll(worker, port);
     if (port != NULL)
         tern_locals_poll(&port->locals);
-    if (!busy)
+    if (!busy) {
+        if (network->ops->look != NULL && polls % LOOK == 0)
+            network->ops->look(network);
         return 0;
+    }
     if (port->lost != NULL)
         try_again(worker, port);
     tern_network_done done[COMPLETIONS];
@@ -418,6 +427,19 @@ size_t tern_port_poll(tern_worker *worker) {
     for (size_t i = 0; i < count; i++)
         piece_lands(worker, port, done[i].context, done[i].status);
     return count;
+}
+
+void tern_port_gather(tern_worker *worker, bool on) {
+    const tern_rma_worker *mine = tern_rma_worker_of(worker);
+    tern_port *port = mine->port;
+    if (port == NULL)
+        return;
+    port->gathers = on;
+    if (on || mine->corked || !port->waits)
+        return;
+    port->waits = false;
+    if (port->native->network->ops->start != NULL)
+        port->native->network->ops->start(port->end);
 }
 
 void tern_port_hasten(tern_worker *worker, uint32_t rank) {

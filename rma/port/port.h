@@ -71,6 +71,9 @@ void tern_posting_abandon(tern_worker *worker, tern_posting *whole, bool open);
 
 /* Handles completions; returns how many. */
 size_t tern_port_poll(tern_worker *worker);
+/* From `on` to its end, and while the worker is corked, posts may wait for further ones, with which
+ * they start together. The end starts them, unless the worker is corked; so does each poll. */
+void tern_port_gather(tern_worker *worker, bool on);
 /* Called before a wait for operations of this worker on rank that are not kept: the network may
  * complete them late otherwise. */
 void tern_port_hasten(tern_worker *worker, uint32_t rank);

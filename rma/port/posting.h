@@ -97,6 +97,8 @@ struct tern_port {
     tern_route *routes;
     uint32_t under_way; /* postings, without those to lost ranks */
     bool refused;       /* the network had no room for the last post */
+    bool gathers;       /* tern_port_gather */
+    bool waits;         /* some posts may wait for further ones */
     tern_posting *free;
     tern_block *blocks;
     tern_slab *slabs;

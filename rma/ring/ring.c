@@ -1,3 +1,4 @@
+#include "rma/port/port.h"
 #include "rma/ring/ring.h"
 
 #include <stdlib.h>
@@ -375,7 +376,10 @@ uint32_t tern_ring_unpublished(const tern_worker *worker, uint32_t rank) {
 static void publish_pending(tern_worker *worker, bool patient, uint32_t rank) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     tern_out *out = mine->pending;
+    if (out == NULL)
+        return;
     mine->pending = NULL;
+    tern_port_gather(worker, true);
     while (out != NULL) {
         tern_out *next = out->next_pending;
         out->pending = false;
@@ -392,6 +396,7 @@ static void publish_pending(tern_worker *worker, bool patient, uint32_t rank) {
             tern_ring_publish(worker, out);
         out = next;
     }
+    tern_port_gather(worker, false);
 }
 
 void tern_ring_publish_pending(tern_worker *worker) {
@@ -410,6 +415,7 @@ void tern_ring_cork(tern_worker *worker) { tern_rma_worker_of(worker)->corked = 
 void tern_ring_uncork(tern_worker *worker) {
     tern_rma_worker_of(worker)->corked = false;
     publish_pending(worker, true, TERN_ANYBODY);
+    tern_port_gather(worker, false);
 }
 
 void tern_ring_ring_doorbell(tern_worker *worker, tern_out *out) {

@@ -65,6 +65,8 @@ static struct {
     uint32_t rank, size;
     uint64_t posts, lies; /* of this rank since the network was opened */
     bool was_full;        /* a post was refused since then */
+    uint64_t more;        /* posts that others follow, since the last call of start or complete */
+    uint64_t starts, looks;
     pthread_t card;
     _Atomic bool ends;
     pthread_mutex_t lock; /* protects memory */
@@ -129,8 +131,8 @@ static tern_status played_open(const tern_network_options *options, tern_network
     fresh->one_sided = true;
     fresh->local_memory = played.game.local_memory;
     fresh->post_max = played.game.post_max;
-    played.posts = played.lies = 0;
     played.was_full = false;
+    played.posts = played.lies = played.more = played.starts = played.looks = 0;
     atomic_store(&played.ends, false);
     if (pthread_create(&played.card, NULL, played_card, NULL) != 0) {
         free(fresh);
@@ -246,6 +248,7 @@ static tern_status played_post(tern_network_end *end, const tern_network_post *p
     }
     CU_ASSERT(post->bytes <= played.game.post_max);
     played.posts++;
+    played.more += post->more;
     slot->target = (uint32_t)post->peer;
     slot->act = post->act;
     slot->at = post->there.base + post->offset;
@@ -268,9 +271,21 @@ static tern_status played_post(tern_network_end *end, const tern_network_post *p
     return TERN_OK;
 }
 
+static void played_start(tern_network_end *end) {
+    (void)end;
+    played.starts++;
+    played.more = 0;
+}
+
+static void played_look(tern_network *network) {
+    (void)network;
+    played.looks++;
+}
+
 static size_t played_complete(tern_network_end *end, tern_network_done *done, size_t most) {
     size_t count = 0;
     (void)end;
+    played.more = 0;
     for (size_t i = 0; i < PLAYED_SLOTS && count < most && !played.game.silent; i++) {
         played_slot *slot = played_own(i);
         const int state = atomic_load(&slot->state);
@@ -323,8 +338,10 @@ static inline bool played_begin(void) {
                                         .add_local = played_add_local,
                                         .offer = played_offer,
                                         .reach = played_reach,
+                                        .start = played_start,
                                         .post = played_post,
-                                        .complete = played_complete};
+                                        .complete = played_complete,
+                                        .look = played_look};
         tern_network_hook = played_hook;
     }
     MPI_Comm_free(&comm);

@@ -39,6 +39,7 @@ static struct ibv_wc completion[QUEUE_ROOM];
 static uint64_t completions, completions_taken; /* for ever */
 static uint64_t empty_writes, failures;
 static bool refuses;    /* the card has no room for a post */
+static int breaks = -1; /* the card takes so many posts of a call and says that the next is wrong */
 static bool leaves_out; /* a card against the rules: a pair that failed completes signaled ones */
 static int registered;
 static uint64_t registrations, doorbells;
@@ -46,13 +47,18 @@ static void (*post_ends)(uint64_t id, bool good); /* tells the test, not tern */
 
 static int play_post_send(struct ibv_qp *pair, struct ibv_send_wr *request,
                           struct ibv_send_wr **bad) {
-    (void)bad;
     played_pair *p = (played_pair *)(void *)pair;
-    for (; request != NULL; request = request->next) {
-        if (refuses) {
+    uint32_t taken = 0;
+    for (; request != NULL; request = request->next, taken++) {
+        if (refuses || (int)taken == breaks) {
             *bad = request;
-            return ENOMEM;
+            doorbells += taken > 0;
+            for (; !refuses && request != NULL; request = request->next)
+                if (request->num_sge > 0)
+                    post_ends(request->wr_id, false);
+            return refuses ? ENOMEM : EINVAL;
         }
+        CU_ASSERT_FATAL(taken < 16);
         CU_ASSERT_FATAL(p->last - p->first < PAIR_ROOM);
         const bool empty = request->num_sge == 0;
         p->post[p->last++ % PAIR_ROOM] =
@@ -121,6 +127,7 @@ static void play_pairs(void) {
     queue_of_completions.context = &driver;
     completions = completions_taken = empty_writes = failures = registrations = doorbells = 0;
     refuses = leaves_out = false;
+    breaks = -1;
     registered = 0;
 }
 

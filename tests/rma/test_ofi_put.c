@@ -1,7 +1,7 @@
 // tern-test: ranks least=2
 
-/* A blocking put of up to 64 KiB does not wait for its target: over a played network that needs the
- * progress of targets, while the target makes none. */
+/* What a port makes of puts, over a played network. A blocking put of up to 64 KiB does not wait
+ * for its target while that makes no progress. Posts of a corked worker wait for each other. */
 
 #include "fixture.h"
 #include "played_network.h"
@@ -86,7 +86,92 @@ static void while_the_target_sleeps(void) {
     played_end();
 }
 
+static bool open_it(fixture *f, tern_ptr *memory) {
+    tern_config config;
+    *f = (fixture){.comm = MPI_COMM_WORLD};
+    if (!played_begin()) {
+        tern_test_skip("the ranks do not all share memory");
+        return false;
+    }
+    const played_game game = {.lies_every = 1, .post_max = PLAYED_MAX};
+    played_set(&game);
+    EXPECT_OK(tern_config_init(&config));
+    config.ranks_per_node = 1;
+    config.transport = TERN_TRANSPORT_OFI;
+    config.segment_size = (size_t)8 << 20;
+    if (!fixture_open(f, &config)) {
+        played_end();
+        return false;
+    }
+    fixture_alloc_all(f, MEMORY, TERN_DOMAIN_OWNER, memory);
+    return true;
+}
+
+static void close_it(fixture *f, tern_ptr *memory) {
+    EXPECT_OK(tern_barrier(f->worker));
+    fixture_free_all(f, memory);
+    fixture_close(f);
+    played_end();
+}
+
+/* Puts of a corked worker say that others follow, and uncork starts them. Others say nothing like
+ * that. */
+static void corked_puts_follow(void) {
+    fixture f;
+    tern_ptr memory[64];
+    if (!open_it(&f, memory))
+        return;
+    if (f.rank == 0) {
+        uint64_t word = 1;
+        EXPECT_OK(tern_put(f.worker, memory[1], &word, sizeof word));
+        EXPECT_OK(tern_flush(f.worker, 1));
+        for (int i = 0; i < 3; i++) {
+            EXPECT_OK(tern_put(f.worker, memory[1], &word, sizeof word));
+            CU_ASSERT_EQUAL(played.more, 0);
+        }
+        EXPECT_OK(tern_flush(f.worker, 1));
+        const uint64_t starts = played.starts;
+        tern_call_cork(f.worker);
+        for (uint64_t i = 0; i < 8; i++) {
+            word = 5 + i;
+            EXPECT_OK(tern_put(f.worker, tern_ptr_add(memory[1], (int64_t)(8 * i)), &word, 8));
+        }
+        CU_ASSERT_EQUAL(played.more, 8);
+        CU_ASSERT_EQUAL(played.starts, starts);
+        tern_call_uncork(f.worker);
+        CU_ASSERT_EQUAL(played.more, 0);
+        CU_ASSERT_EQUAL(played.starts, starts + 1);
+        tern_call_cork(f.worker); /* a flush starts them, too */
+        EXPECT_OK(tern_put(f.worker, tern_ptr_add(memory[1], 64), &word, 8));
+        EXPECT_OK(tern_flush(f.worker, 1));
+        CU_ASSERT_EQUAL(played.more, 0);
+        tern_call_uncork(f.worker);
+    }
+    EXPECT_OK(tern_barrier(f.worker));
+    const uint64_t *own = tern_local(f.context, memory[f.rank]);
+    for (uint64_t i = 0; f.rank == 1 && i < 9; i++)
+        CU_ASSERT_EQUAL(own[i], i < 8 ? 5 + i : 12);
+    close_it(&f, memory);
+}
+
+/* The card of a worker that posts nothing is asked for what it has reported, now and then. */
+static void quiet_workers_look(void) {
+    fixture f;
+    tern_ptr memory[64];
+    if (!open_it(&f, memory))
+        return;
+    const uint64_t looks = played.looks;
+    uint64_t rounds = 0;
+    while (played.looks < looks + 2 && rounds++ < 10000000)
+        (void)tern_progress(f.worker);
+    CU_ASSERT(played.looks >= looks + 2);
+    CU_ASSERT(rounds > 4096);
+    close_it(&f, memory);
+}
+
 int main(int argc, char **argv) {
-    static const tern_test_case tests[] = {{"while_the_target_sleeps", while_the_target_sleeps}};
+    static const tern_test_case tests[] = {{"while_the_target_sleeps", while_the_target_sleeps},
+                                           {"corked_puts_follow", corked_puts_follow},
+                                           {"quiet_workers_look", quiet_workers_look}};
     return tern_test_main(argc, argv, "ofi_put", tests, sizeof tests / sizeof *tests);
 }

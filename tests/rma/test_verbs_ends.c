@@ -196,6 +196,41 @@ static void late_posts_end_with_their_connection(void) {
     crowd_close(&c);
 }
 
+/* What was registered for posts under way is given back with their end. */
+static void an_end_gives_registrations_back(void) {
+    play_address(play_roce());
+    crowd c;
+    crowd_open(&c);
+    registers = true;
+    for (uint32_t i = 0; i < 10; i++)
+        EXPECT_OK(crowd_post_any(&c, i % 3, i, 4096, i % 2 == 0));
+    CU_ASSERT_EQUAL(registered, 10);
+    crowd_close(&c);
+    CU_ASSERT_EQUAL(registered, 0);
+}
+
+/* The numbers of first packets differ from process to process. */
+static void first_packets_are_random(void) {
+    const tern_network_ops *ops = &tern_network_verbs;
+    uint32_t packet[4], same = 0;
+    for (size_t i = 0; i < sizeof packet / sizeof *packet; i++) {
+        tern_network *network;
+        tern_network_end *end;
+        tern_network_name name;
+        uint64_t peer = 0;
+        play_address(play_roce());
+        MUST(ops->open(&any, &network));
+        MUST(ops->open_end(network, &end));
+        EXPECT_OK(ops->offer(end, &peer, &name));
+        memcpy(&packet[i], name.text + 12, sizeof packet[i]); /* after two numbers */
+        CU_ASSERT(packet[i] <= 0xffffff);
+        same += packet[i] == packet[0];
+        ops->close_end(end);
+        ops->close(network);
+    }
+    CU_ASSERT(same < 4);
+}
+
 /* ---- Guests ---- */
 
 enum { WORKERS = 500, STEPS = 20000 };
@@ -377,6 +412,8 @@ int main(int argc, char **argv) {
         {"posts_carry_what_the_card_takes", posts_carry_what_the_card_takes},
         {"a_limit_is_found_once", a_limit_is_found_once},
         {"queues_are_told", queues_are_told},
+        {"an_end_gives_registrations_back", an_end_gives_registrations_back},
+        {"first_packets_are_random", first_packets_are_random},
         {"workers_come_and_go", workers_come_and_go},
         {"late_posts_end_with_their_connection", late_posts_end_with_their_connection},
         {"a_port_that_goes_down", a_port_that_goes_down},

@@ -69,7 +69,8 @@ static void end(void) {
 }
 
 /* Data that a post does not carry is registered for a write alone; that of others has a key. */
-static tern_status post(uint32_t queue, tern_network_act act, size_t bytes, bool late) {
+static tern_status post_more(uint32_t queue, tern_network_act act, size_t bytes, bool late,
+                             bool more) {
     static struct ibv_mr key;
     CU_ASSERT_FATAL(posted < OPERATIONS);
     const tern_network_post p = {
@@ -79,12 +80,25 @@ static tern_status post(uint32_t queue, tern_network_act act, size_t bytes, bool
         .local = act == TERN_NETWORK_WRITE ? NULL : (tern_network_memory *)(void *)&key,
         .bytes = bytes,
         .late = late,
+        .more = more,
         .context = contexts + (size_t)posted * TERN_NETWORK_CONTEXT};
     on_card[posted] = UNDER_WAY;
     tern_status status = tern_verbs_post_send(&posts, &p);
     if (status == TERN_OK)
         told[posted++] = UNDER_WAY;
     return status;
+}
+
+static tern_status post(uint32_t queue, tern_network_act act, size_t bytes, bool late) {
+    return post_more(queue, act, bytes, late, false);
+}
+
+static bool card_has(const void *context) {
+    for (int i = 0; i < PAIRS; i++)
+        for (uint64_t at = pairs[i].first; at < pairs[i].last; at++)
+            if (pairs[i].post[at % PAIR_ROOM].id == (uintptr_t)context)
+                return true;
+    return false;
 }
 
 /* Takes what has ended. Each operation ends once, as the card ended it, and not earlier. */
@@ -96,6 +110,8 @@ static size_t take_ends(size_t most) {
         const uint32_t number = number_of(done[i].context);
         CU_ASSERT_EQUAL(told[number], UNDER_WAY);
         told[number] = done[i].status == TERN_OK ? SUCCEEDED : FAILED;
+        if (told[number] == FAILED && on_card[number] == UNDER_WAY && !card_has(done[i].context))
+            on_card[number] = FAILED; /* behind a post that the card has refused */
         CU_ASSERT_EQUAL(told[number], on_card[number]);
         ended++;
         ended_well += done[i].status == TERN_OK;
@@ -170,6 +186,89 @@ static void nothing_stays_behind(void) {
     all_go_on();
     CU_ASSERT_EQUAL(take_ends(TAKEN), 1);
     end();
+}
+
+/* Posts of which others follow start 16 at a time, and the last ones together with the post that
+ * none follows, with a wait, or when they are to start. */
+static void posts_that_follow_ring_once(void) {
+    begin();
+    for (int i = 0; i < 1000; i++) {
+        while (post_more(3, TERN_NETWORK_WRITE, 8, true, i < 999) != TERN_OK) {
+            all_go_on();
+            (void)take_ends(TAKEN);
+        }
+        if (i == 14)
+            CU_ASSERT_EQUAL(doorbells, 0);
+    }
+    CU_ASSERT_EQUAL(posts.waits, 0);
+    tern_verbs_hasten(&posts, &queues[3]);
+    finish();
+    CU_ASSERT_EQUAL(ended_well, 1000);
+    CU_ASSERT(doorbells <= 1000 / 16 + 20); /* a queue without room starts what waits */
+    CU_ASSERT(completions <= 40);
+    end();
+
+    for (int way = 0; way < 3; way++) {
+        begin();
+        for (int i = 0; i < 5; i++)
+            EXPECT_OK(post_more(0, TERN_NETWORK_WRITE, 8, true, true));
+        EXPECT_OK(post_more(1, TERN_NETWORK_READ, 8, false, true));
+        CU_ASSERT_EQUAL(doorbells, 0);
+        if (way == 0) {
+            tern_verbs_start(&posts);
+        } else if (way == 1) {
+            CU_ASSERT_EQUAL(take_ends(TAKEN), 0);
+        } else {
+            tern_verbs_hasten(&posts, &queues[0]);
+            tern_verbs_hasten(&posts, &queues[1]);
+        }
+        CU_ASSERT_EQUAL(doorbells, 2);
+        CU_ASSERT_EQUAL(posts.waits, 0);
+        CU_ASSERT_EQUAL(empty_writes, 0); /* the last of the five makes a completion */
+        finish();
+        CU_ASSERT_EQUAL(completions, 2);
+        CU_ASSERT_EQUAL(empty_writes, 0);
+        end();
+    }
+}
+
+/* The last of what waits is signaled by a wait, with no empty write, on a busy queue, too. */
+static void a_wait_signals_what_waits(void) {
+    begin();
+    EXPECT_OK(post(0, TERN_NETWORK_WRITE, 8, true));
+    for (int i = 0; i < 5; i++)
+        EXPECT_OK(post_more(0, TERN_NETWORK_WRITE, 8, true, true));
+    tern_verbs_hasten(&posts, &queues[0]);
+    CU_ASSERT_EQUAL(doorbells, 2);
+    CU_ASSERT_EQUAL(empty_writes, 0);
+    all_go_on();
+    CU_ASSERT_EQUAL(completions, 2);
+    CU_ASSERT_EQUAL(take_ends(TAKEN), 6);
+    end();
+}
+
+/* The card says that the third post of five is wrong: the first two are done, the next two fail,
+ * and the last is that of the caller. */
+static void a_chain_that_breaks(void) {
+    for (int idle = 0; idle < 2; idle++) {
+        begin();
+        if (!idle)
+            EXPECT_OK(post(0, TERN_NETWORK_WRITE, 8, true));
+        for (int i = 0; i < 4; i++)
+            EXPECT_OK(post_more(0, TERN_NETWORK_WRITE, 8, true, true));
+        breaks = 2;
+        EXPECT(TERN_ERR_NETWORK, post(0, TERN_NETWORK_WRITE, 8, true));
+        breaks = -1;
+        CU_ASSERT_EQUAL(posts.waits, 0);
+        CU_ASSERT_EQUAL(posts.held, posted - 2 + 1);
+        CU_ASSERT_EQUAL(take_ends(TAKEN), 2);
+        CU_ASSERT_EQUAL(ended_well, 0);
+        EXPECT_OK(post(0, TERN_NETWORK_WRITE, 8, true));
+        tern_verbs_hasten(&posts, &queues[0]);
+        finish();
+        CU_ASSERT_EQUAL(ended_well, posted - 2);
+        end();
+    }
 }
 
 /* Gets, atomics, what the caller waits for, and what was registered for one post are signaled. */
@@ -274,6 +373,7 @@ static void random_orders(void) {
             const uint32_t at = (uint32_t)(tern_test_random(&state) % count);
             const uint64_t what = tern_test_random(&state) % 24;
             refuses = tern_test_random(&state) % 50 == 0;
+            breaks = tern_test_random(&state) % 200 ? -1 : (int)(tern_test_random(&state) % 4);
             if (what == 23)
                 tern_verbs_hasten(&posts, &queues[at]);
             else if (what == 22)
@@ -283,11 +383,13 @@ static void random_orders(void) {
             else if (what < speed)
                 (void)pair_goes_on(&pairs[at], tern_test_random(&state) % one_in == 0);
             else
-                (void)post(at,
-                           tern_test_random(&state) % 16 ? TERN_NETWORK_WRITE : TERN_NETWORK_READ,
-                           tern_test_random(&state) % 140, tern_test_random(&state) % 16 > 0);
+                (void)post_more(
+                    at, tern_test_random(&state) % 16 ? TERN_NETWORK_WRITE : TERN_NETWORK_READ,
+                    tern_test_random(&state) % 140, tern_test_random(&state) % 16 > 0,
+                    tern_test_random(&state) % 3 > 0);
         }
         refuses = false;
+        breaks = -1;
         finish();
         all_failures += failures;
         end();
@@ -300,6 +402,9 @@ int main(int argc, char **argv) {
         {"a_thousand_puts_make_few_completions", a_thousand_puts_make_few_completions},
         {"an_idle_queue_signals", an_idle_queue_signals},
         {"nothing_stays_behind", nothing_stays_behind},
+        {"posts_that_follow_ring_once", posts_that_follow_ring_once},
+        {"a_wait_signals_what_waits", a_wait_signals_what_waits},
+        {"a_chain_that_breaks", a_chain_that_breaks},
         {"others_are_signaled", others_are_signaled},
         {"ends_wait_for_their_caller", ends_wait_for_their_caller},
         {"dead_peers_have_room", dead_peers_have_room},
