@@ -196,7 +196,7 @@ static void late_posts_end_with_their_connection(void) {
     crowd_close(&c);
 }
 
-/* What was registered for posts under way is given back with their end. */
+/* An end that is closed gives back the registrations of its posts under way. */
 static void an_end_gives_registrations_back(void) {
     play_address(play_roce());
     crowd c;
