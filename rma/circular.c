@@ -238,8 +238,8 @@ static tern_status circular_post(const tern_circular *circular, tern_entry *entr
     const tern_transport_ops *transport = tern_transport_to(worker->context, rank);
     for (uint64_t done = 0, posted; done < bytes; done += posted) {
         posted = 0;
-        tern_status status = transport->post(worker, rank, offset + done,
-                                             (const char *)memory + done, bytes - done, &posted);
+        tern_status status = transport->post(
+            worker, rank, offset + done, (const char *)memory + done, bytes - done, false, &posted);
         if (status == TERN_ERR_AGAIN)
             status = tern_wait_round(worker->context, &wait, transport->poll(worker), rank);
         if (status != TERN_OK && done + posted > 0) { /* a part is under way */

@@ -72,7 +72,7 @@ static tern_status flush_remote(tern_worker *worker, uint32_t rank) {
         if (status != TERN_OK)
             return status;
     }
-    return tern_puts_flush_remote(worker, rank);
+    return tern_puts_flush_program(worker, rank);
 }
 
 tern_status tern_internal_flush_remote(tern_worker *worker, uint32_t rank) {
@@ -108,5 +108,5 @@ tern_status tern_flush_all(tern_worker *worker) {
     if (tern_is_destroyed(worker->context))
         return tern_destroyed_fail("tern_flush_all");
     tern_status status = departure_flush_all(worker);
-    return status == TERN_OK ? tern_puts_flush_all(worker) : status;
+    return status == TERN_OK ? tern_puts_flush_all_program(worker) : status;
 }

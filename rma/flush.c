@@ -1,6 +1,7 @@
 #include "base/error.h"
 #include "rma/notify/request.h"
 #include "rma/memory/state.h"
+#include "rma/port/port.h"
 #include "rma/ring/ring.h"
 #include "rma/transfer.h"
 #include "src/collective/collective.h"
@@ -10,7 +11,7 @@
 
 /* Flush, fence and barrier: completion at the target, and order. */
 
-static tern_status flush_remote(tern_worker *worker, uint32_t rank) {
+static tern_status flush_remote(tern_worker *worker, uint32_t rank, tern_flusher flusher) {
     tern_context *context = worker->context;
     if (rank >= context->size && tern_is_destroyed(context))
         return tern_destroyed_fail("tern_flush");
@@ -32,42 +33,61 @@ static tern_status flush_remote(tern_worker *worker, uint32_t rank) {
             return status;
     }
     worker->stats.trips += mine->dirty[rank].what != 0;
-    return tern_transport_to(context, rank)->flush(worker, rank);
+    tern_status status = tern_transport_to(context, rank)->flush(worker, rank);
+    return status == TERN_OK ? tern_port_tell(worker, rank, flusher) : status;
 }
 
-static tern_status flush_profiled(tern_worker *worker, uint32_t rank) {
+static tern_status flush_profiled(tern_worker *worker, uint32_t rank, tern_flusher flusher) {
     const tern_span span = tern_span_begin(worker, TERN_SPAN_FLUSH, TERN_NO_FUNCTION);
     /* R3: tern_flush */
     atomic_thread_fence(memory_order_seq_cst);
-    const tern_status status = flush_remote(worker, rank);
+    const tern_status status = flush_remote(worker, rank, flusher);
     tern_span_end(worker, &span, rank, 0, status);
     return status;
 }
 
-tern_status tern_puts_flush_remote(tern_worker *worker, uint32_t rank) {
-    return __builtin_expect(worker->profile == NULL, 1) ? flush_remote(worker, rank)
-                                                        : flush_profiled(worker, rank);
+static tern_status flush_rank(tern_worker *worker, uint32_t rank, tern_flusher flusher) {
+    return __builtin_expect(worker->profile == NULL, 1) ? flush_remote(worker, rank, flusher)
+                                                        : flush_profiled(worker, rank, flusher);
 }
 
-tern_status tern_puts_flush_all_but(tern_worker *worker, uint32_t except) {
+tern_status tern_puts_flush_remote(tern_worker *worker, uint32_t rank) {
+    return flush_rank(worker, rank, TERN_FLUSHER_TERN);
+}
+
+tern_status tern_puts_flush_program(tern_worker *worker, uint32_t rank) {
+    return flush_rank(worker, rank, TERN_FLUSHER_PROGRAM);
+}
+
+static tern_status flush_all_but(tern_worker *worker, uint32_t except, tern_flusher flusher) {
     if (tern_rma_of(worker->context)->remote == NULL)
         return TERN_OK;
     tern_rma_worker *mine = tern_rma_worker_of(worker);
     tern_status status = TERN_OK;
     uint32_t rank;
     while (status == TERN_OK && (rank = tern_requests_unmoved(worker)) != TERN_NOBODY)
-        status = tern_puts_flush_remote(worker, rank);
+        status = flush_rank(worker, rank, flusher);
     /* The loop goes from the end, since the last rank takes the place of one that was flushed. */
     for (uint32_t i = mine->dirty_count; i-- > 0 && status == TERN_OK;)
         if (i < mine->dirty_count && mine->dirty_ranks[i] != except)
-            status = tern_puts_flush_remote(worker, mine->dirty_ranks[i]);
+            status = flush_rank(worker, mine->dirty_ranks[i], flusher);
     return status;
+}
+
+tern_status tern_puts_flush_all_but(tern_worker *worker, uint32_t except) {
+    return flush_all_but(worker, except, TERN_FLUSHER_TERN);
 }
 
 tern_status tern_puts_flush_all(tern_worker *worker) {
     /* R3: tern_flush */
     atomic_thread_fence(memory_order_seq_cst);
-    return tern_puts_flush_all_but(worker, TERN_NOBODY);
+    return flush_all_but(worker, TERN_NOBODY, TERN_FLUSHER_TERN);
+}
+
+tern_status tern_puts_flush_all_program(tern_worker *worker) {
+    /* R3: tern_flush */
+    atomic_thread_fence(memory_order_seq_cst);
+    return flush_all_but(worker, TERN_NOBODY, TERN_FLUSHER_PROGRAM);
 }
 
 tern_status tern_puts_deliver(tern_worker *worker) {
@@ -115,7 +135,7 @@ tern_status tern_barrier(tern_worker *worker) {
         return status;
     status = tern_phase_end(worker);
     if (status == TERN_OK)
-        status = tern_puts_flush_all(worker);
+        status = tern_puts_flush_all_program(worker);
     tern_ring_publish_all(worker);
     /* If this rank has failed, the others learn of it in the same step in which they wait for
      * it. */

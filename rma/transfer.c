@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "rma/memory/state.h"
+#include "rma/port/port.h"
 #include "rma/message/message.h"
 #include "rma/region/rkey.h"
 #include "rma/transport/transport.h"
@@ -124,6 +125,14 @@ tern_status tern_internal_get_remote(tern_worker *worker, void *to, tern_ptr fro
     return status;
 }
 
+/* Called when nothing will ask for the transfer any more, since its target is dead. */
+static void transfer_give_up(tern_worker *worker, tern_transfer *transfer) {
+    if (!transfer->under_way || !transfer->flies)
+        return;
+    tern_posting_abandon(worker, transfer->posting, false);
+    transfer->under_way = false;
+}
+
 /* Tests the transfer once, without other progress. */
 static tern_status transfer_look(tern_worker *worker, tern_transfer *transfer, int *done) {
     *done = 1;
@@ -143,6 +152,8 @@ tern_status tern_transfer_test(tern_worker *worker, tern_transfer *transfer, int
         tern_look_vainly(worker);
         status = tern_glance(worker, transfer->rank);
     }
+    if (status != TERN_OK)
+        transfer_give_up(worker, transfer);
     return status;
 }
 
@@ -162,6 +173,8 @@ tern_status tern_transfer_wait(tern_worker *worker, tern_transfer *transfer) {
             tern_wait_round(worker->context, &wait,
                             tern_progress_round(worker) + remote->poll(worker), transfer->rank);
     }
+    if (status != TERN_OK)
+        transfer_give_up(worker, transfer);
     return status;
 }
 
@@ -208,6 +221,8 @@ static bool transfer_request_look(tern_worker *worker, tern_request *request) {
     tern_status status = transfer_look(worker, &transfer, &done);
     if (status == TERN_OK && !done)
         status = tern_glance(worker, transfer.rank);
+    if (status != TERN_OK)
+        transfer_give_up(worker, &transfer);
     memcpy(request->own, &transfer, sizeof transfer);
     if (status == TERN_OK && !done)
         return false;

@@ -48,9 +48,14 @@ static inline tern_status tern_puts_flush(tern_worker *worker, uint32_t rank) {
 }
 
 /* _all: the same for every rank. _all_but: for all ranks but one (TERN_NOBODY: all), without the
- * fence that direct ranks need. */
+ * fence that direct ranks need. After a put of the program was lost, each of these fails once, and
+ * the program's next flush fails all the same. */
 tern_status tern_puts_flush_all(tern_worker *worker);
 tern_status tern_puts_flush_all_but(tern_worker *worker, uint32_t except);
+
+/* The flushes of the program, which take the losses away that they tell of. */
+tern_status tern_puts_flush_program(tern_worker *worker, uint32_t rank);
+tern_status tern_puts_flush_all_program(tern_worker *worker);
 
 /* A worker calls this when it begins to wait for another rank. That rank may itself be waiting for
  * puts of this worker, which MPI may keep back until a flush. So this flushes all puts over rma

@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "rma/memory/state.h"
+#include "rma/port/port.h"
 #include "rma/region/region.h"
 #include "rpc/call/extended.h"
 #include "rpc/call/send.h"
@@ -41,20 +42,24 @@ static uint32_t ranks_below(const tern_worker *worker, const tern_extension *e) 
 /* Puts the rest of the buffer, as far as it can now. Over rma puts and frames arrive in any order,
  * so a flush completes the puts before the call is sent. TERN_ERR_AGAIN: try again later. */
 static tern_status broadcast_put_remote(tern_worker *worker, tern_ptr gaddr, const char *from,
-                                        uint64_t bytes, uint64_t *put) {
+                                        uint64_t bytes, tern_passing *passing) {
     const tern_transport_ops *transport = tern_transport_to(worker->context, gaddr.rank);
     uint64_t offset = 0;
     tern_status status = tern_segment_check(worker->context, gaddr, bytes, &offset);
     tern_ring_warm(worker);
-    while (status == TERN_OK && *put < bytes) {
+    if (passing->put == 0)
+        passing->losses = tern_port_losses(worker, gaddr.rank);
+    while (status == TERN_OK && passing->put < bytes) {
         uint64_t piece = 0;
-        status =
-            transport->post(worker, gaddr.rank, offset + *put, from + *put, bytes - *put, &piece);
-        worker->stats.puts += *put == 0 && piece > 0;
-        *put += piece;
+        status = transport->post(worker, gaddr.rank, offset + passing->put, from + passing->put,
+                                 bytes - passing->put, true, &piece);
+        worker->stats.puts += passing->put == 0 && piece > 0;
+        passing->put += piece;
     }
     if (status == TERN_OK && !transport->posts_in_order)
         status = transport->flush(worker, gaddr.rank);
+    if (status == TERN_OK)
+        status = tern_port_lost_since(worker, gaddr.rank, passing->losses);
     if (status == TERN_ERR_AGAIN && tern_glance(worker, gaddr.rank) != TERN_OK)
         status = TERN_ERR_PEER;
     return status;
@@ -63,18 +68,18 @@ static tern_status broadcast_put_remote(tern_worker *worker, tern_ptr gaddr, con
 /* Puts the buffer to one child. If this rank has no such place, it puts nothing: the child has no
  * such place either and reports the error. */
 static tern_status put_to(tern_worker *worker, const tern_extension *e, uint32_t rank,
-                          uint64_t *put) {
+                          tern_passing *passing) {
     tern_ptr here = e->gaddr, there = e->gaddr;
     here.rank = worker->context->rank;
     there.rank = rank;
     const char *from = tern_internal_reach_address(worker, here, e->buffer_bytes);
     char *direct = tern_internal_reach_address(worker, there, e->buffer_bytes);
-    if (from == NULL || *put == e->buffer_bytes)
+    if (from == NULL || passing->put == e->buffer_bytes)
         return TERN_OK;
     if (direct == NULL)
-        return broadcast_put_remote(worker, there, from, e->buffer_bytes, put);
+        return broadcast_put_remote(worker, there, from, e->buffer_bytes, passing);
     memcpy(direct, from, e->buffer_bytes);
-    *put = e->buffer_bytes;
+    passing->put = e->buffer_bytes;
     return TERN_OK;
 }
 
@@ -93,7 +98,7 @@ bool tern_broadcast_pass(tern_worker *worker, const tern_extension *e, uint32_t 
                               {{&theirs, sizeof theirs}, {rest, bytes}}};
         tern_status status = TERN_OK;
         if (is_rank && e->transfer == TERN_BUFFER_PUT)
-            status = put_to(worker, e, tern_rank_of(context, call.to.target), &passing->put);
+            status = put_to(worker, e, tern_rank_of(context, call.to.target), passing);
         if (status == TERN_OK)
             status = tern_outgoing_send(worker, &call, TERN_FULL_QUEUE);
         if (status == TERN_ERR_AGAIN)

@@ -34,7 +34,13 @@
  * puts to the target since the last flush; otherwise, with MPICH, it mostly does not.
  *
  * When a put or get returns TERN_ERR_PEER tern has given it up. Over rma and p2p MPI may still read
- * or write its local memory, which must not be freed or reused until MPI_Finalize.
+ * or write its local memory, which must not be freed or reused until MPI_Finalize. Over ofi the
+ * network may do so until the context is destroyed. Over verbs the memory is free, unless the
+ * network's card has failed.
+ *
+ * Over ofi and verbs the network may lose a put after tern_put has returned, and also a put whose
+ * rank is alive. The next tern_flush, tern_flush_all or tern_barrier of the worker then returns
+ * TERN_ERR_NETWORK, once for each rank.
  */
 
 #include <string.h>
@@ -145,7 +151,8 @@ TERN_NODISCARD TERN_API tern_status tern_internal_flush_remote(tern_worker *work
  * The program must have waited for non-blocking puts. Over shm, with nothing queued, this is a
  * sequentially consistent fence; in a handler, over shm, it is only the fence. TERN_ERR_ARGUMENT;
  * TERN_ERR_PEER: also if queued operations were given up because rank died meanwhile;
- * TERN_ERR_STATE, in a handler: it would have to wait. */
+ * TERN_ERR_NETWORK: a put of this worker to rank was lost since the last flush; TERN_ERR_STATE, in
+ * a handler: it would have to wait. */
 TERN_NODISCARD TERN_INLINE tern_status tern_flush(tern_worker *worker, uint32_t rank) {
     const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
     if (__builtin_expect(rank >= view->inlined || view->reach[rank].bytes == 0 || view->unsent != 0,

@@ -43,16 +43,19 @@ typedef struct tern_transport_ops {
     tern_status (*put)(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
                        size_t bytes, tern_transfer *transfer);
     /* Starts a put and never waits. The caller must not change the source until the next flush;
-     * where posts are in order, the source has been copied. [out] posted: how many bytes were
-     * taken. TERN_ERR_AGAIN: try the rest later. NULL over shm. */
+     * where posts are in order, the source has been copied. asks: the caller asks
+     * whether a network has lost the put (tern_port_lost_since); else the program's next flush
+     * tells of the loss. [out] posted: how many bytes were taken. TERN_ERR_AGAIN: try the rest
+     * later. NULL over shm. */
     tern_status (*post)(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
-                        uint64_t bytes, uint64_t *posted);
+                        uint64_t bytes, bool asks, uint64_t *posted);
     /* Starts a get. The transfer is complete when the data is there. */
     tern_status (*get)(tern_worker *worker, uint32_t rank, uint64_t offset, void *to, size_t bytes,
                        tern_transfer *transfer);
     tern_status (*atomic)(tern_worker *worker, uint32_t rank, uint64_t offset, tern_atomic_op op,
                           unsigned width, uint64_t operand, uint64_t expected, uint64_t *old);
-    /* Waits for the remote completion of this worker's puts and atomics to rank. */
+    /* Waits until this worker's puts and atomics to rank are complete there, or until a network has
+     * lost them (tern_port_tell). */
     tern_status (*flush)(tern_worker *worker, uint32_t rank);
     /* Waits for the local completion of the posts: their sources may be reused. If MPI needs the
      * target's help, this takes a round trip. NULL where posts copy their sources. */

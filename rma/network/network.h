@@ -159,6 +159,9 @@ typedef struct tern_network_ops {
      * they can. Otherwise they complete with a later post to that peer, or some time after calls of
      * `complete` find nothing. NULL: posts do not complete late. */
     void (*hasten)(tern_network_end *end, uint64_t peer);
+    /* Ends all operations to a peer soon, for a caller that has given them up: they fail, and after
+     * that the network touches no memory for them. NULL: they end when the network ends them. */
+    void (*retire)(tern_network_end *end, uint64_t peer);
     /* Takes up to `most` completions; returns how many. */
     size_t (*complete)(tern_network_end *end, tern_network_done *done, size_t most);
     /* Reads what the card has reported, and sets `trouble`; a system call. For long waits of

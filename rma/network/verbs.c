@@ -408,6 +408,17 @@ static bool has_ended(verbs_end *end, const verbs_connection *connection) {
     return queue->posted == 0;
 }
 
+/* A queue pair in the error state completes all its posts as failed. */
+static void verbs_retire(tern_network_end *handle, uint64_t peer) {
+    verbs_end *end = verbs_end_of(handle);
+    struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
+    const verbs_connection *connection = connection_of(peer);
+    if (!connection->connected)
+        return;
+    tern_verbs_start(&end->posts);
+    (void)end->of->card.ibv.modify_qp(connection->queue.pair, &attributes, IBV_QP_STATE);
+}
+
 static tern_status verbs_offer(tern_network_end *handle, uint64_t *peer, tern_network_name *offer) {
     verbs_end *end = verbs_end_of(handle);
     verbs_connection *connection = connection_of(*peer);
@@ -420,9 +431,7 @@ static tern_status verbs_offer(tern_network_end *handle, uint64_t *peer, tern_ne
         *peer = (uintptr_t)connection;
     }
     if (connection->connected) {
-        tern_verbs_start(&end->posts);
-        struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
-        (void)end->of->card.ibv.modify_qp(connection->queue.pair, &attributes, IBV_QP_STATE);
+        verbs_retire(handle, *peer);
         /* The port takes the failure of a post for one of the connection that there is then. */
         if (!has_ended(end, connection) || end->posts.ended != NULL)
             return TERN_ERR_AGAIN;
@@ -506,6 +515,7 @@ const tern_network_ops tern_network_verbs = {
     .post = verbs_post,
     .start = verbs_start,
     .hasten = verbs_hasten,
+    .retire = verbs_retire,
     .complete = verbs_complete,
     .look = verbs_look,
 };

@@ -6,6 +6,7 @@
 #include "base/process.h"
 #include "rma/notify/request.h"
 #include "rma/memory/state.h"
+#include "rma/port/port.h"
 #include "rma/transport/transport.h"
 #include "src/log.h"
 #include "src/progress/wait.h"
@@ -95,7 +96,10 @@ static tern_status handshake_settle_puts(tern_worker *worker, uint32_t rank) {
         return TERN_ERR_AGAIN;
     if (transport->posts_in_order || tern_rma_worker_of(worker)->dirty[rank].what == 0)
         return TERN_OK;
-    return worker->in_handler ? TERN_ERR_AGAIN : transport->flush(worker, rank);
+    if (worker->in_handler)
+        return TERN_ERR_AGAIN;
+    const tern_status status = transport->flush(worker, rank);
+    return status == TERN_OK ? tern_port_tell(worker, rank, TERN_FLUSHER_TERN) : status;
 }
 
 /* Sends a handshake. TERN_ERR_AGAIN: cannot be sent now. */

@@ -90,12 +90,12 @@ static tern_status start_put(tern_worker *worker, const tern_out *out, tern_wait
     const tern_operation *o = &w->operation;
     uint32_t rank = tern_rank_of(worker->context, o->target);
     if (w->moved == 0)
-        w->failures = tern_port_failures(worker, rank);
+        w->losses = tern_port_losses(worker, rank);
     while (w->moved < o->bytes) {
         uint64_t piece = 0;
         tern_status status = transport_of(worker, out)
                                  ->post(worker, rank, offset_of(worker, o) + w->moved,
-                                        o->memory + w->moved, o->bytes - w->moved, &piece);
+                                        o->memory + w->moved, o->bytes - w->moved, true, &piece);
         worker->stats.puts += w->moved == 0 && piece > 0;
         w->moved += piece;
         if (status != TERN_OK)
@@ -232,14 +232,14 @@ static tern_status request_look(tern_worker *worker, const tern_out *out, tern_w
     return TERN_OK;
 }
 
-/* Makes one flush for all moving puts that only a flush completes. Another flush may have told of
- * the failure of such a put already. */
+/* Makes one flush for all moving puts that only a flush completes. The losses of other puts are not
+ * told here, so the program's flush still tells of them. */
 static tern_status flush_puts(tern_worker *worker, const tern_out *out) {
     const uint32_t rank = tern_rank_of(worker->context, out->target);
     tern_status status = transport_of(worker, out)->flush(worker, rank);
     for (const tern_waiting *w = out->requests->first; w != NULL && status == TERN_OK; w = w->next)
         if (w->state == TERN_MOVING && !tells_itself(w))
-            status = tern_port_failed_since(worker, rank, w->failures);
+            status = tern_port_lost_since(worker, rank, w->losses);
     return status;
 }
 
@@ -316,15 +316,28 @@ static size_t post_landed(tern_worker *worker, tern_out *out) {
     return posted;
 }
 
+/* A put without a local event leaves it to the program's next flush to tell that a network has lost
+ * it. */
+static void lose_untold(tern_worker *worker, const tern_waiting *w, uint32_t rank,
+                        tern_status status) {
+    if (status != TERN_ERR_NETWORK || w->operation.local || !w->moved ||
+        w->operation.type != TERN_NOTICE_PUT)
+        return;
+    tern_port_lose(worker, rank);
+    tern_dirty_mark(tern_rma_worker_of(worker), rank, TERN_DIRTY_RECORDS);
+}
+
 /* Ends all requests of a target with this status. */
 static size_t fail_all(tern_worker *worker, tern_out *out, tern_status status) {
     tern_requests *requests = out->requests;
+    const uint32_t rank = tern_rank_of(worker->context, out->target);
     size_t count = requests->count;
-    tern_log(TERN_LOG_WARN, "%zu notified operations on rank %u are given up: %s", count,
-             tern_rank_of(worker->context, out->target), tern_strerror(status));
+    tern_log(TERN_LOG_WARN, "%zu notified operations on rank %u are given up: %s", count, rank,
+             tern_strerror(status));
     while (requests->first != NULL) {
         tern_waiting *w = requests->first;
         requests->first = w->next;
+        lose_untold(worker, w, rank, status);
         request_finish(worker, requests, w, status);
     }
     requests->last = NULL;

@@ -56,7 +56,7 @@ typedef struct tern_waiting {
     tern_operation operation; /* cid is NULL: payload holds it */
     enum { TERN_WAITING, TERN_MOVING, TERN_LANDED } state;
     uint64_t moved;         /* bytes that the transport has accepted */
-    uint64_t failures;      /* of a put: tern_port_failures when it was started */
+    uint64_t losses;        /* of a put: tern_port_losses when it was started */
     tern_transfer transfer; /* of a get whose data moves */
     tern_rkey *rkey;        /* held rkey of a region of another node; or NULL */
     uint64_t header;

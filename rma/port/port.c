@@ -16,6 +16,7 @@
 #define PATIENCE_NS 5000000000u /* after this time a lost operation is given up */
 #define COMPLETIONS 16u         /* completions taken in one poll */
 #define LOOK 4096u              /* polls, without posts under way, until the card is asked */
+#define RETIRE_NS 1000000000u   /* the longest wait for the end of operations on a dead rank */
 
 /* Ports. */
 
@@ -114,14 +115,12 @@ static void whole_lands(tern_worker *worker, tern_port *port, tern_posting *whol
     whole->rkey = NULL;
     if (whole->kept)
         return;
-    if (whole->status != TERN_OK && whole->post.act != TERN_NETWORK_READ) { /* else given up */
-        whole->to->failed = whole->status;
-        whole->to->failures++;
-    }
+    if (whole->status != TERN_OK && whole->post.act != TERN_NETWORK_READ) /* else given up */
+        whole->to->losses[whole->loss]++;
     tern_posting_give(port, whole);
 }
 
-/* Whether nobody wants the result of a read any more. It may not be tried again, since it would
+/* Whether no caller wants the result of a read any more. It may not be tried again, since it would
  * write to memory that its caller uses for something else. */
 static bool is_vain(const tern_posting *posting) {
     return posting->post.act == TERN_NETWORK_READ && !posting->whole->kept;
@@ -338,6 +337,7 @@ tern_status tern_posting_start(tern_worker *worker, tern_route *to, const tern_m
         *whole = posting;
         posting->pieces = 1;
         posting->kept = move->kept;
+        posting->loss = move->loss;
         posting->status = TERN_OK;
         posting->rkey = move->rkey;
     }
@@ -380,12 +380,43 @@ tern_status tern_port_start(tern_worker *worker, const tern_move *move, uint64_t
     return status == TERN_OK ? tern_posting_start(worker, to, move, moved, whole) : status;
 }
 
+/* Handles what the network says to be complete. */
+static size_t take_completions(tern_worker *worker, tern_port *port) {
+    tern_network_done done[COMPLETIONS];
+    const size_t count = port->native->network->ops->complete(port->end, done, COMPLETIONS);
+    for (size_t i = 0; i < count; i++)
+        piece_lands(worker, port, done[i].context, done[i].status);
+    return count;
+}
+
+/* Ends what is under way to a dead rank, if the network can: otherwise a get that was given up
+ * could still write into memory that its caller uses for something else. A card that has failed may
+ * never end it. */
+static void retire_lost(tern_worker *worker, tern_route *to) {
+    tern_port *port = tern_rma_worker_of(worker)->port;
+    const uint64_t began = tern_now();
+    if (port->native->network->ops->retire == NULL || !to->held ||
+        !tern_peer_is_dead(&worker->context->peers, to->rank))
+        return;
+    port->native->network->ops->retire(port->end, to->peer);
+    while (to->under_way > 0 && tern_now() - began < RETIRE_NS) {
+        if (port->lost != NULL)
+            try_again(worker, port);
+        take_completions(worker, port);
+    }
+}
+
 void tern_posting_abandon(tern_worker *worker, tern_posting *whole, bool open) {
+    tern_route *to = whole->kept && whole->pieces > 0 ? whole->to : NULL;
+    if (whole->kept)
+        whole->loss = TERN_LOSS_TOLD;
     whole->kept = false;
     if (open)
         close_whole(worker, tern_rma_worker_of(worker)->port, whole);
     else if (whole->pieces == 0)
         tern_posting_give(tern_rma_worker_of(worker)->port, whole);
+    if (to != NULL)
+        retire_lost(worker, to);
 }
 
 bool tern_posting_landed(const tern_posting *posting) { return posting->pieces == 0; }
@@ -422,11 +453,7 @@ size_t tern_port_poll(tern_worker *worker) {
     }
     if (port->lost != NULL)
         try_again(worker, port);
-    tern_network_done done[COMPLETIONS];
-    const size_t count = network->ops->complete(port->end, done, COMPLETIONS);
-    for (size_t i = 0; i < count; i++)
-        piece_lands(worker, port, done[i].context, done[i].status);
-    return count;
+    return take_completions(worker, port);
 }
 
 void tern_port_gather(tern_worker *worker, bool on) {
@@ -454,20 +481,37 @@ uint32_t tern_port_under_way(const tern_worker *worker, uint32_t rank) {
     return port == NULL || port->by_rank[rank] == NULL ? 0 : port->by_rank[rank]->under_way;
 }
 
-tern_status tern_port_failed(tern_worker *worker, uint32_t rank) {
+static tern_route *route_of(const tern_worker *worker, uint32_t rank) {
     const tern_port *port = tern_rma_worker_of(worker)->port;
-    tern_route *to = port == NULL ? NULL : port->by_rank[rank];
-    if (to == NULL || to->failed == TERN_OK)
+    return port == NULL ? NULL : port->by_rank[rank];
+}
+
+tern_status tern_port_tell(tern_worker *worker, uint32_t rank, tern_flusher flusher) {
+    tern_route *to = route_of(worker, rank);
+    if (to == NULL || to->told[flusher] == to->losses[TERN_LOSS_FLUSH])
         return TERN_OK;
-    to->failed = TERN_OK;
+    to->told[TERN_FLUSHER_TERN] = to->losses[TERN_LOSS_FLUSH];
+    if (flusher == TERN_FLUSHER_PROGRAM)
+        to->told[TERN_FLUSHER_PROGRAM] = to->losses[TERN_LOSS_FLUSH];
     return network_fail(worker, rank);
 }
 
-uint64_t tern_port_failures(const tern_worker *worker, uint32_t rank) {
-    const tern_port *port = tern_rma_worker_of(worker)->port;
-    return port == NULL || port->by_rank[rank] == NULL ? 0 : port->by_rank[rank]->failures;
+bool tern_port_is_untold(const tern_worker *worker, uint32_t rank) {
+    const tern_route *to = route_of(worker, rank);
+    return to != NULL && to->told[TERN_FLUSHER_PROGRAM] != to->losses[TERN_LOSS_FLUSH];
 }
 
-tern_status tern_port_failed_since(const tern_worker *worker, uint32_t rank, uint64_t failures) {
-    return tern_port_failures(worker, rank) == failures ? TERN_OK : network_fail(worker, rank);
+void tern_port_lose(tern_worker *worker, uint32_t rank) {
+    tern_route *to = route_of(worker, rank);
+    if (to != NULL)
+        to->losses[TERN_LOSS_FLUSH]++;
+}
+
+uint64_t tern_port_losses(const tern_worker *worker, uint32_t rank) {
+    const tern_route *to = route_of(worker, rank);
+    return to == NULL ? 0 : to->losses[TERN_LOSS_ASKED];
+}
+
+tern_status tern_port_lost_since(const tern_worker *worker, uint32_t rank, uint64_t losses) {
+    return tern_port_losses(worker, rank) == losses ? TERN_OK : network_fail(worker, rank);
 }

@@ -30,10 +30,10 @@ typedef struct tern_route {
     uint64_t used;          /* port.uses at the last use, or when the connection was offered */
     uint64_t peer;          /* the network's name for the connection, if held */
     uint32_t under_way;     /* number of postings */
-    uint32_t units_taken;   /* by their copies */
-    tern_status failed;     /* of an operation that was not kept; for tern_port_failed */
-    uint64_t failures;      /* counts those operations; for tern_port_failed_since */
-    uint64_t known;         /* a bit for each piece whose rkey is known */
+    uint32_t units_taken;         /* by their copies */
+    uint64_t losses[TERN_LOSSES]; /* operations that were not kept and that the network has lost */
+    uint64_t told[TERN_FLUSHERS]; /* of losses[TERN_LOSS_FLUSH], how many a flush has told of */
+    uint64_t known;               /* a bit for each piece whose rkey is known */
     tern_network_rkey rkey[TERN_PIECES_MAX];
     tern_question question; /* the open question to the rank, for piece asked */
     uint64_t asked;
@@ -56,6 +56,7 @@ struct tern_posting {
     /* Valid in the first posting, which stands for the whole. */
     uint32_t pieces; /* postings under way, plus 1 while more may be started */
     bool kept;       /* the caller will ask for its end */
+    tern_loss loss;  /* not kept: what tells of its loss */
     tern_status status;
     tern_rkey *rkey;
     /* Valid in every posting. */

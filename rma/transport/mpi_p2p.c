@@ -52,7 +52,8 @@ static tern_status p2p_put(tern_worker *worker, uint32_t rank, uint64_t offset, 
 }
 
 static tern_status p2p_post(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
-                            uint64_t bytes, uint64_t *posted) {
+                            uint64_t bytes, bool asks, uint64_t *posted) {
+    (void)asks;
     tern_rkey *rkey = NULL;
     tern_status status = tern_remote_key_hold(worker, rank, offset, bytes, &rkey);
     if (status == TERN_OK)

@@ -350,9 +350,9 @@ static tern_status rma_settle(tern_worker *worker, uint32_t rank) {
 
 /* Posts as much as one operation of MPI takes: 1 GiB. */
 static tern_status rma_post(tern_worker *worker, uint32_t rank, uint64_t offset, const void *from,
-                            uint64_t bytes, uint64_t *posted) {
+                            uint64_t bytes, bool asks, uint64_t *posted) {
     if (tern_window_by_messages(worker, offset))
-        return tern_transport_p2p.post(worker, rank, offset, from, bytes, posted);
+        return tern_transport_p2p.post(worker, rank, offset, from, bytes, asks, posted);
     uint64_t piece = bytes < PIECE ? bytes : PIECE;
     tern_rkey *rkey = NULL;
     tern_status status = may_reach(worker, rank);

@@ -214,8 +214,9 @@ static tern_status native_atomic(tern_worker *worker, uint32_t rank, uint64_t of
 
 /* Posts as much as one operation of the network takes. */
 static tern_status native_post(tern_worker *worker, uint32_t rank, uint64_t offset,
-                               const void *from, uint64_t bytes, uint64_t *posted) {
+                               const void *from, uint64_t bytes, bool asks, uint64_t *posted) {
     tern_move move = {.act = TERN_NETWORK_WRITE,
+                      .loss = asks ? TERN_LOSS_ASKED : TERN_LOSS_FLUSH,
                       .rank = rank,
                       .offset = offset,
                       .here = (void *)(uintptr_t)from,
@@ -272,9 +273,9 @@ static tern_status native_flush(tern_worker *worker, uint32_t rank) {
         return TERN_OK;
     worker->stats.flushes++;
     tern_status status = land_all(worker, rank);
-    if (status == TERN_OK)
+    if (status == TERN_OK && !tern_port_is_untold(worker, rank))
         tern_dirty_clear(mine, rank);
-    return status == TERN_OK ? tern_port_failed(worker, rank) : status;
+    return status;
 }
 
 /* Opens a ring, and with it the connection to the rank and the rkey of the ring. A message channel

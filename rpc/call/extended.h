@@ -64,8 +64,9 @@ void tern_tasks_discard(tern_worker *worker);
 
 /* How far a broadcast has been passed on. */
 typedef struct tern_passing {
-    uint32_t told; /* children to which the call was sent */
-    uint64_t put;  /* bytes of the buffer that were put to the next child */
+    uint32_t told;   /* children to which the call was sent */
+    uint64_t put;    /* bytes of the buffer that were put to the next child */
+    uint64_t losses; /* tern_port_losses when that put began */
 } tern_passing;
 
 /* Passes a broadcast on to its children (rpc/broadcast.c), one after the other: puts the buffer, if

@@ -40,6 +40,7 @@ typedef struct played_game {
     uint64_t stall_at, stall; /* the post of this number takes so long, ns */
     size_t post_max;
     bool local_memory;
+    bool retires; /* a retired post moves nothing; otherwise it goes on */
 } played_game;
 
 enum { PLAYED_FREE, PLAYED_POSTED, PLAYED_MOVED };
@@ -282,6 +283,18 @@ static void played_look(tern_network *network) {
     played.looks++;
 }
 
+/* Ends the posts to a peer that the card has not moved yet. */
+static void played_retire(tern_network_end *end, uint64_t peer) {
+    (void)end;
+    for (size_t i = 0; i < PLAYED_SLOTS && played.game.retires; i++) {
+        played_slot *slot = played_own(i);
+        if (atomic_load(&slot->state) == PLAYED_FREE || slot->said || slot->target != peer)
+            continue;
+        slot->lost = true;
+        atomic_store(&slot->state, PLAYED_MOVED);
+    }
+}
+
 static size_t played_complete(tern_network_end *end, tern_network_done *done, size_t most) {
     size_t count = 0;
     (void)end;
@@ -340,6 +353,7 @@ static inline bool played_begin(void) {
                                         .reach = played_reach,
                                         .start = played_start,
                                         .post = played_post,
+                                        .retire = played_retire,
                                         .complete = played_complete,
                                         .look = played_look};
         tern_network_hook = played_hook;

@@ -1,12 +1,16 @@
 // tern-test: ranks least=2
 
-/* Each notified operation that a played network loses is told of it, and the application's flush
- * tells of lost puts. Rank 0 acts; rank 1 is the target. */
+/* Each notified operation that a played network loses is told of it by its event, and the program's
+ * next flush tells of lost puts, whatever tern has flushed before. Rank 0 acts; rank 1 is the
+ * target. */
 
 #include "fixture.h"
 #include "played_network.h"
 #include "rma/memory/state.h"
 #include "rma/network/process.h"
+#include "rma/notify/request.h"
+#include "rma/port/port.h"
+#include "rma/transfer.h"
 #include "src/mpi/mpi.h"
 
 enum { WORKERS = 2, BYTES = 4096, SMALL = 512, RING = 4096 };
@@ -127,14 +131,18 @@ static void puts_to_two_workers(void) {
     end();
 }
 
-/* A fence of the application tells of the loss; the notified put tells of it as well. */
-static void a_put_and_a_fence(void) {
+/* Only its event tells that a notified put is lost. */
+static void the_event_tells(void) {
     if (!begin(false))
         return;
     meet();
     if (f.rank == 0) {
         lose_puts(1);
-        EXPECT(TERN_ERR_NETWORK, tern_fence(f.worker, 1));
+        EXPECT_OK(tern_fence(f.worker, 1));
+        expect_local(TERN_ERR_NETWORK);
+        EXPECT_OK(tern_fence(f.worker, 1));
+        EXPECT_OK(tern_flush(f.worker, 1));
+        lose_puts(1);
         expect_local(TERN_ERR_NETWORK);
         played.game.loses_from = 0;
     }
@@ -170,6 +178,125 @@ static void a_put_and_rings(void) {
     if (f.rank == 0) {
         EXPECT(TERN_ERR_NETWORK, tern_flush(f.worker, 1));
         EXPECT_OK(tern_flush(f.worker, 1));
+    }
+    end();
+}
+
+/* Puts that are lost, of which the put itself does not tell. */
+static void lose_plain_put(size_t bytes) {
+    played.game.loses_from = BYTES;
+    EXPECT_OK(tern_put(f.worker, memory[1], data, bytes));
+    played.game.loses_from = 0;
+}
+
+/* What needs the loss of a put to be told before: flushes of tern for a notified put, for a lock,
+ * and for a rendezvous. */
+static void flush_of_tern(int way) {
+    switch (way) {
+    case 0:
+        put(1);
+        expect_local(TERN_OK);
+        break;
+    case 1:
+        EXPECT(TERN_ERR_NETWORK, tern_puts_flush(f.worker, 1));
+        EXPECT_OK(tern_puts_flush(f.worker, 1));
+        break;
+    case 2:
+        EXPECT(TERN_ERR_NETWORK, tern_puts_flush_all(f.worker));
+        EXPECT_OK(tern_puts_flush_all(f.worker));
+        break;
+    default:
+        EXPECT(TERN_ERR_NETWORK, tern_fence(f.worker, 1));
+    }
+}
+
+enum { FLUSHES = 4, ENDS = 3 };
+
+/* A flush of tern leaves the loss of a plain put to each kind of flush of the program. */
+static void the_flush_tells(void) {
+    if (!begin(false))
+        return;
+    meet();
+    for (int way = 0; way < FLUSHES; way++)
+        for (int which = 0; which < ENDS; which++) {
+            if (f.rank == 0) {
+                lose_plain_put(BYTES);
+                flush_of_tern(way);
+            } else if (f.rank == 1 && way == 0) {
+                expect_remote(1);
+            }
+            if (which == 0 && f.rank == 0)
+                EXPECT(TERN_ERR_NETWORK, tern_flush(f.worker, 1));
+            else if (which == 1 && f.rank == 0)
+                EXPECT(TERN_ERR_NETWORK, tern_flush_all(f.worker));
+            else if (which == 2)
+                CU_ASSERT_NOT_EQUAL(tern_barrier(f.worker), TERN_OK);
+            EXPECT_OK(tern_flush(f.worker, 1)); /* once */
+            EXPECT_OK(tern_barrier(f.worker));
+        }
+    end();
+}
+
+static void wait_for_event(bool local, bool lost) {
+    if (local)
+        expect_local(lost ? TERN_ERR_NETWORK : TERN_OK);
+    else /* no event: until the queue is empty */
+        while (tern_requests_unsent(f.worker, 1) != TERN_NOBODY)
+            tern_progress(f.worker);
+}
+
+/* One random operation of rank 0. untold: of the program's flush and of tern's own. */
+static void random_operation(uint64_t *random, bool untold[TERN_FLUSHERS]) {
+    static char large[2 * BYTES];
+    const bool loses = below(random, 2), local = below(random, 2);
+    const size_t bytes = (1 + below(random, 3)) * BYTES / 2;
+    const bool lost = loses && bytes >= BYTES;
+    tern_request request = {0};
+    tern_status status;
+    played.game.loses_from = loses ? BYTES : 0;
+    switch (below(random, 6)) {
+    case 0:
+        EXPECT_OK(tern_put(f.worker, memory[1], large, bytes));
+        untold[TERN_FLUSHER_TERN] |= lost;
+        untold[TERN_FLUSHER_PROGRAM] |= lost;
+        break;
+    case 1: /* tells of its loss itself */
+        EXPECT_OK(tern_put_start(f.worker, memory[1], large, bytes, &request));
+        EXPECT(lost ? TERN_ERR_NETWORK : TERN_OK, tern_wait(f.worker, &request));
+        break;
+    case 2:
+        EXPECT_OK(
+            tern_put_notify(f.worker, to(0), memory[1], large, bytes,
+                            &(tern_notify_options){.flags = TERN_NOTIFY_NO_REMOTE |
+                                                            (local ? 0 : TERN_NOTIFY_NO_LOCAL)}));
+        wait_for_event(local, lost);
+        untold[TERN_FLUSHER_TERN] |= lost && !local;
+        untold[TERN_FLUSHER_PROGRAM] |= lost && !local;
+        break;
+    case 3:
+        status = local ? tern_puts_flush(f.worker, 1) : tern_fence(f.worker, 1);
+        CU_ASSERT_EQUAL(status, untold[TERN_FLUSHER_TERN] ? TERN_ERR_NETWORK : TERN_OK);
+        untold[TERN_FLUSHER_TERN] = false;
+        break;
+    default:
+        status = local ? tern_flush(f.worker, 1) : tern_flush_all(f.worker);
+        CU_ASSERT_EQUAL(status, untold[TERN_FLUSHER_PROGRAM] ? TERN_ERR_NETWORK : TERN_OK);
+        untold[TERN_FLUSHER_TERN] = untold[TERN_FLUSHER_PROGRAM] = false;
+    }
+    played.game.loses_from = 0;
+}
+
+/* Each loss is told as a simple model says. */
+static void random_losses(void) {
+    if (!begin(false))
+        return;
+    meet();
+    uint64_t random = fixture_seed(&f, 7);
+    bool untold[TERN_FLUSHERS] = {false};
+    if (f.rank == 0) {
+        for (int i = fixture_times(&f, 300); i > 0; i--)
+            random_operation(&random, untold);
+        tern_ignore(tern_flush(f.worker, 1));
     }
     end();
 }
@@ -215,6 +342,57 @@ static void late_gets(void) { failed_gets_write_nothing(false); }
 
 static void lost_gets(void) { failed_gets_write_nothing(true); }
 
+static void seem_dead(bool dead) {
+    atomic_store(&f.context->peers.dead[0], dead ? 2u : 0u);
+    atomic_store(&f.context->peers.first, dead ? 1u : TERN_NOBODY);
+}
+
+static tern_status test_until_done(tern_request *request) {
+    int done = 0;
+    tern_status status = TERN_OK;
+    while (status == TERN_OK && !done)
+        status = tern_test(f.worker, request, &done);
+    return status == TERN_OK ? tern_wait(f.worker, request) : status;
+}
+
+/* A get from a dead rank that was given up does not write any more, where the network can end it.
+ * It is waited for, or tested, or notified. */
+static void gets_from_the_dead(void) {
+    if (!begin(true))
+        return;
+    meet();
+    if (f.rank == 1)
+        memset(tern_local(f.context, memory[1]), 1, BYTES);
+    EXPECT_OK(tern_barrier(f.worker));
+    if (f.rank == 0) {
+        static char here[BYTES], nothing[BYTES];
+        for (int way = 0; way < 3; way++) {
+            tern_request request = {0};
+            played.game.retires = true;
+            played.game.slow_from = BYTES;
+            played.game.slow = 300000000;
+            if (way < 2)
+                EXPECT_OK(tern_get_start(f.worker, here, memory[1], BYTES, &request));
+            else
+                get(here, BYTES);
+            played.game.slow_from = 0;
+            seem_dead(true);
+            if (way == 0)
+                EXPECT(TERN_ERR_PEER, tern_wait(f.worker, &request));
+            else if (way == 1)
+                EXPECT(TERN_ERR_PEER, test_until_done(&request));
+            else
+                expect_local(TERN_ERR_PEER);
+            CU_ASSERT_EQUAL(tern_port_under_way(f.worker, 1), 0);
+            seem_dead(false);
+            EXPECT_OK(tern_put(f.worker, place(1), data, BYTES));
+            EXPECT_OK(tern_flush(f.worker, 1)); /* waits for all that is under way */
+            CU_ASSERT_EQUAL(memcmp(here, nothing, BYTES), 0);
+        }
+    }
+    end();
+}
+
 /* A get that fails while the context is destroyed. */
 static void a_get_at_the_end(void) {
     if (!begin(false))
@@ -233,10 +411,14 @@ static void a_get_at_the_end(void) {
 
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {{"puts_to_two_workers", puts_to_two_workers},
-                                           {"a_put_and_a_fence", a_put_and_a_fence},
+                                           {"the_event_tells", the_event_tells},
+                                           {"the_flush_tells", the_flush_tells},
+                                           {"random_losses", random_losses},
                                            {"a_put_and_rings", a_put_and_rings},
+
                                            {"late_gets", late_gets},
                                            {"lost_gets", lost_gets},
+                                           {"gets_from_the_dead", gets_from_the_dead},
                                            {"a_get_at_the_end", a_get_at_the_end}};
     return tern_test_main(argc, argv, "ofi_lost", tests, sizeof tests / sizeof *tests);
 }
