@@ -34,6 +34,7 @@
 #include <stddef.h>
 
 #include "tern/memory.h"
+#include "tern/number.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -56,13 +57,9 @@ TERN_NODISCARD TERN_API tern_status tern_notify_barrier(tern_worker *worker);
 TERN_NODISCARD TERN_API tern_status tern_notify_broadcast(tern_worker *worker, uint32_t root,
                                                           void *data, size_t bytes);
 
-/* How an all-reduce combines the numbers of all ranks. */
-typedef enum tern_reduction { TERN_REDUCE_SUM, TERN_REDUCE_MIN, TERN_REDUCE_MAX } tern_reduction;
-/* The type of the numbers of an all-reduce. */
-typedef enum tern_number { TERN_UINT64, TERN_INT64, TERN_DOUBLE } tern_number;
-
-/* Combines the vectors of all ranks, element by element and in place. values: count numbers of 8
- * bytes of the type, at any address; may be NULL if count is 0. type, op and count: the same on
+/* Combines the vectors of all ranks, element by element and in place. type: TERN_UINT64,
+ * TERN_INT64 or TERN_DOUBLE. op: TERN_REDUCE_SUM, _MIN or _MAX. values: count numbers of the type,
+ * at any address; may be NULL if count is 0. type, op and count: the same on
  * every rank; tern compares them. Every rank gets the same bits. Sums of integers wrap around; sums
  * of doubles are added in an order that depends on P and count; a NaN in a minimum or maximum may
  * be left out. TERN_ERR_ARGUMENT: no such type or operation; NULL. TERN_ERR_MISMATCH, on every

@@ -22,6 +22,7 @@
 #include "tern/message.h"
 #include "tern/model.h"
 #include "tern/notify.h"
+#include "tern/number.h"
 #include "tern/part.h"
 #include "tern/progress.h"
 #include "tern/ptr.h"

@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "rma/notify/collectives.h"
-#include "rma/notify/reduce.h"
 #include "src/collective/collective.h"
 
 /* The algorithms of collectives over notifications (rma/notify/collectives.h): which rank sends

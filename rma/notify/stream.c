@@ -1,5 +1,6 @@
+#include "rma/memory/number.h"
 #include "rma/notify/collectives.h"
-#include "rma/notify/reduce.h"
+#include "rma/memory/number.h"
 
 /*
  * A stream is a vector that goes from one rank to another, in fragments of n->fragment_max bytes
