@@ -320,6 +320,7 @@ void bench_put(bench *b);
 void bench_network(bench *b);
 void bench_zerocopy(bench *b);
 void bench_update(bench *b);
+void bench_accumulate(bench *b);
 void bench_archive(bench *b);
 void bench_apps(bench *b);
 void bench_large(bench *b);

@@ -53,6 +53,8 @@ static const subject subjects[] = {
      0},
     {"update", bench_update, "updates of contended objects: locks, calls, combining, MPI's own",
      NULL, 0},
+    {"accumulate", bench_accumulate, "sums of arrays of doubles beside a bare loop and MPI's own",
+     NULL, 0},
     {"apps", bench_apps, "histogram and index-gather: RMA, calls, blocks, MPI's own, bare memory",
      NULL, 0},
     {"mailbox", bench_mailbox, "calls by mailbox beside flags, futexes, pipes and sockets", NULL,

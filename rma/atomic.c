@@ -19,15 +19,14 @@ bool tern_processor_serves_global(const tern_context *context) {
     return !tern_has_remote_atomics(context) || (rma->native != NULL && rma->native->coherent);
 }
 
-static tern_status atomic_remote(tern_worker *worker, tern_ptr p, tern_atomic_op op, unsigned width,
-                                 uint64_t operand, uint64_t expected, uint64_t *old) {
-    tern_context *context = worker->context;
-    uint64_t offset = 0;
+tern_status tern_atomic_check(tern_worker *worker, tern_ptr p, unsigned width, uint64_t bytes,
+                              uint64_t *offset) {
+    const tern_context *context = worker->context;
     if (p.segment != 0)
         return tern_fail(TERN_ERR_UNSUPPORTED,
                          "an atomic on registered memory is not possible; allocate the word with "
                          "tern_alloc");
-    tern_status status = tern_segment_check(context, p, width, &offset);
+    tern_status status = tern_segment_check(context, p, bytes, offset);
     if (status != TERN_OK)
         return status;
     if (p.offset % width != 0)
@@ -44,11 +43,19 @@ static tern_status atomic_remote(tern_worker *worker, tern_ptr p, tern_atomic_op
     if (p.domain > TERN_DOMAIN_OWNER)
         return tern_fail(TERN_ERR_ARGUMENT,
                          "the pointer's domain is %u, which is no TERN_DOMAIN_ constant", p.domain);
-    if (p.rank != context->rank && !direct) {
-        status = tern_worker_may_wait(worker, "an atomic on another node");
-        if (status != TERN_OK)
-            return status;
-    }
+    return p.rank != context->rank && !direct
+               ? tern_worker_may_wait(worker, "an atomic on another node")
+               : TERN_OK;
+}
+
+tern_status tern_atomic_remote(tern_worker *worker, tern_ptr p, tern_atomic_op op, unsigned width,
+                               uint64_t operand, uint64_t expected, uint64_t *old) {
+    const tern_context *context = worker->context;
+    uint64_t offset = 0;
+    tern_status status = tern_atomic_check(worker, p, width, width, &offset);
+    if (status != TERN_OK)
+        return status;
+    const bool direct = tern_rank_is_direct(context, p.rank);
     worker->stats.atomics++;
     worker->stats.trips += p.rank != context->rank && !direct;
     uint64_t before = 0;
@@ -70,7 +77,7 @@ static tern_status atomic_profiled(tern_worker *worker, tern_ptr p, tern_atomic_
     const tern_span span = tern_span_begin(worker, TERN_SPAN_ATOMIC, TERN_NO_FUNCTION);
     void *word = tern_internal_atomic_address(worker, p, width);
     if (word == NULL)
-        status = atomic_remote(worker, p, op, width, operand, expected, old);
+        status = tern_atomic_remote(worker, p, op, width, operand, expected, old);
     else {
         const uint64_t before = tern_atomic_apply(word, op, width, operand, expected);
         if (old != NULL)
@@ -84,7 +91,7 @@ tern_status tern_internal_atomic_remote(tern_worker *worker, tern_ptr p, tern_at
                                         unsigned width, uint64_t operand, uint64_t expected,
                                         uint64_t *old) {
     return __builtin_expect(worker->profile == NULL, 1)
-               ? atomic_remote(worker, p, op, width, operand, expected, old)
+               ? tern_atomic_remote(worker, p, op, width, operand, expected, old)
                : atomic_profiled(worker, p, op, width, operand, expected, old);
 }
 
@@ -132,9 +139,9 @@ static tern_status transfer_atomic(tern_worker *worker, tern_ptr p, tern_atomic_
         *old = tern_atomic_apply(word, op, 8, operand, expected);
         return TERN_OK;
     }
-    /* atomic_remote completes the atomic before it returns, or says why it is refused. */
+    /* tern_atomic_remote completes the atomic before it returns, or says why it is refused. */
     if (p.offset % 8 != 0 || worker->in_handler || !atomic_is_remote(context, p))
-        return atomic_remote(worker, p, op, 8, operand, expected, old);
+        return tern_atomic_remote(worker, p, op, 8, operand, expected, old);
     tern_status status = tern_segment_check(context, p, 8, &offset);
     if (status != TERN_OK)
         return status;

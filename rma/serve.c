@@ -271,6 +271,9 @@ bool tern_message_serve(tern_worker *worker, uint32_t source, const tern_message
     case TERN_MESSAGE_PUT_IF:
         good = tern_put_if_serve(worker, source, message, payload, bytes);
         break;
+    case TERN_MESSAGE_ACCUMULATE:
+        good = tern_accumulate_serve(worker, source, message, payload, bytes);
+        break;
     case TERN_MESSAGE_FLUSH:
         /* Messages are served in order: all puts before this one are done. */
         tern_message_answer(worker, source, message->tag, NULL, 0, false);

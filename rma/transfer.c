@@ -238,9 +238,8 @@ static tern_status transfer_request_wait(tern_worker *worker, tern_request *requ
 static const tern_request_kind transfer_request = {transfer_request_look, transfer_request_wait,
                                                    NULL};
 
-/* Makes a request of a started transfer. status: that of the start. */
-static tern_status transfer_started(tern_request *request, uint32_t rank,
-                                    const tern_transfer *transfer, tern_status status) {
+tern_status tern_transfer_started(tern_request *request, uint32_t rank,
+                                  const tern_transfer *transfer, tern_status status) {
     if (status != TERN_OK)
         return status;
     tern_request_begin(request, &transfer_request, rank);
@@ -257,7 +256,7 @@ tern_status tern_put_start(tern_worker *worker, tern_ptr to, const void *from, s
     tern_status status = tern_request_check(request, "tern_put_start");
     if (status == TERN_OK)
         status = tern_transfer_put(worker, to, from, bytes, &transfer);
-    return transfer_started(request, to.rank, &transfer, status);
+    return tern_transfer_started(request, to.rank, &transfer, status);
 }
 
 tern_status tern_get_start(tern_worker *worker, void *to, tern_ptr from, size_t bytes,
@@ -266,7 +265,7 @@ tern_status tern_get_start(tern_worker *worker, void *to, tern_ptr from, size_t 
     tern_status status = tern_request_check(request, "tern_get_start");
     if (status == TERN_OK)
         status = tern_transfer_get(worker, to, from, bytes, &transfer);
-    return transfer_started(request, from.rank, &transfer, status);
+    return tern_transfer_started(request, from.rank, &transfer, status);
 }
 
 tern_status tern_atomic_start(tern_worker *worker, tern_ptr p, tern_atomic_op op, uint64_t operand,
@@ -277,5 +276,5 @@ tern_status tern_atomic_start(tern_worker *worker, tern_ptr p, tern_atomic_op op
         status = tern_fail(TERN_ERR_ARGUMENT, "tern_atomic_start: old is NULL");
     if (status == TERN_OK)
         status = tern_transfer_atomic(worker, p, op, operand, expected, old, &transfer);
-    return transfer_started(request, p.rank, &transfer, status);
+    return tern_transfer_started(request, p.rank, &transfer, status);
 }

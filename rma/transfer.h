@@ -63,6 +63,21 @@ tern_status tern_puts_flush_all_program(tern_worker *worker);
  * TERN_ERR_MPI. */
 tern_status tern_puts_deliver(tern_worker *worker);
 
+/* Checks an array of words for atomics of this worker, which may have to wait for them. width: of a
+ * word, 4 or 8. bytes: of the array. [out] offset: in the segment. */
+tern_status tern_atomic_check(tern_worker *worker, tern_ptr p, unsigned width, uint64_t bytes,
+                              uint64_t *offset);
+/* Makes an atomic that the processor's atomics do not serve. */
+tern_status tern_atomic_remote(tern_worker *worker, tern_ptr p, tern_atomic_op op, unsigned width,
+                               uint64_t operand, uint64_t expected, uint64_t *old);
+/* Makes a request of a started transfer to rank. status: that of the start, which is returned. */
+tern_status tern_transfer_started(tern_request *request, uint32_t rank,
+                                  const tern_transfer *transfer, tern_status status);
+/* Updates numbers for another rank (rma/accumulate.c). payload: the numbers. Returns whether the
+ * message was well formed. The MPI lock is held. */
+bool tern_accumulate_serve(tern_worker *worker, uint32_t source, const struct tern_message *message,
+                           const char *payload, size_t bytes);
+
 /* Whether MPI or a network makes the atomics of other nodes on TERN_DOMAIN_GLOBAL. */
 bool tern_has_remote_atomics(const tern_context *context);
 /* Whether the processor makes those of ranks that share memory: not if it would be at odds with

@@ -31,6 +31,9 @@ void ceiling_chain_make(uint64_t *words, size_t bytes, uint64_t shift);
 uint64_t ceiling_fetch_add(uint64_t *word, uint64_t n);
 uint64_t ceiling_compare_and_swap(uint64_t *word, uint64_t n);
 
+/* accumulate.c: adds count values to the doubles in as many words. */
+void ceiling_accumulate(uint64_t *words, const double *values, size_t count, uint64_t n);
+
 /* copy.c: a copy of a size that the compiler does not know: up to this many bytes inline, above
  * that by memcpy. */
 #define CEILING_COPY_INLINE 64

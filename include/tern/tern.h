@@ -5,6 +5,7 @@
  * libraries are included by themselves: tern/mcts.h and tern/game.h (libtern_mcts), tern/mailbox*.h
  * and tern/sandbox*.h (libtern_mailbox). */
 
+#include "tern/accumulate.h"
 #include "tern/agree.h"
 #include "tern/archive.h"
 #include "tern/call.h"

@@ -14,7 +14,7 @@
 #endif
 
 /* memcpy, since the numbers may lie at any address. */
-#define LOOP(TYPE, OP, name, op, type)                                                             \
+#define LOOP(TYPE, OP, name, op, type, word)                                                       \
     static void name##_##op##_all(char *to, const char *first, const char *second, size_t count) { \
         INDEPENDENT                                                                                \
         for (size_t i = 0; i < count; i++) {                                                       \
@@ -30,7 +30,7 @@ TERN_EACH_ELEMENT(LOOP)
 
 typedef void number_loop(char *to, const char *first, const char *second, size_t count);
 
-#define ENTRY(TYPE, OP, name, op, type) [TERN_##TYPE][TERN_REDUCE_##OP] = name##_##op##_all,
+#define ENTRY(TYPE, OP, name, op, type, word) [TERN_##TYPE][TERN_REDUCE_##OP] = name##_##op##_all,
 
 static number_loop *const number_loops[TERN_NUMBER_TYPES][TERN_NUMBER_OPS] = {
     TERN_EACH_ELEMENT(ENTRY)};

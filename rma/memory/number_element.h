@@ -58,33 +58,46 @@ TERN_ORDERED_ELEMENTS(double, double)
 TERN_COMPLEX_ELEMENTS(complex_float, tern_complex_float)
 TERN_COMPLEX_ELEMENTS(complex_double, tern_complex_double)
 
-/* The list: X(TYPE, OP, name, op, type), with TYPE and OP the ends of the constants' names. */
-#define TERN_EACH_OF_ALL(X, TYPE, name, type)                                                      \
-    X(TYPE, SUM, name, sum, type)                                                                  \
-    X(TYPE, PRODUCT, name, product, type)                                                          \
-    X(TYPE, REPLACE, name, replace, type)
-#define TERN_EACH_OF_ORDERED(X, TYPE, name, type)                                                  \
-    TERN_EACH_OF_ALL(X, TYPE, name, type)                                                          \
-    X(TYPE, MIN, name, min, type)                                                                  \
-    X(TYPE, MAX, name, max, type)
-#define TERN_EACH_OF_INTEGER(X, TYPE, name, type)                                                  \
-    TERN_EACH_OF_ORDERED(X, TYPE, name, type)                                                      \
-    X(TYPE, AND, name, and, type)                                                                  \
-    X(TYPE, OR, name, or, type)                                                                    \
-    X(TYPE, XOR, name, xor, type)
-#define TERN_EACH_OF_4_BYTES(X)                                                                    \
-    TERN_EACH_OF_INTEGER(X, INT32, int32, int32_t)                                                 \
-    TERN_EACH_OF_INTEGER(X, UINT32, uint32, uint32_t)                                              \
-    TERN_EACH_OF_ORDERED(X, FLOAT, float, float)
-#define TERN_EACH_OF_8_BYTES(X)                                                                    \
-    TERN_EACH_OF_INTEGER(X, INT64, int64, int64_t)                                                 \
-    TERN_EACH_OF_INTEGER(X, UINT64, uint64, uint64_t)                                              \
-    TERN_EACH_OF_ORDERED(X, DOUBLE, double, double)                                                \
-    TERN_EACH_OF_ALL(X, COMPLEX_FLOAT, complex_float, tern_complex_float)
-#define TERN_EACH_OF_16_BYTES(X)                                                                   \
-    TERN_EACH_OF_ALL(X, COMPLEX_DOUBLE, complex_double, tern_complex_double)
-#define TERN_EACH_ELEMENT(X)                                                                       \
-    TERN_EACH_OF_4_BYTES(X) TERN_EACH_OF_8_BYTES(X) TERN_EACH_OF_16_BYTES(X)
+/*
+ * The list: X(TYPE, OP, name, op, type, word). TYPE and OP are the ends of the constants' names,
+ * and word is the unsigned type by which the number is updated. The list has three parts, by how
+ * rma/memory/accumulate.c makes an update atomic: one instruction of the processor, a loop of
+ * compare-and-swap, or a lock.
+ */
+#define TERN_EACH_FETCHED_INTEGER(X, TYPE, name, type, word)                                       \
+    X(TYPE, SUM, name, sum, type, word)                                                            \
+    X(TYPE, AND, name, and, type, word)                                                            \
+    X(TYPE, OR, name, or, type, word)                                                              \
+    X(TYPE, XOR, name, xor, type, word)                                                            \
+    X(TYPE, REPLACE, name, replace, type, word)
+#define TERN_EACH_FETCHED(X)                                                                       \
+    TERN_EACH_FETCHED_INTEGER(X, INT32, int32, int32_t, uint32_t)                                  \
+    TERN_EACH_FETCHED_INTEGER(X, UINT32, uint32, uint32_t, uint32_t)                               \
+    TERN_EACH_FETCHED_INTEGER(X, INT64, int64, int64_t, uint64_t)                                  \
+    TERN_EACH_FETCHED_INTEGER(X, UINT64, uint64, uint64_t, uint64_t)                               \
+    X(FLOAT, REPLACE, float, replace, float, uint32_t)                                             \
+    X(DOUBLE, REPLACE, double, replace, double, uint64_t)                                          \
+    X(COMPLEX_FLOAT, REPLACE, complex_float, replace, tern_complex_float, uint64_t)
+#define TERN_EACH_COMPARED_ORDERED(X, TYPE, name, type, word)                                      \
+    X(TYPE, PRODUCT, name, product, type, word)                                                    \
+    X(TYPE, MIN, name, min, type, word)                                                            \
+    X(TYPE, MAX, name, max, type, word)
+#define TERN_EACH_COMPARED(X)                                                                      \
+    TERN_EACH_COMPARED_ORDERED(X, INT32, int32, int32_t, uint32_t)                                 \
+    TERN_EACH_COMPARED_ORDERED(X, UINT32, uint32, uint32_t, uint32_t)                              \
+    TERN_EACH_COMPARED_ORDERED(X, INT64, int64, int64_t, uint64_t)                                 \
+    TERN_EACH_COMPARED_ORDERED(X, UINT64, uint64, uint64_t, uint64_t)                              \
+    TERN_EACH_COMPARED_ORDERED(X, FLOAT, float, float, uint32_t)                                   \
+    TERN_EACH_COMPARED_ORDERED(X, DOUBLE, double, double, uint64_t)                                \
+    X(FLOAT, SUM, float, sum, float, uint32_t)                                                     \
+    X(DOUBLE, SUM, double, sum, double, uint64_t)                                                  \
+    X(COMPLEX_FLOAT, SUM, complex_float, sum, tern_complex_float, uint64_t)                        \
+    X(COMPLEX_FLOAT, PRODUCT, complex_float, product, tern_complex_float, uint64_t)
+#define TERN_EACH_LOCKED(X)                                                                        \
+    X(COMPLEX_DOUBLE, SUM, complex_double, sum, tern_complex_double, uint64_t)                     \
+    X(COMPLEX_DOUBLE, PRODUCT, complex_double, product, tern_complex_double, uint64_t)             \
+    X(COMPLEX_DOUBLE, REPLACE, complex_double, replace, tern_complex_double, uint64_t)
+#define TERN_EACH_ELEMENT(X) TERN_EACH_FETCHED(X) TERN_EACH_COMPARED(X) TERN_EACH_LOCKED(X)
 
 enum { TERN_NUMBER_TYPES = TERN_COMPLEX_DOUBLE + 1, TERN_NUMBER_OPS = TERN_REDUCE_REPLACE + 1 };
 

@@ -40,7 +40,8 @@ void tern_layout_compute(const tern_config *config, uint32_t ranks, tern_layout 
     l.regions = l.rings + l.ring_count * sizeof(tern_ring_header);
     l.places = segment_round_up(l.regions + TERN_REGIONS_MAX * sizeof(tern_region), TERN_LINE);
     l.listeners = segment_round_up(l.places + 2 * ranks * sizeof(uint32_t), TERN_LINE);
-    l.arena = segment_round_up(l.listeners + ranks * sizeof(tern_listener_address), TERN_PAGE);
+    l.stripes = segment_round_up(l.listeners + ranks * sizeof(tern_listener_address), TERN_LINE);
+    l.arena = segment_round_up(l.stripes + TERN_STRIPES * sizeof(tern_line), TERN_PAGE);
     l.heap = segment_round_up(l.arena + l.ring_count * l.ring_bytes, TERN_HUGE);
     l.heap_bytes = config->segment_size / TERN_LINE * TERN_LINE;
     l.bytes = segment_round_up(l.heap + l.heap_bytes, TERN_PAGE);

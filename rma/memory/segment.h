@@ -11,6 +11,7 @@
  *     regions        registered memory of this rank (rma/region/region.h)
  *     places         on the node's lowest rank: the node and the machine of each rank
  *     listeners      there too: where each rank listens (src/peers/address.h)
+ *     stripes        locks for updates of numbers of 16 bytes (rma/memory/stripe.h)
  *     arena          the rings' records
  *     heap           the memory of tern_alloc; the only part to which a tern_ptr can lead
  *
@@ -38,6 +39,9 @@
 typedef struct tern_line {
     _Alignas(TERN_LINE) _Atomic uint64_t word;
 } tern_line;
+
+/* How many locks a segment has for updates of numbers of 16 bytes. */
+enum { TERN_STRIPES = 32 };
 
 #define TERN_SEGMENT_MAGIC 0x746e656d67657331u
 
@@ -105,6 +109,7 @@ typedef struct tern_layout {
     size_t regions;   /* tern_region[TERN_REGIONS_MAX] */
     size_t places;    /* uint32_t[]: the node of each rank, then the machine of each rank */
     size_t listeners; /* tern_listener_address[], by rank; like places, on the node's lowest rank */
+    size_t stripes;   /* tern_line[TERN_STRIPES] */
     size_t arena, ring_bytes;
     size_t heap, heap_bytes;
     size_t bytes;
