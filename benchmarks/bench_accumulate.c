@@ -83,7 +83,7 @@ static void measure(bench *b, array *a, bool gets) {
                              mpi_sum_and_get, NULL, a)
                  : bench_way(bench_window_name(&a->window, "MPI_Accumulate + flush"), mpi_sum, NULL,
                              a),
-            b->shared && a->count == 1000 && !gets ? 5 : 0};
+            0};
     bench_measure(b, &c);
 }
 

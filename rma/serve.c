@@ -111,6 +111,16 @@ static bool serve_atomic(tern_worker *worker, uint32_t source, const tern_messag
     return true;
 }
 
+/* Serves the messages that change words of the segment by atomics. */
+static bool serve_update(tern_worker *worker, uint32_t source, const tern_message *message,
+                         const char *payload, size_t bytes) {
+    if (message->kind == TERN_MESSAGE_PUT_IF)
+        return tern_put_if_serve(worker, source, message, payload, bytes);
+    if (message->kind == TERN_MESSAGE_ACCUMULATE)
+        return tern_accumulate_serve(worker, source, message, payload, bytes);
+    return serve_atomic(worker, source, message);
+}
+
 static bool reply_to_open(tern_context *context, const tern_message *message, int64_t answer[2]) {
     uint64_t channel = message->operand[0], pieces = message->operand[1];
     if (!own_worker(context, message->target) || channel >= TERN_CHANNELS || pieces == 0 ||
@@ -266,13 +276,9 @@ bool tern_message_serve(tern_worker *worker, uint32_t source, const tern_message
         good = serve_get(worker, source, message);
         break;
     case TERN_MESSAGE_ATOMIC:
-        good = serve_atomic(worker, source, message);
-        break;
     case TERN_MESSAGE_PUT_IF:
-        good = tern_put_if_serve(worker, source, message, payload, bytes);
-        break;
     case TERN_MESSAGE_ACCUMULATE:
-        good = tern_accumulate_serve(worker, source, message, payload, bytes);
+        good = serve_update(worker, source, message, payload, bytes);
         break;
     case TERN_MESSAGE_FLUSH:
         /* Messages are served in order: all puts before this one are done. */
