@@ -30,9 +30,8 @@ static const tern_layer path_layer = {
 };
 
 static const tern_layer *const layers[TERN_LAYER_SLOTS] = {
-    [TERN_LAYER_RMA] = &tern_rma_layer,
-    [TERN_LAYER_NOTIFY] = &tern_notify_layer,
-    [TERN_LAYER_RPC] = &tern_rpc_layer,
+    [TERN_LAYER_RMA] = &tern_rma_layer,   [TERN_LAYER_NOTIFY] = &tern_notify_layer,
+    [TERN_LAYER_TEAM] = &tern_team_layer, [TERN_LAYER_RPC] = &tern_rpc_layer,
     [TERN_LAYER_PATH] = &path_layer,
 };
 

@@ -20,7 +20,14 @@
  */
 
 /* Slots for the state of each layer in contexts and workers. */
-enum { TERN_LAYER_RMA, TERN_LAYER_NOTIFY, TERN_LAYER_RPC, TERN_LAYER_PATH, TERN_LAYER_SLOTS };
+enum {
+    TERN_LAYER_RMA,
+    TERN_LAYER_NOTIFY,
+    TERN_LAYER_TEAM,
+    TERN_LAYER_RPC,
+    TERN_LAYER_PATH,
+    TERN_LAYER_SLOTS
+};
 
 typedef struct tern_layer {
     const char *name;

@@ -35,6 +35,7 @@
 #include "tern/stats.h"
 #include "tern/status.h"
 #include "tern/synchronizer.h"
+#include "tern/team.h"
 #include "tern/transfer.h"
 
 #endif

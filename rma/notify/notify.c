@@ -18,8 +18,7 @@
 
 enum { PAUSES = 1000 }; /* looks of wait_a_moment at a full ring */
 
-/* Doubles the queue of local events if the limit allows. */
-static tern_status make_done_room(tern_worker *worker) {
+tern_status tern_done_make_room(tern_worker *worker) {
     tern_notify *n = tern_notify_of(worker);
     if (tern_done_has_room(n))
         return TERN_OK;
@@ -104,7 +103,7 @@ static tern_status notify_post(tern_worker *worker, const tern_operation *o) {
     uint32_t rank = tern_rank_of(context, o->target);
     if (tern_peer_is_dead(&context->peers, rank))
         return tern_peer_fail(rank);
-    tern_status status = o->local ? make_done_room(worker) : TERN_OK;
+    tern_status status = o->local ? tern_done_make_room(worker) : TERN_OK;
     if (status != TERN_OK)
         return status;
     tern_out *out = NULL;

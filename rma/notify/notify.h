@@ -121,6 +121,10 @@ static inline void tern_done_push(tern_notify *n, uint32_t target, uint64_t cid,
         (tern_done){cid, bytes, target, (uint16_t)status, is_get};
 }
 
+/* Doubles the queue of local events if it is full and the limit allows. TERN_ERR_AGAIN: the limit
+ * is reached; TERN_ERR_MEMORY. */
+tern_status tern_done_make_room(tern_worker *worker);
+
 static inline bool tern_done_has_room(const tern_notify *n) {
     return n->done_tail - n->done_head + n->done_reserved < n->done_room;
 }
