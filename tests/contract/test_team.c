@@ -282,6 +282,10 @@ static void far_ahead(void) {
     fixture_close(&f);
 }
 
+static tern_status start_sum(tern_worker *worker, uint64_t *value, tern_request *request) {
+    return tern_team_allreduce_start(worker, NULL, TERN_UINT64, TERN_REDUCE_SUM, value, 1, request);
+}
+
 /* As many as may be under way, and one more. */
 static void limit(void) {
     fixture f;
@@ -305,11 +309,12 @@ static void limit(void) {
     tern_ptr counters[RANKS];
     fixture_alloc_all(&f, 8, TERN_DOMAIN_GLOBAL, counters);
     memset(requests, 0, sizeof requests);
+    for (uint32_t i = 0; i < TERN_TEAM_UNDER_WAY; i++)
+        values[i] = f.rank + i;
     if (f.rank != last) {
         for (uint32_t i = 0; i < TERN_TEAM_UNDER_WAY; i++)
-            EXPECT_OK(tern_team_barrier_start(f.worker, NULL, &requests[i]));
-        EXPECT(TERN_ERR_AGAIN,
-               tern_team_barrier_start(f.worker, NULL, &requests[TERN_TEAM_UNDER_WAY]));
+            EXPECT_OK(start_sum(f.worker, &values[i], &requests[i]));
+        EXPECT(TERN_ERR_AGAIN, start_sum(f.worker, &values[0], &requests[TERN_TEAM_UNDER_WAY]));
         EXPECT_DETAIL("64 collectives of the team are under way");
         EXPECT_OK(tern_atomic_fetch_add(f.worker, counters[last], 1, NULL));
     }
@@ -320,8 +325,10 @@ static void limit(void) {
             tern_progress(f.worker);
     if (f.rank == last)
         for (uint32_t i = 0; i < TERN_TEAM_UNDER_WAY; i++)
-            EXPECT_OK(tern_team_barrier_start(f.worker, NULL, &requests[i]));
+            EXPECT_OK(start_sum(f.worker, &values[i], &requests[i]));
     EXPECT_OK(tern_wait_all(f.worker, requests, TERN_TEAM_UNDER_WAY));
+    for (uint32_t i = 0; i < TERN_TEAM_UNDER_WAY; i++)
+        CU_ASSERT_EQUAL(values[i], (uint64_t)f.size * (f.size - 1) / 2 + (uint64_t)f.size * i);
     fixture_free_all(&f, counters);
     fixture_close(&f);
 }
