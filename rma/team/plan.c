@@ -87,15 +87,15 @@ static bool plan_reduce(tern_team_operation *o, tern_team_round *r) {
 }
 
 /* A range of the numbers of an all-reduce. */
-typedef struct share {
+typedef struct number_range {
     size_t first, count;
-} share;
+} number_range;
 
-/* Returns the share on which a member works after the vector was halved once for each bit of the
- * member's rank, from the highest bit below most down to `bit`. A bit that is set takes the upper
- * half. */
-static share share_of(size_t count, uint32_t most, uint32_t member, uint32_t bit) {
-    share s = {0, count};
+/* Returns the number_range on which a member works after the vector was halved once for each bit of
+ * the member's rank, from the highest bit below most down to `bit`. A bit that is set takes the
+ * upper half. */
+static number_range part_of(size_t count, uint32_t most, uint32_t member, uint32_t bit) {
+    number_range s = {0, count};
     for (uint32_t b = most / 2; b >= bit; b /= 2) {
         const size_t half = s.count / 2;
         s.first += (member & b) != 0 ? half : 0;
@@ -105,7 +105,7 @@ static share share_of(size_t count, uint32_t most, uint32_t member, uint32_t bit
 }
 
 static void round_exchanges(const tern_team_operation *o, tern_team_round *r, uint32_t partner,
-                            share out, share in) {
+                            number_range out, number_range in) {
     round_sends(r, partner, o->rounds, o->values + out.first * 8, out.count * 8);
     round_receives(r, partner, o->rounds, o->values + in.first * 8, in.count * 8);
 }
@@ -141,16 +141,16 @@ static bool plan_allreduce(tern_team_operation *o, tern_team_round *r) {
         if (extra < size)
             round_receives(r, extra, TAG_EXTRA, o->values, o->bytes);
     } else if (round < last && is_short) {
-        const share all = {0, count};
+        const number_range all = {0, count};
         round_exchanges(o, r, rank ^ 1u << (round - 1), all, all);
     } else if (round <= k) {
         const uint32_t bit = most >> round;
-        round_exchanges(o, r, rank ^ bit, share_of(count, most, rank ^ bit, bit),
-                        share_of(count, most, rank, bit));
+        round_exchanges(o, r, rank ^ bit, part_of(count, most, rank ^ bit, bit),
+                        part_of(count, most, rank, bit));
     } else if (round < last) {
         const uint32_t bit = 1u << (round - k - 1);
-        round_exchanges(o, r, rank ^ bit, share_of(count, most, rank, bit),
-                        share_of(count, most, rank ^ bit, bit));
+        round_exchanges(o, r, rank ^ bit, part_of(count, most, rank, bit),
+                        part_of(count, most, rank ^ bit, bit));
     } else if (round == last && extra < size) {
         round_sends(r, extra, TAG_RESULT, o->values, o->bytes);
     }
