@@ -91,7 +91,7 @@ typedef struct number_range {
     size_t first, count;
 } number_range;
 
-/* Returns the number_range on which a member works after the vector was halved once for each bit of
+/* Returns the range on which a member works after the vector was halved once for each bit of
  * the member's rank, from the highest bit below most down to `bit`. A bit that is set takes the
  * upper half. */
 static number_range part_of(size_t count, uint32_t most, uint32_t member, uint32_t bit) {
