@@ -311,6 +311,7 @@ int bench_compare(int argc, char **argv);
 /* The subcommands. */
 void bench_advise(bench *b);
 void bench_transfer(bench *b);
+void bench_strided(bench *b);
 void bench_call(bench *b);
 void bench_attention(bench *b);
 void bench_batch(bench *b);

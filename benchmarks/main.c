@@ -27,6 +27,8 @@ static const subject subjects[] = {
      0},
     {"transfer", bench_transfer, "put, get and atomics beside loads, stores, memcpy and MPI's",
      NULL, SWEEPS},
+    {"strided", bench_strided, "strided puts and gets beside loops, packing and unpacking", NULL,
+     0},
     {"call", bench_call, "calls: one way, with a result, to all, from many, by service threads",
      bench_call_many, SWEEPS},
     {"attention", bench_attention, "a put to a target that computes and calls nobody", NULL, 0},

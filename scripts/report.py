@@ -18,7 +18,7 @@ import sys
 # Title, what it is measured after, and subjects of tern-bench.
 SECTIONS = [
     ("What to use here", "from the components that the same run measured", ["advise"]),
-    ("Notified transfer", "paper 001, Photon", ["notify", "transfer", "attention", "put"]),
+    ("Notified transfer", "paper 001, Photon", ["notify", "transfer", "strided", "attention", "put"]),
     ("Remote invocation", "paper 000, Seriema", ["call", "update", "apps", "mcts"]),
     ("Arguments without copies", "paper 004, zero-copy serialization in HPX", ["archive", "zerocopy"]),
     ("RMA or calls", "paper 003, BCL", ["model", "hash", "queue", "attentive", "peers", "batch", "large"]),

@@ -34,6 +34,7 @@
 #include "tern/request.h"
 #include "tern/stats.h"
 #include "tern/status.h"
+#include "tern/strided.h"
 #include "tern/synchronizer.h"
 #include "tern/team.h"
 #include "tern/transfer.h"

@@ -149,6 +149,7 @@ typedef struct notify_question {
     size_t cid_bytes;
     unsigned flags;
     bool is_get;
+    const tern_rows *rows; /* of a non-contiguous transfer, checked; NULL: contiguous */
 } notify_question;
 
 static tern_status notify_check(tern_worker *worker, const notify_question *q) {
@@ -170,6 +171,8 @@ static tern_status notify_check(tern_worker *worker, const notify_question *q) {
             "%s: flags is %#x; only TERN_NOTIFY_NO_LOCAL and TERN_NOTIFY_NO_REMOTE are "
             "allowed",
             q->function, q->flags);
+    if (q->rows != NULL && q->rows->rank == q->other.rank)
+        return tern_rows_check_rkeys(worker, q->rows);
     if (q->bytes == 0)
         return TERN_OK;
     if (q->gaddr.rank != q->other.rank)
@@ -196,15 +199,20 @@ static tern_status notify_check_and_post(tern_worker *worker, const notify_quest
                         .bytes = q->bytes,
                         .local_cid = q->local_cid,
                         .cid = q->cid,
-                        .cid_bytes = q->cid_bytes};
+                        .cid_bytes = q->cid_bytes,
+                        .rows = q->rows};
     uint64_t most =
         tern_rank_is_direct(worker->context, q->other.rank) ? n->packed_direct : n->packed_remote;
-    if (q->bytes > 0 && q->gaddr.segment != 0)
+    if (q->rows != NULL) {
+        o.offset = q->rows->offset;
+        most = 0;
+    } else if (q->bytes > 0 && q->gaddr.segment != 0) {
         (void)tern_region_offset(q->gaddr, &o.offset); /* notify_check has checked it */
-    else if (q->bytes > 0)
+    } else if (q->bytes > 0) {
         o.offset = q->gaddr.offset - TERN_PTR_ORIGIN;
-    else if (!q->is_get)
+    } else if (!q->is_get) {
         o.type = TERN_NOTICE_PURE;
+    }
     if (o.type == TERN_NOTICE_PUT && o.remote && q->bytes <= most)
         o.type = TERN_NOTICE_PACKED;
     return notify_post(worker, &o);
@@ -317,15 +325,35 @@ tern_status tern_put_notify(tern_worker *worker, tern_worker_id target, tern_ptr
     worker->stats.notices_packed++;
     return TERN_OK;
 general:;
-    const notify_question q = {"tern_put_notify",  target, to,        from,  bytes,
-                               options->local_cid, cid,    cid_bytes, flags, false};
+    const notify_question q = {
+        "tern_put_notify", target, to,    from, bytes, options->local_cid, cid,
+        cid_bytes,         flags,  false, NULL};
     return put_notify_general(worker, &q);
 }
 
 tern_status tern_get_notify(tern_worker *worker, tern_worker_id owner, void *to, tern_ptr from,
                             size_t bytes, const tern_notify_options *options) {
     const tern_notify_options *o = options != NULL ? options : &no_options;
-    const notify_question q = {"tern_get_notify", owner,  from,         to,       bytes,
-                               o->local_cid,      o->cid, o->cid_bytes, o->flags, true};
+    const notify_question q = {"tern_get_notify", owner,    from, to,  bytes, o->local_cid, o->cid,
+                               o->cid_bytes,      o->flags, true, NULL};
     return move_and_tell(worker, &q) ? TERN_OK : notify_ask(worker, &q);
+}
+
+tern_status tern_notify_rows(tern_worker *worker, const char *function, tern_worker_id other,
+                             const tern_rows *rows, const tern_notify_options *options) {
+    const tern_notify_options *o = options != NULL ? options : &no_options;
+    tern_ptr remote = {.rank = rows->rank};
+    const bool contiguous = rows->bytes == 0 || tern_rows_is_one(rows, &remote);
+    const notify_question q = {.function = function,
+                               .other = other,
+                               .gaddr = remote,
+                               .memory = rows->bytes > 0 ? rows->local : NULL,
+                               .bytes = rows->bytes,
+                               .local_cid = o->local_cid,
+                               .cid = o->cid,
+                               .cid_bytes = o->cid_bytes,
+                               .flags = o->flags,
+                               .is_get = rows->is_get,
+                               .rows = contiguous ? NULL : rows};
+    return notify_ask(worker, &q);
 }

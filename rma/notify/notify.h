@@ -17,6 +17,7 @@
 
 #include "rma/message/message.h"
 #include "rma/ring/ring.h"
+#include "rma/rows/rows.h"
 #include "tern/collective.h"
 #include "tern/notify.h"
 
@@ -91,6 +92,12 @@ extern const tern_layer tern_notify_layer;
 static inline tern_notify *tern_notify_of(const tern_worker *worker) {
     return worker->layer[TERN_LAYER_NOTIFY];
 }
+
+/* notify.c: begins a notified transfer of rows, which the caller has checked. function: the public
+ * function, for texts. Returns the same errors as
+ * tern_put_strided_notify. */
+tern_status tern_notify_rows(tern_worker *worker, const char *function, tern_worker_id other,
+                             const tern_rows *rows, const tern_notify_options *options);
 
 /* Fragments of collectives: records that progress consumes (rma/notify/collectives.h). */
 size_t tern_collectives_consume(tern_worker *worker, tern_in *in);

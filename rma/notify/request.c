@@ -50,6 +50,8 @@ void tern_operation_trace_sent(tern_worker *worker, const tern_out *out) {
 tern_status tern_operation_move_direct(tern_worker *worker, const tern_operation *o) {
     if (!tern_operation_moves(o))
         return TERN_OK;
+    if (o->rows != NULL)
+        return tern_rows_copy(worker, o->rows, true);
     uint32_t rank = tern_rank_of(worker->context, o->target);
     bool get = o->type == TERN_NOTICE_GET;
     if (tern_offset_in_region(o->offset))
@@ -69,7 +71,10 @@ static uint64_t offset_of(const tern_worker *worker, const tern_operation *opera
 
 /* Whether the moving transfer of w can be tested by itself: a get, or a put by messages. Only a
  * flush tells that any other put is complete. */
-static bool tells_itself(const tern_waiting *w) { return w->transfer.under_way; }
+static bool tells_itself(const tern_waiting *w) {
+    return w->transfer.under_way ||
+           (w->flight != NULL && w->operation.type == TERN_NOTICE_GET && w->state == TERN_MOVING);
+}
 
 static const tern_transport_ops *transport_of(const tern_worker *worker, const tern_out *out) {
     return tern_transport_to(worker->context, tern_rank_of(worker->context, out->target));
@@ -85,6 +90,22 @@ static tern_status ask_after_put(tern_worker *worker, tern_waiting *w) {
     return status;
 }
 
+/* The data that has not been posted yet, up to the end of its row. [out] offset: where it goes.
+ * Returns how many bytes these are. */
+static uint64_t next_to_post(const tern_worker *worker, const tern_waiting *w, uint64_t *offset,
+                             const char **from) {
+    const tern_operation *o = &w->operation;
+    if (w->flight != NULL) {
+        const tern_rows *rows = &w->flight->rows;
+        *offset = rows->offset + rows->taken;
+        *from = rows->local + rows->taken;
+        return tern_rows_rest(rows);
+    }
+    *offset = offset_of(worker, o) + w->moved;
+    *from = o->memory + w->moved;
+    return o->bytes - w->moved;
+}
+
 /* Posts the rest of the data, as far as the transport accepts it. */
 static tern_status start_put(tern_worker *worker, const tern_out *out, tern_waiting *w) {
     const tern_operation *o = &w->operation;
@@ -92,23 +113,42 @@ static tern_status start_put(tern_worker *worker, const tern_out *out, tern_wait
     if (w->moved == 0)
         w->losses = tern_port_losses(worker, rank);
     while (w->moved < o->bytes) {
-        uint64_t piece = 0;
-        tern_status status = transport_of(worker, out)
-                                 ->post(worker, rank, offset_of(worker, o) + w->moved,
-                                        o->memory + w->moved, o->bytes - w->moved, true, &piece);
-        worker->stats.puts += w->moved == 0 && piece > 0;
+        uint64_t piece = 0, offset;
+        const char *from;
+        const uint64_t rest = next_to_post(worker, w, &offset, &from);
+        const bool begins = w->flight != NULL ? w->flight->rows.taken == 0 : w->moved == 0;
+        tern_status status =
+            transport_of(worker, out)->post(worker, rank, offset, from, rest, true, &piece);
+        worker->stats.puts += begins && piece > 0;
         w->moved += piece;
+        if (w->flight != NULL && piece > 0)
+            tern_rows_take(&w->flight->rows, piece);
         if (status != TERN_OK)
             return status;
     }
     w->state = transport_of(worker, out)->posts_in_order ? TERN_LANDED : TERN_MOVING;
-    bool by_messages = w->state == TERN_MOVING && tern_window_by_messages(worker, o->offset);
+    const uint64_t somewhere =
+        w->flight != NULL && w->flight->rows.in_regions ? TERN_OFFSET_IN_REGION : o->offset;
+    bool by_messages = w->state == TERN_MOVING && tern_window_by_messages(worker, somewhere);
     return by_messages ? ask_after_put(worker, w) : TERN_OK;
 }
 
-/* Starts the get of the next piece of at most GET_PIECE bytes. */
+/* Tests the gets of rows that are under way, and starts others. */
+static tern_status request_advance_rows(tern_worker *worker, tern_waiting *w) {
+    bool done = false;
+    const tern_status status = tern_rows_flight_advance(worker, w->flight, &done);
+    if (done && status == TERN_OK)
+        w->state = TERN_LANDED;
+    return status;
+}
+
+/* Starts the get of the next piece of at most GET_PIECE bytes, or of the first rows. */
 static tern_status request_start_get(tern_worker *worker, const tern_out *out, tern_waiting *w) {
     const tern_operation *o = &w->operation;
+    if (w->flight != NULL) {
+        w->state = TERN_MOVING;
+        return request_advance_rows(worker, w);
+    }
     uint64_t piece = o->bytes - w->moved < GET_PIECE ? o->bytes - w->moved : GET_PIECE;
     tern_status status =
         transport_of(worker, out)
@@ -157,9 +197,32 @@ static void request_append(tern_worker *worker, tern_out *out, tern_waiting *w) 
 static void request_drop(tern_worker *worker, tern_waiting *w) {
     if (w->transfer.under_way && w->transfer.flies)
         tern_posting_abandon(worker, w->transfer.posting, false);
+    if (w->flight != NULL)
+        tern_rows_flight_abandon(worker, w->flight);
     if (w->rkey != NULL)
         tern_rkey_release(worker, w->rkey, false);
+    free(w->flight);
     free(w);
+}
+
+/* Takes over what the operation points to: the cid, which the payload holds, and the rows, of which
+ * a transfer to another node needs a copy; other rows are moved before the caller returns.
+ * TERN_ERR_MEMORY; errors of tern_rkey_hold. */
+static tern_status request_keep(tern_worker *worker, const tern_out *out, tern_waiting *w) {
+    const tern_operation *o = &w->operation;
+    const uint32_t rank = tern_rank_of(worker->context, o->target);
+    w->operation.cid = NULL;
+    if (tern_target_is_direct(worker, out) || !tern_operation_moves(o))
+        return TERN_OK;
+    /* Extents may lie in several regions; each of their transfers holds its rkey. */
+    const bool holds = o->rows == NULL || o->rows->extents == NULL;
+    const uint64_t bytes = o->rows != NULL ? o->rows->box_bytes : o->bytes;
+    if (o->rows != NULL && (w->flight = tern_rows_flight_create(o->rows)) == NULL)
+        return tern_fail(TERN_ERR_MEMORY, "no memory to queue a notified operation");
+    w->operation.rows = NULL;
+    return holds && tern_offset_in_region(o->offset)
+               ? tern_rkey_hold(worker, rank, o->offset, bytes, &w->rkey)
+               : TERN_OK;
 }
 
 tern_status tern_request_queue(tern_worker *worker, tern_out *out,
@@ -184,16 +247,12 @@ tern_status tern_request_queue(tern_worker *worker, tern_out *out,
     }
     w->operation = *operation;
     w->header = tern_operation_compose(operation, w->payload);
-    w->operation.cid = NULL;
-    /* The transfer starts now, unless the request before it found no room in the transport. */
-    tern_status status = TERN_OK;
-    if (!tern_target_is_direct(worker, out) && tern_operation_moves(operation) &&
-        tern_offset_in_region(operation->offset))
-        status = tern_rkey_hold(worker, rank, operation->offset, operation->bytes, &w->rkey);
+    tern_status status = request_keep(worker, out, w);
     if (status != TERN_OK) {
-        free(w);
+        request_drop(worker, w);
         return status;
     }
+    /* The transfer starts now, unless the request before it found no room in the transport. */
     status = TERN_ERR_AGAIN;
     if (out->requests->last == NULL || out->requests->last->state != TERN_WAITING ||
         tern_target_is_direct(worker, out))
@@ -202,6 +261,7 @@ tern_status tern_request_queue(tern_worker *worker, tern_out *out,
         request_drop(worker, w);
         return status;
     }
+    w->operation.rows = NULL;
     request_append(worker, out, w);
     tern_error_clear_again();
     return TERN_OK;
@@ -223,11 +283,15 @@ static void request_finish(tern_worker *worker, tern_requests *requests, tern_wa
 /* Tests once whether a transfer under way is complete. */
 static tern_status request_look(tern_worker *worker, const tern_out *out, tern_waiting *w) {
     int done = 0;
+    if (w->flight != NULL && w->operation.type == TERN_NOTICE_GET)
+        return request_advance_rows(worker, w);
     tern_status status = transport_of(worker, out)->test(worker, &w->transfer, &done);
     if (done)
         w->transfer.under_way = false;
     if (status != TERN_OK || !done)
         return status;
+    if (w->flight != NULL)
+        return TERN_OK; /* a flush covers the rows that did not go by messages */
     w->state = w->moved < w->operation.bytes ? TERN_WAITING : TERN_LANDED;
     return TERN_OK;
 }
@@ -449,6 +513,7 @@ void tern_requests_discard(tern_worker *worker) {
         while (requests->first != NULL) {
             tern_waiting *w = requests->first;
             requests->first = w->next;
+            free(w->flight);
             free(w);
         }
         n->waiting = requests->next;

@@ -18,6 +18,7 @@
 
 #include "rma/region/rkey.h"
 #include "rma/notify/notify.h"
+#include "rma/rows/rows.h"
 #include "rma/memory/state.h"
 
 /* An operation as the program asked for it, with checked arguments. */
@@ -31,6 +32,8 @@ typedef struct tern_operation {
     uint64_t local_cid;
     const void *cid;
     size_t cid_bytes;
+    const tern_rows *rows; /* of a non-contiguous transfer, which is never packed; memory and offset
+                              are those of its first row. NULL: the data is contiguous */
 } tern_operation;
 
 /* Whether the data moves apart from the record. */
@@ -53,12 +56,13 @@ void tern_operation_trace_sent(tern_worker *worker, const tern_out *out);
 /* A request. */
 typedef struct tern_waiting {
     struct tern_waiting *next;
-    tern_operation operation; /* cid is NULL: payload holds it */
+    tern_operation operation; /* cid is NULL: payload holds it; rows, too: flight holds them */
     enum { TERN_WAITING, TERN_MOVING, TERN_LANDED } state;
-    uint64_t moved;         /* bytes that the transport has accepted */
-    uint64_t losses;        /* of a put: tern_port_losses when it was started */
-    tern_transfer transfer; /* of a get whose data moves */
-    tern_rkey *rkey;        /* held rkey of a region of another node; or NULL */
+    uint64_t moved;           /* bytes that the transport has accepted */
+    uint64_t losses;          /* of a put: tern_port_losses when it was started */
+    tern_transfer transfer;   /* of a get whose data moves */
+    tern_rows_flight *flight; /* the rows of a non-contiguous transfer to another node; or NULL */
+    tern_rkey *rkey;          /* held rkey of a region of another node; or NULL */
     uint64_t header;
     uint64_t payload[];
 } tern_waiting;
