@@ -201,8 +201,12 @@ static void move_section(sliced *s, uint32_t target, const drawn *d, char *local
         for (; status == TERN_ERR_AGAIN; tern_progress(worker))
             status = is_get ? tern_get_strided_notify(worker, to, here, p, section, &options)
                             : tern_put_strided_notify(worker, to, p, here, section, &options);
-        EXPECT(TERN_OK, status);
-        finish_event(s, number, bytes, is_get);
+        if (status == TERN_ERR_UNSUPPORTED) { /* the system refuses copies between processes */
+            EXPECT_OK(is_get ? tern_get_strided(worker, here, p, section)
+                             : tern_put_strided(worker, p, here, section));
+        } else if (EXPECT(TERN_OK, status)) {
+            finish_event(s, number, bytes, is_get);
+        }
     }
 }
 
@@ -282,8 +286,12 @@ static void move_extents(sliced *s, uint32_t target, const tern_extent *extents,
         for (; status == TERN_ERR_AGAIN; tern_progress(worker))
             status = is_get ? tern_get_vector_notify(worker, to, extents, count, &options)
                             : tern_put_vector_notify(worker, to, extents, count, &options);
-        EXPECT(TERN_OK, status);
-        finish_event(s, number, bytes, is_get);
+        if (status == TERN_ERR_UNSUPPORTED) {
+            EXPECT_OK(is_get ? tern_get_vector(worker, target, extents, count)
+                             : tern_put_vector(worker, target, extents, count));
+        } else if (EXPECT(TERN_OK, status)) {
+            finish_event(s, number, bytes, is_get);
+        }
     }
 }
 

@@ -111,6 +111,54 @@ static void notified(void) {
     fixture_close(f);
 }
 
+/* One transfer to the segment and to registered memory: both have arrived at the event. */
+static void mixed_memory(void) {
+    enum { ROUNDS = 20, WORDS = 300 };
+    fixture f;
+    if (!fixture_enter(&f))
+        return;
+    const uint32_t next = (f.rank + 1) % f.size, before = (f.rank + f.size - 1) % f.size;
+    tern_ptr all[64], registered[64], mine = TERN_NULL;
+    uint64_t *region = calloc(ROUNDS * WORDS, 8), *data = calloc(ROUNDS * WORDS, 8);
+    fixture_alloc_all(&f, (size_t)ROUNDS * WORDS * 8, TERN_DOMAIN_GLOBAL, all);
+    EXPECT_OK(tern_register(f.worker, region, (size_t)ROUNDS * WORDS * 8, &mine));
+    fixture_share(&f, &mine, sizeof mine, registered);
+    const uint64_t *segment = tern_local(f.context, all[f.rank]);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        const int64_t at = 8 * (int64_t)i * WORDS;
+        uint64_t *from = data + (size_t)i * WORDS;
+        tern_event event;
+        tern_status status = TERN_ERR_AGAIN;
+        for (uint32_t k = 0; k < WORDS; k++)
+            from[k] = value_of(f.rank, i, k);
+        const tern_extent extents[2] = {{tern_ptr_add(all[next], at), from, 8 * WORDS / 2},
+                                        {tern_ptr_add(registered[next], at), from, 8 * WORDS}};
+        for (; status == TERN_ERR_AGAIN; tern_progress(f.worker))
+            status = tern_put_vector_notify(
+                f.worker, (tern_worker_id){next, 0}, extents, 2,
+                &(tern_notify_options){.cid = &i, .cid_bytes = 4, .flags = TERN_NOTIFY_NO_LOCAL});
+        if (status == TERN_ERR_UNSUPPORTED) {
+            tern_test_lack("the system refuses copies between processes");
+            break;
+        }
+        EXPECT(TERN_OK, status);
+        EXPECT_OK(tern_event_wait(f.worker, TERN_PROBE_REMOTE, &event));
+        CU_ASSERT(memcmp(event.cid, &i, 4) == 0 && event.bytes == 8 * WORDS + 8 * WORDS / 2);
+        for (uint32_t k = 0; k < WORDS; k++) {
+            CU_ASSERT_EQUAL(region[(size_t)i * WORDS + k], value_of(before, i, k));
+            if (k < WORDS / 2)
+                CU_ASSERT_EQUAL(segment[(size_t)i * WORDS + k], value_of(before, i, k));
+        }
+    }
+    EXPECT_OK(tern_flush_all(f.worker));
+    EXPECT_OK(tern_barrier(f.worker));
+    EXPECT_OK(tern_deregister(f.worker, mine));
+    free(region);
+    free(data);
+    fixture_free_all(&f, all);
+    fixture_close(&f);
+}
+
 /* In a handler: puts are allowed, gets from this node, too. */
 static struct {
     fixture *f;
@@ -174,6 +222,7 @@ static void in_handlers(void) {
 }
 
 int main(int argc, char **argv) {
-    static const tern_test_case tests[] = {{"notified", notified}, {"in_handlers", in_handlers}};
+    static const tern_test_case tests[] = {
+        {"notified", notified}, {"mixed_memory", mixed_memory}, {"in_handlers", in_handlers}};
     return tern_test_main(argc, argv, "strided_notify", tests, sizeof tests / sizeof *tests);
 }
