@@ -53,6 +53,12 @@ static void use(tern_context *context, tern_worker *w, tern_ptr p) {
     REFUSED(tern_get(w, &word, p, sizeof word));
     REFUSED(tern_put_start(w, p, &word, sizeof word, &request));
     REFUSED(tern_get_start(w, &word, p, sizeof word, &request));
+    const tern_section section = {.element_bytes = 8};
+    const tern_extent extent = {p, &word, 8};
+    REFUSED(tern_put_strided(w, p, &word, &section));
+    REFUSED(tern_get_strided_start(w, &word, p, &section, &request));
+    REFUSED(tern_put_vector(w, p.rank, &extent, 1));
+    REFUSED(tern_put_strided_notify(w, (tern_worker_id){0, 0}, p, &word, &section, NULL));
     REFUSED(tern_atomic_fetch_add(w, p, 1, &word));
     REFUSED(tern_flush(w, p.rank));
     REFUSED(tern_flush_all(w));
