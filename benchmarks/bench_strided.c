@@ -140,7 +140,7 @@ static void halo(bench *b, strided *s) {
                 (bench_peer){bench_way("packed, tern_put, unpacked", pack_put_unpack, NULL, s), 1};
         }
         c.peers[c.peer_count++] =
-            (bench_peer){bench_way("packed, tern_put", pack_and_put, NULL, s), b->shared ? 1 : 0};
+            (bench_peer){bench_way("packed, tern_put", pack_and_put, NULL, s), 0};
         bench_measure(b, &c);
     }
 }
