@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "rma/memory/state.h"
 #include "rpc/call/extended.h"
+#include "rpc/call/in_place.h"
 #include "rpc/call/overflow.h"
 #include "rpc/lent/lent.h"
 #include "rpc/archive/fetch.h"
@@ -22,6 +23,7 @@ static void rpc_close_layer(tern_context *context) {
         if (tern_rpc_worker_of(context->worker[i]) == NULL)
             continue;
         tern_overflow_close(context->worker[i]);
+        tern_reservation_discard(context->worker[i]);
         tern_tasks_discard(context->worker[i]);
         tern_shipments_discard(context->worker[i]);
         tern_result_drop(context->worker[i]);
@@ -95,6 +97,7 @@ static tern_status rpc_drain(tern_context *context, tern_worker *worker) {
 }
 
 static size_t rpc_progress(tern_worker *worker) {
+    tern_reservation_look(worker);
     if (tern_rpc_worker_of(worker)->room != NULL)
         tern_result_drop(worker);
     /* R4 */

@@ -47,6 +47,7 @@ enum { TERN_NOTICES = 64, TERN_NOTICES_OF_A_CALL = 2 };
 typedef struct tern_rpc_worker {
     struct tern_overflow *overflow; /* calls that wait for room (rpc/call/overflow.h) */
     size_t overflow_bytes;
+    void *reserved; /* memory of a call that is being built, or NULL (rpc/call/in_place.h) */
     pthread_mutex_t overflow_lock;
     struct tern_call_task *tasks;      /* calls that take several rounds of progress
                                           (rpc/call/extended.c) */

@@ -145,7 +145,14 @@ typedef struct tern_holder tern_holder;
 enum { TERN_WORKER_FREE, TERN_WORKER_ADOPTED, TERN_WORKER_BORROWED };
 
 struct tern_worker {
-    tern_worker_view view; /* first: the inlined operations of transfer.h read it */
+    union {
+        tern_worker_view view; /* first: the inlined operations of transfer.h read it */
+        struct {               /* its flags, under shorter names */
+            char view_before[offsetof(tern_worker_view, in_progress)];
+            bool in_progress;
+            bool in_handler;
+        };
+    };
     tern_context *context;
     void *layer[TERN_LAYER_SLOTS];
     uint32_t index;
@@ -154,8 +161,6 @@ struct tern_worker {
                                kind and class of targets (path/selector.h) */
     uintptr_t thread;       /* the thread of the current or last round of progress
                                (tern_thread_self) */
-    bool in_progress;       /* tern_progress is never re-entered */
-    bool in_handler;        /* a handler runs: functions that wait are refused */
     bool holds_calls;       /* it is at the end of a phase: its waits run no calls (tern_phase) */
     const char *collective; /* the collective function that it is in, or NULL */
     uint32_t collective_depth; /* how many collective functions of the program are nested
@@ -219,6 +224,9 @@ static inline bool tern_is_nobody(const tern_worker *worker) {
 /* TERN_ERR_STATE if the worker runs a handler, where nothing may wait, or another thread uses it;
  * TERN_ERR_ARGUMENT if it is NULL. */
 tern_status tern_worker_may_wait(const tern_worker *worker, const char *function);
+/* TERN_ERR_STATE: the worker builds a call in place (tern/call_in_place.h), and function is not
+ * allowed meanwhile. */
+tern_status tern_reserved_fail(const tern_worker *worker, const char *function);
 /* Whether another thread is in a round of progress of the worker, although only its owner may use
  * it. */
 bool tern_worker_is_shared(const tern_worker *worker);

@@ -9,6 +9,7 @@
 #include "tern/agree.h"
 #include "tern/archive.h"
 #include "tern/call.h"
+#include "tern/call_in_place.h"
 #include "tern/circular.h"
 #include "tern/collective.h"
 #include "tern/combine.h"

@@ -170,7 +170,7 @@ void tern_ring_open_lane(const tern_worker *worker, tern_out *out) {
     if (!out->direct)
         return;
     uint64_t generation_end = (out->lane.write | out->lane.mask) + 1 + 8;
-    bool shut = out->held || worker->context->fences;
+    bool shut = out->held || worker->context->fences || tern_ring_is_reserved(worker, out);
     out->lane.limit = shut ? 0 : out->limit < generation_end ? out->limit : generation_end;
 }
 
@@ -230,6 +230,8 @@ static tern_status ring_reserve(tern_worker *worker, tern_out *out, uint64_t siz
 
 tern_status tern_ring_try(tern_worker *worker, tern_out *out, size_t bytes, void **room) {
     uint64_t size = tern_record_size(bytes);
+    if (__builtin_expect(tern_ring_is_reserved(worker, out), 0))
+        return tern_reserved_fail(worker, "a request to the rank");
     tern_status status = ring_reserve(worker, out, size);
     if (status == TERN_ERR_AGAIN) {
         /* Publish first: the target can consume, and so make room, only up to the last published
@@ -262,6 +264,18 @@ tern_status tern_ring_reserve(tern_worker *worker, tern_out *out, size_t bytes, 
     return status;
 }
 
+/* The reservation may have begun a frame, or covered the rest of the generation by a SKIP. */
+void tern_ring_unreserve(tern_worker *worker, tern_out *out) {
+    if (out->frame_open && out->lane.first_header == 0) {
+        out->frame_open = false;
+        out->lane.write -= TERN_FRAME_BYTES;
+    }
+    if (out->lane.first_header != 0)
+        tern_ring_publish_due(worker, out);
+    else
+        tern_ring_open_lane(worker, out);
+}
+
 /* Lists the ring for progress, which will publish its records or send its WAKE. */
 static void leave_to_progress(tern_worker *worker, tern_out *out) {
     tern_rma_worker *mine = tern_rma_worker_of(worker);
@@ -285,6 +299,10 @@ void tern_ring_published(tern_worker *worker, tern_out *out) {
 }
 
 void tern_ring_publish(tern_worker *worker, tern_out *out) {
+    if (__builtin_expect(tern_ring_is_reserved(worker, out), 0)) {
+        leave_to_progress(worker, out);
+        return;
+    }
     if (out->wake_due)
         tern_sleep_wake(worker, out);
     if (out->lane.first_header == 0) {
@@ -327,6 +345,7 @@ void tern_ring_give_back(tern_worker *worker, tern_out *out) {
     __atomic_store_n(&mine->out[tern_endpoint_of(worker->context, out->channel, out->target)], out,
                      __ATOMIC_RELEASE);
     out->lent = false;
+    tern_ring_open_lane(worker, out); /* unless a call to its target is being built */
     if (out->lane.first_header != 0 || out->wake_due)
         leave_to_progress(worker, out);
 }

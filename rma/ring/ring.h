@@ -157,6 +157,17 @@ static inline void tern_ring_commit(tern_out *out, uint64_t header) {
     out->lane.write = next;
 }
 
+/* Whether the worker builds a call in place that goes to this ring's target. Then nothing is
+ * written to the ring and nothing of it is published until the call is committed or cancelled
+ * (rpc/call/in_place.h). A ring that is lent is not the place of that call, and goes on. */
+static inline bool tern_ring_is_reserved(const tern_worker *worker, const tern_out *out) {
+    return worker->view.reserved == out->target + 1 && out->channel == TERN_CHANNEL_CALLS &&
+           !out->lent;
+}
+
+/* Gives back what tern_ring_try has reserved and nobody has committed. */
+void tern_ring_unreserve(tern_worker *worker, tern_out *out);
+
 /* Publishes the committed records if they reach the ring's threshold (lane.gather); otherwise
  * leaves them to progress. */
 void tern_ring_publish_due(tern_worker *worker, tern_out *out);

@@ -94,6 +94,8 @@ static const char *function_of(const tern_worker *worker, const tern_outgoing *c
 }
 
 static tern_status outgoing_send(tern_worker *worker, const tern_outgoing *c, tern_full full) {
+    if (__builtin_expect(worker->view.reserved == c->to.target + 1, 0))
+        return tern_reserved_fail(worker, "tern_call");
     if (c->to.by_message)
         return tern_outgoing_send_message(worker, c, full);
     tern_wait_state wait =

@@ -95,8 +95,18 @@ bool tern_worker_is_own(const tern_worker *worker) {
 }
 
 bool tern_worker_is_shared(const tern_worker *worker) {
-    return worker->in_progress && worker->thread != tern_thread_self() && !tern_is_nobody(worker) &&
+    return worker->in_progress && worker->view.reserved == 0 &&
+           worker->thread != tern_thread_self() && !tern_is_nobody(worker) &&
            !tern_is_destroyed(worker->context);
+}
+
+__attribute__((cold)) tern_status tern_reserved_fail(const tern_worker *worker,
+                                                     const char *function) {
+    return tern_fail(TERN_ERR_STATE,
+                     "%s: this worker has reserved a call to worker %u of rank %u "
+                     "(tern_call_reserve); commit or cancel that call first",
+                     function, (worker->view.reserved - 1) % worker->context->workers,
+                     (worker->view.reserved - 1) / worker->context->workers);
 }
 
 static __attribute__((cold)) tern_status worker_refuse_wait(const tern_worker *worker,
@@ -108,6 +118,8 @@ static __attribute__((cold)) tern_status worker_refuse_wait(const tern_worker *w
                          "%s: another thread is using worker %u; each thread adopts a worker of "
                          "its own (TERN_WORKERS)",
                          function, worker->index);
+    if (worker->view.reserved != 0)
+        return tern_reserved_fail(worker, function);
     return tern_fail(TERN_ERR_STATE, "%s may wait and is not allowed in a handler", function);
 }
 

@@ -7,6 +7,7 @@
  * it is correct).
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -52,6 +53,10 @@ typedef struct tern_worker_view {
     uint32_t functions;       /* the context knows the functions with ids below this one */
     uint32_t direct_domains;  /* bit d: the processor's atomics serve domain d */
     uint64_t *calls_sent;
+    uint32_t reserved; /* 1 + number of the worker to which a call is being built in place
+                          (tern/call_in_place.h); 0: none */
+    bool in_progress;  /* tern_progress is never re-entered */
+    bool in_handler;   /* a handler runs: functions that wait are refused */
 } tern_worker_view;
 
 /* How many bytes ahead cache lines are prefetched; measured with `tern-bench call`. */
