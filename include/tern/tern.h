@@ -39,5 +39,6 @@
 #include "tern/synchronizer.h"
 #include "tern/team.h"
 #include "tern/transfer.h"
+#include "tern/wait.h"
 
 #endif
