@@ -187,8 +187,11 @@ static tern_status rma_make_workers(tern_context *context, tern_rma *rma) {
                                           .calls_sent = &worker->stats.calls_sent};
     }
     /* Threads without a worker reach the same memory, but have no rings. */
-    tern_context_nobody(context)->view =
-        (tern_worker_view){.reach = rma->reach, .ranks = context->size, .inlined = context->size};
+    tern_worker *nobody = tern_context_nobody(context);
+    nobody->view = (tern_worker_view){.reach = rma->reach,
+                                      .ranks = context->size,
+                                      .inlined = context->size,
+                                      .in_progress = nobody->in_progress};
     return TERN_OK;
 }
 

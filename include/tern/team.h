@@ -108,9 +108,9 @@ TERN_NODISCARD TERN_API tern_status tern_team_broadcast_start(tern_worker *worke
                                                               size_t bytes, tern_request *request);
 
 /* Combines the vectors of all members, element by element, into that of the member root. values:
- * count numbers of 8 bytes, at any address; on other members than root they are undefined
- * afterwards. Sums of doubles are added in an order that depends on P and root. Goes up a binomial
- * tree. */
+ * count numbers of the type (tern/number.h), at any address; on other members than root they are
+ * undefined afterwards. Sums of floating point are added in an order that depends on P and root.
+ * Goes up a binomial tree. */
 TERN_NODISCARD TERN_API tern_status tern_team_reduce(tern_worker *worker, tern_team *team,
                                                      uint32_t root, tern_number type,
                                                      tern_reduction op, void *values, size_t count);

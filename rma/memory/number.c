@@ -1,3 +1,5 @@
+#include <stdio.h>
+
 #include "rma/memory/number.h"
 
 #include <string.h>
@@ -57,6 +59,13 @@ static const char *const op_names[TERN_NUMBER_OPS] = {
     [TERN_REDUCE_AND] = "TERN_REDUCE_AND", [TERN_REDUCE_OR] = "TERN_REDUCE_OR",
     [TERN_REDUCE_XOR] = "TERN_REDUCE_XOR", [TERN_REDUCE_REPLACE] = "TERN_REDUCE_REPLACE",
 };
+
+void tern_number_describe(tern_number type, tern_reduction op, char *text, size_t size) {
+    if ((unsigned)type < TERN_NUMBER_TYPES && (unsigned)op < TERN_NUMBER_OPS)
+        snprintf(text, size, "%s of %s", op_names[op], type_names[type]);
+    else
+        snprintf(text, size, "operation %d of type %d", (int)op, (int)type);
+}
 
 tern_status tern_number_check(const char *function, tern_number type, tern_reduction op) {
     if ((unsigned)type >= TERN_NUMBER_TYPES || (unsigned)op >= TERN_NUMBER_OPS)

@@ -12,6 +12,10 @@
  * function's name, for the text. */
 tern_status tern_number_check(const char *function, tern_number type, tern_reduction op);
 
+/* Writes "TERN_REDUCE_SUM of TERN_DOUBLE" or the like to text, of size bytes; numbers in place of
+ * constants that do not exist. */
+void tern_number_describe(tern_number type, tern_reduction op, char *text, size_t size);
+
 /* Combines each of the count numbers of first with that of second, and writes the results to `to`.
  * The type must have the operation (tern_number_has). The numbers may lie at any address. The
  * number of first is a of tern/number.h, so if first is the vector of the lower rank, both ranks

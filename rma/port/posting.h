@@ -30,7 +30,7 @@ typedef struct tern_route {
     uint64_t used;          /* port.uses at the last use, or when the connection was offered */
     uint64_t peer;          /* the network's name for the connection, if held */
     uint32_t under_way;     /* number of postings */
-    uint32_t units_taken;         /* by their copies */
+    uint32_t units_taken;   /* by their copies */
     uint64_t losses[TERN_LOSSES]; /* operations that were not kept and that the network has lost */
     uint64_t told[TERN_FLUSHERS]; /* of losses[TERN_LOSS_FLUSH], how many a flush has told of */
     uint64_t known;               /* a bit for each piece whose rkey is known */

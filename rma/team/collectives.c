@@ -25,10 +25,9 @@ static tern_status ask_check(const team_ask *a, const tern_team *team) {
     if (a->root >= team->size)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: root is %u, but the team has only %u members",
                          name, a->root, team->size);
-    if (a->reduces && ((unsigned)a->type > TERN_DOUBLE || (unsigned)a->op > TERN_REDUCE_MAX))
-        return tern_fail(TERN_ERR_ARGUMENT,
-                         "%s: type is %d and op is %d; the largest that are allowed are %d and %d",
-                         name, (int)a->type, (int)a->op, (int)TERN_DOUBLE, (int)TERN_REDUCE_MAX);
+    const tern_status status = a->reduces ? tern_number_check(name, a->type, a->op) : TERN_OK;
+    if (status != TERN_OK)
+        return status;
     if (a->bytes > PTRDIFF_MAX / team->size)
         return tern_fail(TERN_ERR_ARGUMENT, "%s: %zu bytes for each of %u members are too many",
                          name, a->bytes, team->size);
@@ -73,6 +72,7 @@ static tern_status team_start(tern_worker *worker, tern_team *given, const team_
     o->root = a->root;
     o->type = a->type;
     o->op = a->op;
+    o->width = tern_number_bytes(a->type);
     o->bytes = a->bytes;
     o->data = a->data;
     o->source = a->source;
@@ -112,7 +112,8 @@ static team_ask ask_numbers(uint32_t collective, uint32_t root, tern_number type
                       .reduces = true,
                       .data = values,
                       .has_data = true,
-                      .bytes = count <= PTRDIFF_MAX / 8 ? count * 8 : SIZE_MAX};
+                      .bytes =
+                          count <= PTRDIFF_MAX / 16 ? count * tern_number_bytes(type) : SIZE_MAX};
 }
 
 static bool is_root(const tern_worker *worker, const tern_team *team, uint32_t root) {

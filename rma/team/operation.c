@@ -1,7 +1,6 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "rma/notify/reduce.h"
 #include "rma/team/team.h"
 #include "src/progress/request.h"
 
@@ -127,15 +126,15 @@ bool tern_team_take(tern_team_operation *o, const tern_team_head *head, const vo
                     size_t bytes) {
     const tern_team_round *r = &o->round;
     if (head->offset != o->taken || bytes > r->in_bytes - o->taken ||
-        (bytes == 0 && r->in_bytes > 0) || (r->combines && bytes % 8 != 0))
+        (bytes == 0 && r->in_bytes > 0) || (r->combines && bytes % o->width != 0))
         return false;
     char *to = bytes > 0 ? r->in + o->taken : NULL;
     if (bytes > 0 && !r->combines)
         memcpy(to, data, bytes);
     else if (bytes > 0 && r->from < o->team->rank)
-        tern_numbers_reduce(o->type, o->op, to, data, to, bytes / 8);
+        tern_numbers_reduce(o->type, o->op, to, data, to, bytes / o->width);
     else if (bytes > 0)
-        tern_numbers_reduce(o->type, o->op, to, to, data, bytes / 8);
+        tern_numbers_reduce(o->type, o->op, to, to, data, bytes / o->width);
     o->taken += bytes;
     o->taken_all = o->taken == r->in_bytes;
     o->vain = 0;
@@ -322,17 +321,17 @@ static tern_status team_request_wait(tern_worker *worker, tern_request *request)
 }
 
 static void kind_name(uint32_t kind, uint64_t bytes, char *text, size_t room) {
-    static const char *const types[] = {"TERN_UINT64", "TERN_INT64", "TERN_DOUBLE"};
-    static const char *const ops[] = {"sum", "minimum", "maximum"};
-    const uint32_t collective = tern_team_collective(kind), type = kind >> 4 & 15,
-                   op = kind >> 8 & 15;
+    char numbers[64];
+    const uint32_t collective = tern_team_collective(kind);
     const bool reduces = collective == TERN_TEAM_REDUCE || collective == TERN_TEAM_ALLREDUCE ||
                          collective == TERN_TEAM_SCAN || collective == TERN_TEAM_SCAN_BEFORE;
+    tern_number_describe((tern_number)(kind >> 4 & 15), (tern_reduction)(kind >> 8 & 15), numbers,
+                         sizeof numbers);
     if (collective == TERN_TEAM_BARRIER)
         snprintf(text, room, "%s", tern_team_names[collective]);
-    else if (reduces && type <= TERN_DOUBLE && op <= TERN_REDUCE_MAX)
-        snprintf(text, room, "%s (%s of %s, root %u, %llu bytes)", tern_team_names[collective],
-                 ops[op], types[type], kind >> 12, (unsigned long long)bytes);
+    else if (reduces)
+        snprintf(text, room, "%s (%s, root %u, %llu bytes)", tern_team_names[collective], numbers,
+                 kind >> 12, (unsigned long long)bytes);
     else
         snprintf(text, room, "%s (root %u, %llu bytes)", tern_team_names[collective], kind >> 12,
                  (unsigned long long)bytes);

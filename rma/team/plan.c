@@ -1,6 +1,5 @@
 #include <stdlib.h>
 
-#include "rma/notify/reduce.h"
 #include "rma/team/team.h"
 
 /* The algorithms of collectives: which member sends what to which member in each round. Members are
@@ -106,8 +105,8 @@ static number_range part_of(size_t count, uint32_t most, uint32_t member, uint32
 
 static void round_exchanges(const tern_team_operation *o, tern_team_round *r, uint32_t partner,
                             number_range out, number_range in) {
-    round_sends(r, partner, o->rounds, o->values + out.first * 8, out.count * 8);
-    round_receives(r, partner, o->rounds, o->values + in.first * 8, in.count * 8);
+    round_sends(r, partner, o->rounds, o->values + out.first * o->width, out.count * o->width);
+    round_receives(r, partner, o->rounds, o->values + in.first * o->width, in.count * o->width);
 }
 
 static bool allreduce_end(const tern_team_operation *o) {
@@ -123,7 +122,7 @@ static bool allreduce_end(const tern_team_operation *o) {
 static bool plan_allreduce(tern_team_operation *o, tern_team_round *r) {
     enum { TAG_EXTRA = 100, TAG_RESULT = 101 };
     const uint32_t size = o->team->size, rank = o->team->rank;
-    const size_t count = o->bytes / 8;
+    const size_t count = o->bytes / o->width;
     uint32_t most = 1, k = 0;
     for (; most <= size / 2; k++)
         most *= 2;
@@ -220,7 +219,8 @@ static bool plan_scan_before(tern_team_operation *o, tern_team_round *r) {
         round_receives(r, rank - 1, 0, o->scratch, o->bytes);
     } else if (o->rounds == 1 && rank + 1 < size) {
         if (rank > 0)
-            tern_numbers_reduce(o->type, o->op, o->values, o->scratch, o->values, o->bytes / 8);
+            tern_numbers_reduce(o->type, o->op, o->values, o->scratch, o->values,
+                                o->bytes / o->width);
         round_sends(r, rank + 1, 0, o->values, o->bytes);
     }
     if (o->rounds > 1 && rank > 0)

@@ -39,6 +39,7 @@
  * receiver has begun that round, and sends and receives of one round go on together.
  */
 
+#include "rma/memory/number.h"
 #include "rma/notify/notify.h"
 #include "rma/ring/ring.h"
 #include "src/progress/wait.h"
@@ -123,6 +124,7 @@ struct tern_team_operation {
     uint32_t kind, root;
     tern_number type;
     tern_reduction op;
+    size_t width;       /* of a number, in bytes */
     size_t bytes;       /* the same on all members */
     char *data;         /* the caller's memory that is written, */
     const char *source; /* and that is only read */

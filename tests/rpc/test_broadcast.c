@@ -263,7 +263,7 @@ static void no_such_place(hall *h) {
                         .origin = h->f.rank,
                         .transfer = TERN_BUFFER_PUT,
                         .arity = 2};
-    tern_passing passing = {0, 0};
+    tern_passing passing = {0};
     tern_rpc *rpc = tern_rpc_of(h->f.context);
     uint32_t id = tern_record_id(rpc->header[hear_function.id]);
     while (!tern_broadcast_pass(h->f.worker, &e, id, NULL, 0, true, &passing))
