@@ -69,6 +69,8 @@ TERN_NODISCARD TERN_API tern_status tern_accumulate_start(tern_worker *worker, t
                                                           const void *values, size_t count,
                                                           tern_number type, tern_reduction op,
                                                           tern_request *request);
+
+/* Starts tern_get_accumulate, as tern_accumulate_start does tern_accumulate. */
 TERN_NODISCARD TERN_API tern_status tern_get_accumulate_start(tern_worker *worker, tern_ptr to,
                                                               const void *values, void *old,
                                                               size_t count, tern_number type,

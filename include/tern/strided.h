@@ -83,6 +83,8 @@ TERN_NODISCARD TERN_API tern_status tern_put_strided_start(tern_worker *worker, 
                                                            const void *from,
                                                            const tern_section *section,
                                                            tern_request *request);
+
+/* Starts tern_get_strided, as tern_put_strided_start does tern_put_strided. */
 TERN_NODISCARD TERN_API tern_status tern_get_strided_start(tern_worker *worker, void *to,
                                                            tern_ptr from,
                                                            const tern_section *section,
@@ -98,6 +100,8 @@ TERN_NODISCARD TERN_API tern_status tern_put_strided_notify(tern_worker *worker,
                                                             const void *from,
                                                             const tern_section *section,
                                                             const tern_notify_options *options);
+
+/* Gets the elements of a section and notifies a worker of that rank (tern_put_strided_notify). */
 TERN_NODISCARD TERN_API tern_status tern_get_strided_notify(tern_worker *worker,
                                                             tern_worker_id owner, void *to,
                                                             tern_ptr from,
@@ -116,22 +120,28 @@ typedef struct tern_extent {
  * extent is memory of another rank. Extents that overlap at the target are not refused. */
 TERN_NODISCARD TERN_API tern_status tern_put_vector(tern_worker *worker, uint32_t rank,
                                                     const tern_extent *extents, size_t count);
+
+/* Gets all extents from one rank; otherwise as tern_put_vector. */
 TERN_NODISCARD TERN_API tern_status tern_get_vector(tern_worker *worker, uint32_t rank,
                                                     const tern_extent *extents, size_t count);
 
-/* Start these, as tern_put_strided_start and tern_get_strided_start do. */
+/* Starts tern_put_vector, as tern_put_strided_start does tern_put_strided. */
 TERN_NODISCARD TERN_API tern_status tern_put_vector_start(tern_worker *worker, uint32_t rank,
                                                           const tern_extent *extents, size_t count,
                                                           tern_request *request);
+
+/* Starts tern_get_vector, as tern_put_strided_start does tern_put_strided. */
 TERN_NODISCARD TERN_API tern_status tern_get_vector_start(tern_worker *worker, uint32_t rank,
                                                           const tern_extent *extents, size_t count,
                                                           tern_request *request);
 
-/* The same with a notification, as tern_put_strided_notify and tern_get_strided_notify. */
+/* Puts all extents and notifies a worker of that rank, as tern_put_strided_notify does. */
 TERN_NODISCARD TERN_API tern_status tern_put_vector_notify(tern_worker *worker,
                                                            tern_worker_id target,
                                                            const tern_extent *extents, size_t count,
                                                            const tern_notify_options *options);
+
+/* Gets all extents and notifies a worker of that rank, as tern_get_strided_notify does. */
 TERN_NODISCARD TERN_API tern_status tern_get_vector_notify(tern_worker *worker,
                                                            tern_worker_id owner,
                                                            const tern_extent *extents, size_t count,

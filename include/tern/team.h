@@ -39,6 +39,8 @@
 extern "C" {
 #endif
 
+/* Some ranks of a context in an order of their own. A worker's own handle: other workers make
+ * theirs. */
 typedef struct tern_team tern_team;
 
 /* The most collectives of one team of a worker that may be under way. */
@@ -73,8 +75,10 @@ TERN_NODISCARD TERN_API tern_status tern_team_split(tern_worker *worker, tern_te
  * a handler. Sends nothing. Teams that are left are freed with the context. */
 TERN_NODISCARD TERN_API tern_status tern_team_destroy(tern_worker *worker, tern_team *team);
 
-/* Returns the caller's rank in a team, and the number of members. */
+/* Returns the caller's rank in a team. */
 TERN_API uint32_t tern_team_rank(const tern_worker *worker, const tern_team *team);
+
+/* Returns the number of members of a team. */
 TERN_API uint32_t tern_team_size(const tern_worker *worker, const tern_team *team);
 
 /* Translates a rank in a team to a rank of the context. [out] rank. TERN_ERR_ARGUMENT: the team has
@@ -94,6 +98,8 @@ TERN_NODISCARD TERN_API tern_status tern_team_event(tern_worker *worker, tern_re
 /* Returns when all members have called it. It does not complete puts. Costs log2(P) messages,
  * rounded up, sent and received, one after the other. */
 TERN_NODISCARD TERN_API tern_status tern_team_barrier(tern_worker *worker, tern_team *team);
+
+/* Starts tern_team_barrier and returns (tern/request.h). */
 TERN_NODISCARD TERN_API tern_status tern_team_barrier_start(tern_worker *worker, tern_team *team,
                                                             tern_request *request);
 
@@ -103,6 +109,8 @@ TERN_NODISCARD TERN_API tern_status tern_team_barrier_start(tern_worker *worker,
  * child while it arrives. */
 TERN_NODISCARD TERN_API tern_status tern_team_broadcast(tern_worker *worker, tern_team *team,
                                                         uint32_t root, void *data, size_t bytes);
+
+/* Starts tern_team_broadcast and returns (tern/request.h). */
 TERN_NODISCARD TERN_API tern_status tern_team_broadcast_start(tern_worker *worker, tern_team *team,
                                                               uint32_t root, void *data,
                                                               size_t bytes, tern_request *request);
@@ -114,6 +122,8 @@ TERN_NODISCARD TERN_API tern_status tern_team_broadcast_start(tern_worker *worke
 TERN_NODISCARD TERN_API tern_status tern_team_reduce(tern_worker *worker, tern_team *team,
                                                      uint32_t root, tern_number type,
                                                      tern_reduction op, void *values, size_t count);
+
+/* Starts tern_team_reduce and returns (tern/request.h). */
 TERN_NODISCARD TERN_API tern_status tern_team_reduce_start(tern_worker *worker, tern_team *team,
                                                            uint32_t root, tern_number type,
                                                            tern_reduction op, void *values,
@@ -125,6 +135,8 @@ TERN_NODISCARD TERN_API tern_status tern_team_reduce_start(tern_worker *worker, 
 TERN_NODISCARD TERN_API tern_status tern_team_allreduce(tern_worker *worker, tern_team *team,
                                                         tern_number type, tern_reduction op,
                                                         void *values, size_t count);
+
+/* Starts tern_team_allreduce and returns (tern/request.h). */
 TERN_NODISCARD TERN_API tern_status tern_team_allreduce_start(tern_worker *worker, tern_team *team,
                                                               tern_number type, tern_reduction op,
                                                               void *values, size_t count,
@@ -135,6 +147,8 @@ TERN_NODISCARD TERN_API tern_status tern_team_allreduce_start(tern_worker *worke
 TERN_NODISCARD TERN_API tern_status tern_team_gather(tern_worker *worker, tern_team *team,
                                                      uint32_t root, const void *mine, void *all,
                                                      size_t bytes);
+
+/* Starts tern_team_gather and returns (tern/request.h). */
 TERN_NODISCARD TERN_API tern_status tern_team_gather_start(tern_worker *worker, tern_team *team,
                                                            uint32_t root, const void *mine,
                                                            void *all, size_t bytes,
@@ -144,6 +158,8 @@ TERN_NODISCARD TERN_API tern_status tern_team_gather_start(tern_worker *worker, 
  * a ring in P - 1 steps, each of n bytes sent and received. */
 TERN_NODISCARD TERN_API tern_status tern_team_allgather(tern_worker *worker, tern_team *team,
                                                         const void *mine, void *all, size_t bytes);
+
+/* Starts tern_team_allgather and returns (tern/request.h). */
 TERN_NODISCARD TERN_API tern_status tern_team_allgather_start(tern_worker *worker, tern_team *team,
                                                               const void *mine, void *all,
                                                               size_t bytes, tern_request *request);
@@ -153,6 +169,8 @@ TERN_NODISCARD TERN_API tern_status tern_team_allgather_start(tern_worker *worke
  * one received. */
 TERN_NODISCARD TERN_API tern_status tern_team_alltoall(tern_worker *worker, tern_team *team,
                                                        const void *out, void *in, size_t bytes);
+
+/* Starts tern_team_alltoall and returns (tern/request.h). */
 TERN_NODISCARD TERN_API tern_status tern_team_alltoall_start(tern_worker *worker, tern_team *team,
                                                              const void *out, void *in,
                                                              size_t bytes, tern_request *request);
@@ -162,6 +180,8 @@ TERN_NODISCARD TERN_API tern_status tern_team_alltoall_start(tern_worker *worker
 TERN_NODISCARD TERN_API tern_status tern_team_scan(tern_worker *worker, tern_team *team,
                                                    tern_number type, tern_reduction op,
                                                    void *values, size_t count);
+
+/* Starts tern_team_scan and returns (tern/request.h). */
 TERN_NODISCARD TERN_API tern_status tern_team_scan_start(tern_worker *worker, tern_team *team,
                                                          tern_number type, tern_reduction op,
                                                          void *values, size_t count,
@@ -172,6 +192,8 @@ TERN_NODISCARD TERN_API tern_status tern_team_scan_start(tern_worker *worker, te
 TERN_NODISCARD TERN_API tern_status tern_team_scan_before(tern_worker *worker, tern_team *team,
                                                           tern_number type, tern_reduction op,
                                                           void *values, size_t count);
+
+/* Starts tern_team_scan_before and returns (tern/request.h). */
 TERN_NODISCARD TERN_API tern_status tern_team_scan_before_start(tern_worker *worker,
                                                                 tern_team *team, tern_number type,
                                                                 tern_reduction op, void *values,

@@ -16,12 +16,13 @@
 static tern_status reservation_take_room(tern_worker *worker, const tern_call_target *route,
                                          size_t bytes, tern_reservation *r) {
     tern_out *out = NULL;
-    if (route->by_message || bytes > tern_outgoing_max(worker->context, false) ||
-        !tern_overflow_clear(worker, route->target))
-        return TERN_ERR_AGAIN;
-    tern_status status = tern_ring_open(worker, route->target, &out);
-    if (status == TERN_OK)
-        status = tern_ring_try(worker, out, bytes, &r->arguments);
+    tern_status status = TERN_ERR_AGAIN;
+    if (!route->by_message && bytes <= tern_outgoing_max(worker->context, false) &&
+        tern_overflow_clear(worker, route->target)) {
+        status = tern_ring_open(worker, route->target, &out);
+        if (status == TERN_OK)
+            status = tern_ring_try(worker, out, bytes, &r->arguments);
+    }
     if (status == TERN_ERR_AGAIN)
         tern_error_clear_again();
     return status;

@@ -499,7 +499,7 @@ static void mismatches(void) {
                                               : tern_team_allreduce(f.worker, NULL, TERN_UINT64,
                                                                     TERN_REDUCE_SUM, &value, 1));
         EXPECT_DETAIL("tern_team_barrier");
-        EXPECT_DETAIL("tern_team_allreduce (sum of TERN_UINT64, root 0, 8 bytes)");
+        EXPECT_DETAIL("tern_team_allreduce (TERN_REDUCE_SUM of TERN_UINT64, root 0, 8 bytes)");
         CU_ASSERT_EQUAL(value, 1);
         uint64_t values[2] = {1, 1};
         EXPECT(TERN_ERR_MISMATCH, tern_team_allreduce(f.worker, NULL, TERN_UINT64, TERN_REDUCE_SUM,
