@@ -197,7 +197,7 @@ static void replaced_comes_out_once(void) {
                     tern_get_accumulate(f.worker, all[0], &n, &old, 1, t, TERN_REDUCE_REPLACE));
                 negated = (number){0};
                 if (is_floating(t) || is_complex(t))
-                    for (int part = 0; part <= is_complex(t); part++)
+                    for (int part = 0; part < (is_complex(t) ? 2 : 1); part++)
                         set_part(t, &negated, part, -part_of(t, &old, part));
                 else if (tern_number_bytes(t) == 8)
                     negated.u64 = 0 - old.u64;

@@ -50,7 +50,7 @@ static void act(const fixture *f, tern_ptr objects, uint64_t *random, history_op
     number value = {0}, old = {0};
     value.u64 = 1 + below(random, 1000);
     if (is_floating(type) || is_complex(type))
-        for (int part = 0; part <= is_complex(type); part++)
+        for (int part = 0; part < (is_complex(type) ? 2 : 1); part++)
             set_part(type, &value, part, (double)(1 + below(random, 1000)));
     *o = (history_operation){.object = object, .kind = (uint16_t)op, .actor = (uint16_t)f->rank};
     o->argument[0] = packed(type, value);
@@ -67,11 +67,11 @@ static void act(const fixture *f, tern_ptr objects, uint64_t *random, history_op
 }
 
 static void judge(history_operation *all, size_t count, uint64_t object) {
-    history_step *steps[OPS];
+    history_step *steps[OPS] = {step};
     const history_state nothing = {{0}};
     history_operation own[RANKS * OPERATIONS];
     size_t n = 0;
-    for (int op = 0; op < OPS; op++)
+    for (int op = 1; op < OPS; op++)
         steps[op] = step;
     for (size_t i = 0; i < count; i++)
         if (all[i].object == object)

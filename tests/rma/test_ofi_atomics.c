@@ -32,6 +32,7 @@ static tern_ptr memory[64];
 /* The clock goes forward with each message of MPI, so that each network is fast beside them. */
 static _Atomic uint64_t forward;
 
+/* NOLINTBEGIN(bugprone-reserved-identifier) */
 uint64_t __real_tern_now(void);
 uint64_t __wrap_tern_now(void);
 uint64_t __wrap_tern_now(void) { return __real_tern_now() + atomic_load(&forward); }
@@ -59,6 +60,7 @@ tern_status __wrap_tern_partner_act(tern_network *network, tern_network_end *end
         atomic_fetch_add(&forward, SLOW);
     return __real_tern_partner_act(network, end, post, posted, limit);
 }
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 typedef struct row {
     const char *name;
