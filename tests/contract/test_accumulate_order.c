@@ -67,12 +67,10 @@ static void act(const fixture *f, tern_ptr objects, uint64_t *random, history_op
 }
 
 static void judge(history_operation *all, size_t count, uint64_t object) {
-    history_step *steps[OPS] = {step};
+    history_step *const steps[OPS] = {step, step, step, step, step, step, step, step};
     const history_state nothing = {{0}};
     history_operation own[RANKS * OPERATIONS];
     size_t n = 0;
-    for (int op = 1; op < OPS; op++)
-        steps[op] = step;
     for (size_t i = 0; i < count; i++)
         if (all[i].object == object)
             own[n++] = all[i];
