@@ -13,10 +13,9 @@
  * Updates of arrays. The agent that makes them is the one that makes the atomics of the memory's
  * domain, so that both are atomic with each other:
  *
- *     load/store reaches it, and the processor serves the domain    this processor
- *     MPI or a network serves the domain (rma/atomic.c)             atomics of MPI or the network,
- * word by word else                                                          the owner's processor,
- * by message
+ * - this processor, if load/store reaches the memory and the processor serves the domain;
+ * - MPI or a network, word by word, if it serves the domain (rma/atomic.c);
+ * - otherwise the owner's processor, by message.
  *
  * Numbers of 16 bytes are atomic with each other alone. They are always updated by a processor of
  * the owner's node, under a lock.
