@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """hosts.py DIR: prints the tables of two hosts from DIR/TRANSPORT-SUBJECT-RUN.json, which scripts/hosts has
 measured.
 
