@@ -1,4 +1,4 @@
-// tern-test: transports survivors least=3
+// tern-test: ranks survivors least=3
 
 /* A rank dies: collectives of its teams end with TERN_ERR_PEER, those of other teams go on. */
 

@@ -231,8 +231,11 @@ static void remote_requests(fixture *f, uint32_t owner, int grow) {
 
 /* After an insert that met its key. */
 static void remote_erases(fixture *f, tern_hashtable *table, uint32_t owner) {
-    uint64_t keys[KEYS], absent[KEYS], value[2] = {0, 0};
+    uint64_t keys[KEYS], others[KEYS], absent[KEYS], value[2] = {0, 0};
     choose_keys(table, owner, 0, keys);
+    choose_keys(table, owner, 10000, others); /* these and the next ones are in the table, too */
+    choose_keys(table, owner, 20000, others);
+    choose_keys(table, owner, 50000, others);
     choose_keys(table, owner, 40000, absent);
     const uint64_t fence = fences(f, owner);
     const cost locked = {.trips = 3 + fence, .gets = 1, .atomics = 2, .puts = 1, .flushes = fence};

@@ -226,25 +226,31 @@ static void random_networks(void) {
     played_end();
 }
 
-/* The provider net of libfabric 1.17 completes puts when they are sent. */
+/* The provider net of libfabric 1.17 completes puts when they are sent. On a busy machine all that
+ * a creation looks at may be there in time, so it is tried again. */
 static void a_real_one(void) {
-    tern_context *context = NULL;
-    tern_network_info info = {.name = ""};
+    tern_status status = TERN_OK;
     setenv("FI_PROVIDER", "net", 1);
-    const tern_status status = create(TERN_TRANSPORT_OFI, &context);
-    if (status == TERN_OK) {
+    for (int i = 0; i < 20 && status == TERN_OK; i++) {
+        tern_context *context = NULL;
+        tern_network_info info = {.name = ""};
+        status = create(TERN_TRANSPORT_OFI, &context);
+        if (status != TERN_OK)
+            break;
         EXPECT_OK(tern_context_network(context, &info));
         EXPECT_OK(tern_context_destroy(context));
+        if (strcmp(info.name, "net") != 0) {
+            tern_test_skip("libfabric was in use before FI_PROVIDER was set");
+            return;
+        }
     }
-    if (status == TERN_OK && strcmp(info.name, "net") != 0) {
-        tern_test_skip("libfabric was in use before FI_PROVIDER was set");
-    } else if (strstr(tern_error_detail(), "has no provider") != NULL) {
+    if (strstr(tern_error_detail(), "has no provider") != NULL) {
         tern_test_skip("this libfabric has no provider net");
-    } else {
-        CU_ASSERT_EQUAL(status, TERN_ERR_UNSUPPORTED);
-        EXPECT_DETAIL("net");
-        EXPECT_DETAIL("completes transfers too early");
+        return;
     }
+    CU_ASSERT_EQUAL(status, TERN_ERR_UNSUPPORTED);
+    EXPECT_DETAIL("net");
+    EXPECT_DETAIL("completes transfers too early");
 }
 
 int main(int argc, char **argv) {
