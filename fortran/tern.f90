@@ -1,5 +1,5 @@
 ! tern for Fortran 2008 with TS 29113, which mpi_f08 needs as well. The functions are those of the C
-! interface (include/tern/*.h is their reference) with their names, arguments and statuses:
+! interface (the headers in include/tern are their reference) with their names, arguments and statuses:
 !
 !     status = tern_put(worker, place, values, c_sizeof(values))
 !     call tern_check(tern_barrier(worker))      ! stops the program on an error

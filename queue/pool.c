@@ -224,14 +224,17 @@ tern_status tern_queue_pool_start(const tern_queue_op *op, tern_request *request
     /* R4 */
     atomic_fetch_add_explicit(&queue->requests, 1, memory_order_relaxed);
     tern_request_begin(request, &queue_request, queue->host);
+    /* Otherwise progress steps it. It is listed just as long as it is busy, because a pool that has
+     * been freed must not be on the list. */
+    if (pool->listed || pool->stepping)
+        return TERN_OK;
     const uint32_t failures = tern_thread_failures.count;
     (void)queue_pool_step(pool);
     if (tern_thread_failures.count != failures)
         tern_error_clear(); /* the requests return the error */
-    if (!pool->listed && queue_pool_is_busy(pool)) {
-        pool->listed = true;
+    pool->listed = queue_pool_is_busy(pool);
+    if (pool->listed)
         tern_pending_add(worker, &pool->pending);
-    }
     return TERN_OK;
 }
 

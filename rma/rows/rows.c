@@ -84,10 +84,11 @@ static void add_dimension(tern_rows *rows, uint64_t count, int64_t remote, int64
         remote = -remote;
         local = -local;
     }
-    tern_rows_dimension *inner = &rows->dimension[rows->dimensions - 1];
-    if (rows->dimensions == 0 && remote == local && (uint64_t)remote == rows->row_bytes)
+    tern_rows_dimension *inner =
+        rows->dimensions == 0 ? NULL : &rows->dimension[rows->dimensions - 1];
+    if (inner == NULL && remote == local && (uint64_t)remote == rows->row_bytes)
         rows->row_bytes *= count;
-    else if (rows->dimensions > 0 && remote == inner->remote * (int64_t)inner->count &&
+    else if (inner != NULL && remote == inner->remote * (int64_t)inner->count &&
              local == inner->local * (int64_t)inner->count)
         inner->count *= count;
     else

@@ -236,8 +236,8 @@ static void rings_full(void) {
     seed = tern_test_seed() + 7;
     if (!begin(&f, 4096))
         return;
-    for (uint32_t k = 0; k < 600; k++) {
-        const tern_worker_id target = {(f.rank + k) % f.size, 0};
+    for (uint64_t k = 0; k < 600; k++) {
+        const tern_worker_id target = {(uint32_t)(f.rank + k) % f.size, 0};
         tern_status status;
         while ((status = tern_call_queue(f.worker, target, &bounce_function, &k, k % 8)) ==
                TERN_ERR_AGAIN)
