@@ -30,6 +30,7 @@ set(TERN_TEST_RANKS 1 2 3 4)
 set(TERN_TEST_CROWD 5 6 7 8)
 set(TERN_TEST_MIXES mix-rma mix-p2p mix-ofi)
 set(TERN_TEST_TRANSPORTS shm rma p2p ofi ${TERN_TEST_MIXES})
+set(TERN_TEST_SANITIZED shm p2p)
 
 function(tern_transport_environment transport result)
     if(transport STREQUAL "shm")
