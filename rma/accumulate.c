@@ -167,11 +167,8 @@ static tern_status accumulate_begin(tern_worker *worker, const accumulation *a,
     char *address = accumulate_address(worker, a, width);
     if (__builtin_expect(address == NULL, 0))
         return accumulate_remote(worker, a, width, transfer);
-    const tern_numbers to = {.rank = a->to.rank,
-                             .offset = a->to.offset,
-                             .address = address,
-                             .count = a->count,
-                             .type = a->type};
+    const tern_numbers to = {
+        .rank = a->to.rank, .address = address, .count = a->count, .type = a->type};
     tern_numbers_update(worker->context, &to, a->op, a->values, a->old);
     return TERN_OK;
 }
@@ -254,7 +251,6 @@ bool tern_accumulate_serve(tern_worker *worker, uint32_t source, const tern_mess
         return false;
     const bool wants_old = (message->operand[1] & WANTS_OLD) != 0;
     const tern_numbers to = {.rank = worker->context->rank,
-                             .offset = offset,
                              .address = rma->mine + offset,
                              .count = bytes / width,
                              .type = type};

@@ -84,6 +84,8 @@ void tern_peer_mark_dead(tern_peers *peers, uint32_t rank) {
     /* R4 */
     atomic_fetch_or_explicit(&peers->dead[rank / 64], (uint64_t)1 << rank % 64,
                              memory_order_relaxed);
+    /* R1: tern_peers_deaths */
+    atomic_fetch_add_explicit(&peers->deaths, 1, memory_order_release);
     if (atomic_compare_exchange_strong(&peers->first, &nobody, rank) && peers->listener != NULL)
         tern_listener_wake(peers->listener);
 }

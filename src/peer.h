@@ -33,6 +33,7 @@ typedef struct tern_peers {
     uint32_t *machine;       /* by rank: the lowest rank of the same machine */
     _Atomic uint64_t *dead;  /* a bit for each rank whose death was seen */
     _Atomic uint32_t first;  /* the first dead rank seen, or TERN_NOBODY */
+    _Atomic uint32_t deaths; /* grows when a bit of dead is set */
     _Atomic uint64_t *lost;  /* a bit for each rank to which MPI has lost its connection
                                 (src/peers/lost.h) */
     _Atomic uint64_t *asked; /* a bit for each such rank that was asked whether it lives */
@@ -85,6 +86,13 @@ bool tern_peer_peek(tern_peers *peers, uint32_t rank, uint64_t address, void *to
 static inline uint32_t tern_peers_dead(const tern_peers *peers) {
     /* R4 */
     return atomic_load_explicit(&((tern_peers *)(uintptr_t)peers)->first, memory_order_relaxed);
+}
+
+/* A number that is another one after each death that was seen, for callers that keep what they have
+ * found among the dead. */
+static inline uint32_t tern_peers_deaths(const tern_peers *peers) {
+    /* R1: tern_peer_mark_dead */
+    return atomic_load_explicit(&((tern_peers *)(uintptr_t)peers)->deaths, memory_order_acquire);
 }
 
 static inline bool tern_peer_is_dead(const tern_peers *peers, uint32_t rank) {

@@ -328,22 +328,32 @@ TERN_NODISCARD TERN_API tern_status tern_internal_call_any(tern_worker *worker,
                                                            const void *arguments, size_t bytes);
 TERN_API void tern_internal_call_attend(tern_worker *worker, tern_worker_id target);
 
+/* Not for applications: where to write the record of a call, of size bytes with its header; NULL:
+ * the short path is closed. [out] lane, header: those of the record. */
+TERN_INLINE char *tern_internal_call_record(const tern_worker *worker, tern_worker_id target,
+                                            const tern_function *function, uint64_t size,
+                                            tern_lane **lane, uint64_t *header) {
+    const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
+    if (__builtin_expect(worker == NULL || function == NULL || target.rank >= view->ranks ||
+                             target.index >= view->workers || function->id >= view->functions,
+                         0))
+        return NULL;
+    *lane = (tern_lane *)(void *)view->out[(size_t)target.rank * view->workers + target.index];
+    *header = view->function[function->id];
+    return *lane != NULL && *header != 0 ? tern_lane_reserve(*lane, size) : NULL;
+}
+
 /* Not for applications: tries to send the call by the short path. Returns 1 if it was sent, and 0
  * if it was not; then nothing was done. */
 TERN_INLINE int tern_internal_call_try(tern_worker *worker, tern_worker_id target,
                                        const tern_function *function, const void *arguments,
                                        size_t bytes) {
     const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
-    if (__builtin_expect(worker == NULL || function == NULL || arguments == NULL ||
-                             target.rank >= view->ranks || target.index >= view->workers ||
-                             function->id >= view->functions,
-                         0))
-        return 0;
-    tern_lane *lane =
-        (tern_lane *)(void *)view->out[(size_t)target.rank * view->workers + target.index];
-    uint64_t header = view->function[function->id], size = 8 + ((bytes + 7) & ~(uint64_t)7);
-    char *record = lane != NULL ? tern_lane_reserve(lane, size) : NULL;
-    if (__builtin_expect(record == NULL || header == 0, 0))
+    const uint64_t size = 8 + ((bytes + 7) & ~(uint64_t)7);
+    tern_lane *lane = NULL;
+    uint64_t header = 0;
+    char *record = tern_internal_call_record(worker, target, function, size, &lane, &header);
+    if (__builtin_expect(record == NULL || arguments == NULL, 0))
         return 0;
     memcpy(record + 8, arguments, bytes);
     /* Counted before the call can run: tern_quiesce relies on that, and reads the count from other

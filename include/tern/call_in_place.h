@@ -115,16 +115,11 @@ TERN_INLINE int tern_internal_reserve_try(tern_worker *worker, tern_worker_id ta
                                           const tern_function *function, size_t bytes,
                                           tern_reservation *r) {
     const tern_worker_view *view = (const tern_worker_view *)(const void *)worker;
-    if (__builtin_expect(worker == NULL || function == NULL || r == NULL || view->reserved != 0 ||
-                             target.rank >= view->ranks || target.index >= view->workers ||
-                             function->id >= view->functions,
-                         0))
-        return 0;
-    tern_lane *lane =
-        (tern_lane *)(void *)view->out[(size_t)target.rank * view->workers + target.index];
-    const uint64_t header = view->function[function->id];
-    char *record = lane != NULL ? tern_lane_reserve(lane, 8 + ((bytes + 7) & ~(uint64_t)7)) : NULL;
-    if (__builtin_expect(record == NULL || header == 0, 0))
+    tern_lane *lane = NULL;
+    uint64_t header = 0;
+    char *record = tern_internal_call_record(worker, target, function,
+                                             8 + ((bytes + 7) & ~(uint64_t)7), &lane, &header);
+    if (__builtin_expect(record == NULL || r == NULL || view->reserved != 0, 0))
         return 0;
     r->arguments = record + 8;
     r->bytes = bytes;

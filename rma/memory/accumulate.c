@@ -66,8 +66,7 @@ static void locked_update(tern_context *context, const tern_numbers *to, tern_re
     uint64_t *words = (void *)to->address;
     for (size_t i = 0; i < to->count; i++, words += 2) {
         memcpy(b, values + i * sizeof b, sizeof b);
-        _Atomic uint64_t *stripe =
-            tern_stripe_lock(context, to->rank, to->offset + i * sizeof before);
+        _Atomic uint64_t *stripe = tern_stripe_lock(context, to->rank, words);
         /* R10 */
         before[0] = __atomic_load_n(words, __ATOMIC_RELAXED);
         before[1] = __atomic_load_n(words + 1, __ATOMIC_RELAXED);

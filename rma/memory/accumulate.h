@@ -15,8 +15,7 @@
 /* An array of numbers in the segment of a rank that load/store reaches. */
 typedef struct tern_numbers {
     uint32_t rank;
-    uint64_t offset; /* in rank's segment; a multiple of 4 for numbers of 4 bytes, else of 8 */
-    char *address;   /* the same, in this process */
+    char *address; /* in rank's segment; a multiple of 4 for numbers of 4 bytes, else of 8 */
     size_t count;
     tern_number type; /* which has the operation (tern_number_has) */
 } tern_numbers;

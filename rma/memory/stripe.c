@@ -22,9 +22,11 @@ static uint64_t stripe_await(tern_context *context, _Atomic uint64_t *stripe, ui
     return holder;
 }
 
-_Atomic uint64_t *tern_stripe_lock(tern_context *context, uint32_t rank, uint64_t offset) {
+_Atomic uint64_t *tern_stripe_lock(tern_context *context, uint32_t rank, const void *address) {
     const tern_rma *rma = tern_rma_of(context);
-    tern_line *lines = (void *)(rma->segment[rank].base + rma->layout.stripes);
+    char *segment = rma->segment[rank].base;
+    const size_t offset = (size_t)((const char *)address - segment);
+    tern_line *lines = (void *)(segment + rma->layout.stripes);
     _Atomic uint64_t *stripe = &lines[offset / 16 % TERN_STRIPES].word;
     uint64_t holder = 0;
     /* R6: tern_stripe_unlock */

@@ -14,8 +14,8 @@
 
 #include "src/context.h"
 
-/* Takes the lock of the number at offset of rank's segment, which load/store reaches. */
-_Atomic uint64_t *tern_stripe_lock(tern_context *context, uint32_t rank, uint64_t offset);
+/* Takes the lock of the number at an address in the segment of rank, which load/store reaches. */
+_Atomic uint64_t *tern_stripe_lock(tern_context *context, uint32_t rank, const void *address);
 void tern_stripe_unlock(_Atomic uint64_t *stripe);
 
 #endif

@@ -116,37 +116,53 @@ static team_ask ask_numbers(uint32_t collective, uint32_t root, tern_number type
                           count <= PTRDIFF_MAX / 16 ? count * tern_number_bytes(type) : SIZE_MAX};
 }
 
-static bool is_root(const tern_worker *worker, const tern_team *team, uint32_t root) {
-    return worker != NULL && tern_team_rank(worker, team) == root;
+static team_ask ask_barrier(void) { return (team_ask){.collective = TERN_TEAM_BARRIER}; }
+
+static team_ask ask_broadcast(uint32_t root, void *data, size_t bytes) {
+    return (team_ask){.collective = TERN_TEAM_BROADCAST,
+                      .root = root,
+                      .data = data,
+                      .has_data = true,
+                      .bytes = bytes};
+}
+
+/* A block from each member to each, to all, or to one. gets: this member gets blocks. */
+static team_ask ask_blocks(uint32_t collective, uint32_t root, const void *source, void *data,
+                           bool gets, size_t bytes) {
+    return (team_ask){.collective = collective,
+                      .root = root,
+                      .source = source,
+                      .has_source = true,
+                      .data = data,
+                      .has_data = gets,
+                      .bytes = bytes};
+}
+
+static team_ask ask_gather(const tern_worker *worker, const tern_team *team, uint32_t root,
+                           const void *mine, void *all, size_t bytes) {
+    const bool gets = worker != NULL && tern_team_rank(worker, team) == root;
+    return ask_blocks(TERN_TEAM_GATHER, root, mine, all, gets, bytes);
 }
 
 tern_status tern_team_barrier(tern_worker *worker, tern_team *team) {
-    const team_ask a = (team_ask){.collective = TERN_TEAM_BARRIER};
+    const team_ask a = ask_barrier();
     return team_run(worker, team, &a);
 }
 
 tern_status tern_team_barrier_start(tern_worker *worker, tern_team *team, tern_request *request) {
-    const team_ask a = (team_ask){.collective = TERN_TEAM_BARRIER};
+    const team_ask a = ask_barrier();
     return team_start(worker, team, &a, request);
 }
 
 tern_status tern_team_broadcast(tern_worker *worker, tern_team *team, uint32_t root, void *data,
                                 size_t bytes) {
-    const team_ask a = (team_ask){.collective = TERN_TEAM_BROADCAST,
-                                  .root = root,
-                                  .data = data,
-                                  .has_data = true,
-                                  .bytes = bytes};
+    const team_ask a = ask_broadcast(root, data, bytes);
     return team_run(worker, team, &a);
 }
 
 tern_status tern_team_broadcast_start(tern_worker *worker, tern_team *team, uint32_t root,
                                       void *data, size_t bytes, tern_request *request) {
-    const team_ask a = (team_ask){.collective = TERN_TEAM_BROADCAST,
-                                  .root = root,
-                                  .data = data,
-                                  .has_data = true,
-                                  .bytes = bytes};
+    const team_ask a = ask_broadcast(root, data, bytes);
     return team_start(worker, team, &a, request);
 }
 
@@ -178,70 +194,38 @@ tern_status tern_team_allreduce_start(tern_worker *worker, tern_team *team, tern
 
 tern_status tern_team_gather(tern_worker *worker, tern_team *team, uint32_t root, const void *mine,
                              void *all, size_t bytes) {
-    const team_ask a = (team_ask){.collective = TERN_TEAM_GATHER,
-                                  .root = root,
-                                  .source = mine,
-                                  .has_source = true,
-                                  .data = all,
-                                  .has_data = is_root(worker, team, root),
-                                  .bytes = bytes};
+    const team_ask a = ask_gather(worker, team, root, mine, all, bytes);
     return team_run(worker, team, &a);
 }
 
 tern_status tern_team_gather_start(tern_worker *worker, tern_team *team, uint32_t root,
                                    const void *mine, void *all, size_t bytes,
                                    tern_request *request) {
-    const team_ask a = (team_ask){.collective = TERN_TEAM_GATHER,
-                                  .root = root,
-                                  .source = mine,
-                                  .has_source = true,
-                                  .data = all,
-                                  .has_data = is_root(worker, team, root),
-                                  .bytes = bytes};
+    const team_ask a = ask_gather(worker, team, root, mine, all, bytes);
     return team_start(worker, team, &a, request);
 }
 
 tern_status tern_team_allgather(tern_worker *worker, tern_team *team, const void *mine, void *all,
                                 size_t bytes) {
-    const team_ask a = (team_ask){.collective = TERN_TEAM_ALLGATHER,
-                                  .source = mine,
-                                  .has_source = true,
-                                  .data = all,
-                                  .has_data = true,
-                                  .bytes = bytes};
+    const team_ask a = ask_blocks(TERN_TEAM_ALLGATHER, 0, mine, all, true, bytes);
     return team_run(worker, team, &a);
 }
 
 tern_status tern_team_allgather_start(tern_worker *worker, tern_team *team, const void *mine,
                                       void *all, size_t bytes, tern_request *request) {
-    const team_ask a = (team_ask){.collective = TERN_TEAM_ALLGATHER,
-                                  .source = mine,
-                                  .has_source = true,
-                                  .data = all,
-                                  .has_data = true,
-                                  .bytes = bytes};
+    const team_ask a = ask_blocks(TERN_TEAM_ALLGATHER, 0, mine, all, true, bytes);
     return team_start(worker, team, &a, request);
 }
 
 tern_status tern_team_alltoall(tern_worker *worker, tern_team *team, const void *out, void *in,
                                size_t bytes) {
-    const team_ask a = (team_ask){.collective = TERN_TEAM_ALLTOALL,
-                                  .source = out,
-                                  .has_source = true,
-                                  .data = in,
-                                  .has_data = true,
-                                  .bytes = bytes};
+    const team_ask a = ask_blocks(TERN_TEAM_ALLTOALL, 0, out, in, true, bytes);
     return team_run(worker, team, &a);
 }
 
 tern_status tern_team_alltoall_start(tern_worker *worker, tern_team *team, const void *out,
                                      void *in, size_t bytes, tern_request *request) {
-    const team_ask a = (team_ask){.collective = TERN_TEAM_ALLTOALL,
-                                  .source = out,
-                                  .has_source = true,
-                                  .data = in,
-                                  .has_data = true,
-                                  .bytes = bytes};
+    const team_ask a = ask_blocks(TERN_TEAM_ALLTOALL, 0, out, in, true, bytes);
     return team_start(worker, team, &a, request);
 }
 

@@ -205,15 +205,15 @@ static tern_status round_tell_ready(tern_team_operation *o, size_t *events) {
     return status;
 }
 
-/* Returns a dead member, or TERN_NOBODY. */
-static uint32_t team_dead(const tern_team *team) {
+/* Returns a dead member, or TERN_NOBODY. Goes through the members once after each death. */
+static uint32_t team_dead(tern_team *team) {
     const tern_peers *peers = &team->worker->context->peers;
-    if (__builtin_expect(tern_peers_dead(peers) == TERN_NOBODY, 1))
-        return TERN_NOBODY;
-    for (uint32_t m = 0; m < team->size; m++)
+    const uint32_t deaths = tern_peers_deaths(peers);
+    for (uint32_t m = 0; deaths != team->deaths && m < team->size && team->dead == TERN_NOBODY; m++)
         if (tern_peer_is_dead(peers, tern_team_member(team, m)))
-            return tern_team_member(team, m);
-    return TERN_NOBODY;
+            team->dead = tern_team_member(team, m);
+    team->deaths = deaths;
+    return team->dead;
 }
 
 /* Hails the members for which the operation has waited long: they may be in another collective. */

@@ -67,6 +67,7 @@ static tern_status team_make(tern_worker *worker, uint32_t *ranks, uint32_t size
     team->worker = worker;
     team->rank = rank;
     team->size = size;
+    team->dead = TERN_NOBODY;
     team->list = hash;
     team->ordinal = list->made++;
     team->next = teams->first;

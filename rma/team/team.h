@@ -16,14 +16,14 @@
  * by how many teams of that list the worker had made before. Each member counts that for itself, so
  * no message is needed to agree on it.
  *
- *     DATA    a piece of a vector. A vector of up to `small` bytes is one message, and may be sent
- *             before the receiver is in that collective if the receiver is known to be at most
- *             TERN_TEAM_WINDOW collectives of the team behind. It is kept there. A longer vector is
- *             sent in fragments when the receiver is READY; no fragment is kept.
- *     READY   the sender waits for a vector of this tag: sent for each long one, and for a short
- * one if the other member was not told for half a window how far this one has come. FAILED  the
- * collective has failed on the sender; sent to all members. HAIL    the sender has waited long for
- * this member: the receiver compares the collectives.
+ * - DATA: a piece of a vector. A vector of up to `small` bytes is one message, and may be sent
+ *   before the receiver is in that collective if the receiver is known to be at most
+ *   TERN_TEAM_WINDOW collectives of the team behind. It is kept there. A longer vector is sent in
+ *   fragments when the receiver is READY; no fragment is kept.
+ * - READY: the sender waits for a vector of this tag. Sent for each long one, and for a short one
+ *   if the other member was not told for half a window how far this one has come.
+ * - FAILED: the collective has failed on the sender; sent to all members.
+ * - HAIL: the sender has waited long for this member, which compares the collectives.
  *
  * Every message says how many collectives of the team its sender has started.
  *
@@ -149,6 +149,8 @@ struct tern_team {
     tern_worker *worker;
     uint32_t *ranks; /* NULL: rank r is member r */
     uint32_t rank, size;
+    uint32_t deaths,
+        dead; /* tern_peers_deaths at the last look, and a dead member or TERN_NOBODY */
     uint64_t list;
     uint32_t ordinal;
     bool destroyed;                  /* freed when its last operation is over */

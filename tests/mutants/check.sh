@@ -28,6 +28,9 @@ expect 2 'no source contains' --check
 mutant 'tern_status status' ''
 expect 2 'more than once' --check
 mutant "$generation" "$generation"
+sed -i 's/: against_a_model/: against_nothing/' "$scratch/list"
+expect 2 'queue has no test against_nothing' --check
+mutant "$generation" "$generation"
 expect 0 'in one place' --check
 expect 2 'no mutant is called two' --only two "$build"
 expect 1 'survived: one' --seed 7 "$build"
