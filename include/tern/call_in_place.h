@@ -119,7 +119,7 @@ TERN_INLINE int tern_internal_reserve_try(tern_worker *worker, tern_worker_id ta
     uint64_t header = 0;
     char *record = tern_internal_call_record(worker, target, function,
                                              8 + ((bytes + 7) & ~(uint64_t)7), &lane, &header);
-    if (__builtin_expect(record == NULL || r == NULL || view->reserved != 0, 0))
+    if (__builtin_expect(worker == NULL || record == NULL || r == NULL || view->reserved != 0, 0))
         return 0;
     r->arguments = record + 8;
     r->bytes = bytes;
