@@ -2,15 +2,14 @@
 #define TERN_TERN_HPP
 
 /*
- * tern for C++17: owners for contexts, workers, tables, maps and queues, typed pointers, puts, gets
- * and atomics, futures, and C++ functions as remote calls. Headers alone, over the functions of
- * tern/tern.h, which can be used beside them. Nothing here needs exceptions or run-time types.
- * docs/languages.md has a program. Each header can also be included alone.
+ * tern for C++17: owners for contexts, workers, teams, tables, maps and queues, typed pointers,
+ * puts, gets and atomics, collectives, futures, and C++ functions as remote calls. Headers alone,
+ * over the functions of tern/tern.h, which can be used beside them. Nothing here needs exceptions
+ * or run-time types. docs/languages.md has a program. Each header can also be included alone.
  */
 
 #include "tern/cpp/bytes.hpp"
 #include "tern/cpp/call.hpp"
-#include "tern/cpp/collective.hpp"
 #include "tern/cpp/context.hpp"
 #include "tern/cpp/distributed_queue.hpp"
 #include "tern/cpp/future.hpp"
@@ -18,11 +17,13 @@
 #include "tern/cpp/map.hpp"
 #include "tern/cpp/modify.hpp"
 #include "tern/cpp/notify.hpp"
+#include "tern/cpp/number.hpp"
 #include "tern/cpp/object.hpp"
 #include "tern/cpp/part.hpp"
 #include "tern/cpp/pointer.hpp"
 #include "tern/cpp/queue.hpp"
 #include "tern/cpp/result.hpp"
+#include "tern/cpp/team.hpp"
 #include "tern/cpp/transfer.hpp"
 #include "tern/tern.h"
 

@@ -65,6 +65,9 @@ template <class T> class [[nodiscard]] future {
         return operation_->value;
     }
 
+    /* The request of the C interface, which stays the future's. */
+    tern_request *request() noexcept { return &operation_->request; }
+
     /* A function that makes the value from what the complete request says. get() calls it each
      * time. */
     using end_function = tern_status (*)(const tern_request *request, T *value);
@@ -99,6 +102,35 @@ template <class T> class [[nodiscard]] future {
     detail::birth birth_;
     tern_worker *worker_;
     std::unique_ptr<operation> operation_;
+};
+
+/* An operation that is under way on memory of the program, which has to live, and must not be used,
+ * until the operation is complete. */
+template <> class [[nodiscard]] future<void> {
+  public:
+    /* Returns whether the operation is complete. Makes progress; never waits. */
+    result<bool> done() { return operation_.done(); }
+
+    /* Both wait until the operation is complete. */
+    result<void> wait() { return operation_.wait(); }
+    result<void> get() { return operation_.wait(); }
+
+    /* The request of the C interface, which stays the future's. */
+    tern_request *request() noexcept { return operation_.request(); }
+
+    /* For functions that start operations: start(request) starts one. */
+    template <class Start> static result<future> begin(tern_worker *worker, Start start) {
+        auto begun = future<char>::begin(
+            worker, '\0', [&](tern_request *request, char *) { return start(request); });
+        if (!begun.ok())
+            return begun.status();
+        return future(std::move(begun).value());
+    }
+
+  private:
+    explicit future(future<char> operation) noexcept : operation_(std::move(operation)) {}
+
+    future<char> operation_;
 };
 
 } // namespace tern
