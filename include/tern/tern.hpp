@@ -23,6 +23,7 @@
 #include "tern/cpp/pointer.hpp"
 #include "tern/cpp/queue.hpp"
 #include "tern/cpp/result.hpp"
+#include "tern/cpp/strided.hpp"
 #include "tern/cpp/team.hpp"
 #include "tern/cpp/transfer.hpp"
 #include "tern/tern.h"

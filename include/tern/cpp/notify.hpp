@@ -13,13 +13,23 @@
 
 namespace tern {
 
+namespace detail {
+
+/* Returns options with the bytes of id, which must live as long as they. */
+template <class Id>
+tern_notify_options notify_options(std::uint64_t local_id, const Id &id, unsigned flags) {
+    require_plain<Id>();
+    static_assert(sizeof(Id) <= TERN_CID_MAX, "a completion id has at most TERN_CID_MAX bytes");
+    return {local_id, &id, sizeof(Id), flags};
+}
+
+} // namespace detail
+
 template <class T, class Id>
 result<void> put_notify(tern_worker *worker, tern_worker_id target, pointer<T> to, const T *from,
                         std::size_t count, const Id &id, std::uint64_t local_id = 0,
                         unsigned flags = TERN_NOTIFY_NO_LOCAL) {
-    detail::require_plain<Id>();
-    static_assert(sizeof(Id) <= TERN_CID_MAX, "a completion id has at most TERN_CID_MAX bytes");
-    const tern_notify_options options = {local_id, &id, sizeof(Id), flags};
+    const auto options = detail::notify_options(local_id, id, flags);
     return tern_put_notify(worker, target, to.place, from, count * sizeof(T), &options);
 }
 
@@ -27,9 +37,7 @@ template <class T, class Id>
 result<void> get_notify(tern_worker *worker, tern_worker_id owner, T *to, pointer<T> from,
                         std::size_t count, std::uint64_t local_id, const Id &id,
                         unsigned flags = 0) {
-    detail::require_plain<Id>();
-    static_assert(sizeof(Id) <= TERN_CID_MAX, "a completion id has at most TERN_CID_MAX bytes");
-    const tern_notify_options options = {local_id, &id, sizeof(Id), flags};
+    const auto options = detail::notify_options(local_id, id, flags);
     return tern_get_notify(worker, owner, to, from.place, count * sizeof(T), &options);
 }
 
