@@ -8,6 +8,7 @@
  * or run-time types. docs/languages.md has a program. Each header can also be included alone.
  */
 
+#include "tern/cpp/accumulate.hpp"
 #include "tern/cpp/bytes.hpp"
 #include "tern/cpp/call.hpp"
 #include "tern/cpp/context.hpp"
