@@ -27,6 +27,7 @@
 #include "tern/cpp/strided.hpp"
 #include "tern/cpp/team.hpp"
 #include "tern/cpp/transfer.hpp"
+#include "tern/cpp/wait.hpp"
 #include "tern/tern.h"
 
 #endif
