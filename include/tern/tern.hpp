@@ -11,6 +11,7 @@
 #include "tern/cpp/accumulate.hpp"
 #include "tern/cpp/bytes.hpp"
 #include "tern/cpp/call.hpp"
+#include "tern/cpp/call_in_place.hpp"
 #include "tern/cpp/context.hpp"
 #include "tern/cpp/distributed_queue.hpp"
 #include "tern/cpp/future.hpp"

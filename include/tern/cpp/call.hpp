@@ -87,6 +87,17 @@ template <class Run> tern_status catching(const tern_call_info *call, Run functi
 #endif
 }
 
+/* Runs invoke and makes what it returns the result of the call. */
+template <class Returned, class Invoke>
+tern_status return_from(tern_call_info *call, Invoke invoke) {
+    if constexpr (std::is_void_v<Returned>) {
+        invoke();
+        return TERN_OK;
+    } else {
+        return return_value(call, invoke());
+    }
+}
+
 /* The compiler's text about a function that has the name of Function in it. */
 template <auto Function> const char *pretty() { return __PRETTY_FUNCTION__; }
 
@@ -141,13 +152,8 @@ template <auto Function, class Returned, class... Arguments> struct remote_base 
     static tern_status run(tern_call_info *call, const unsigned char *at) {
         (void)at;
         std::tuple<Arguments...> arguments{load_argument<Arguments>(at)...};
-        auto invoke = [call](const Arguments &...a) { return Function(*call, a...); };
-        if constexpr (std::is_void_v<Returned>) {
-            std::apply(invoke, arguments);
-            return TERN_OK;
-        } else {
-            return return_value(call, std::apply(invoke, arguments));
-        }
+        auto function = [call](const Arguments &...a) { return Function(*call, a...); };
+        return return_from<Returned>(call, [&] { return std::apply(function, arguments); });
     }
 };
 
