@@ -1,6 +1,6 @@
 #!/bin/sh
-# readme.sh ROOT: the programs in README.md, docs/using.md, docs/mcts.md, docs/languages.md and docs/tutorial
-# are examples to the letter, which are compiled and run. The README stays short enough to be read.
+# readme.sh ROOT: the programs in README.md, docs/using.md, docs/mcts.md, docs/languages.md, docs/cplusplus.md
+# and docs/tutorial are examples to the letter, which are compiled and run. The README stays short enough to be read.
 set -eu
 root=$1
 shown=$(mktemp)
@@ -25,6 +25,7 @@ compare README.md examples/first.c c
 compare docs/using.md examples/hello.c c
 compare docs/mcts.md examples/search.c c
 compare docs/languages.md examples/cpp/words.cpp cpp
+compare docs/cplusplus.md examples/cpp/columns.cpp cpp
 compare docs/languages.md examples/fortran/heat.f90 fortran
 compare docs/languages.md examples/python/pi.py python
 for program in "$root"/examples/tutorial/*.c; do
