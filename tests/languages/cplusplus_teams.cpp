@@ -91,7 +91,10 @@ static void test_blocks(const tern::team &team, std::size_t n, int round) {
         in[way].resize(n * size);
     }
     CHECK(team.broadcast(root, shared[0].data(), n).ok());
-    CHECK(team.gather(root, mine.data(), rooted[0].data(), n).ok());
+    if (me == root)
+        CHECK(team.gather(root, mine.data(), rooted[0].data(), n).ok());
+    else
+        CHECK(team.gather(root, mine.data(), nullptr, n).ok());
     CHECK(team.allgather(mine.data(), all[0].data(), n).ok());
     CHECK(team.alltoall(out.data(), in[0].data(), n).ok());
     // All of these are under way together, and a later one may be waited for first.

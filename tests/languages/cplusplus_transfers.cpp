@@ -207,7 +207,10 @@ static void test_updates(const tern::context &context, const tern::worker &worke
             whole = static_cast<T>(whole + T(2) * number_as<T>(r, i, 0));
         right = right && mine.local(context)[i] == whole;
     }
-    CHECK(right && mine.local(context)[n] == static_cast<T>(3 << ranks));
+    T product = 3;
+    for (std::uint32_t r = 0; r < ranks; r++)
+        product = static_cast<T>(product * T(2));
+    CHECK(right && mine.local(context)[n] == product);
     CHECK(tern::barrier(worker).ok());
 
     // Values that this rank alone replaces at its neighbour, in four ways.
@@ -347,7 +350,7 @@ static void test_in_place(const tern::context &context, const tern::worker &work
     const std::uint32_t left = (me + ranks - 1) % ranks;
     std::vector<std::int32_t> expected;
     CHECK(tern::barrier(worker).ok());
-    for (std::size_t n : {0, 1, 7, 200, 1000, 60000, 3}) {
+    for (std::size_t n : {0u, 1u, 7u, 200u, 1000u, 60000u, 3u}) {
         auto call = tern::reserve<collect>(worker, right, (n + 5) * 4).value();
         CHECK(call.size() == (n + 5) * 4);
         auto *values = call.as<std::int32_t>();

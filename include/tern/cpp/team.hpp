@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <type_traits>
 #include <utility>
 
 #include "tern/cpp/future.hpp"
@@ -32,10 +33,17 @@
 
 namespace tern {
 
-/* A team, as the thread of one worker uses it. The destructor frees the team and sends nothing;
- * each member does it when it needs the team no more. Unless it runs because of an exception, all
- * collectives of the team must be complete then. A team that was moved from can only be destroyed
- * and assigned to. */
+namespace detail {
+
+/* T, which the compiler does not deduce from an argument of this type. */
+template <class T> using same = std::common_type_t<T>;
+
+} // namespace detail
+
+/* A team, as the thread of one worker uses it; declare it after its worker. The destructor frees
+ * the team and sends nothing; each member does it when it needs the team no more. Unless it runs
+ * because of an exception, all collectives of the team must be complete then. A team that was moved
+ * from can only be destroyed and assigned to. */
 class team {
   public:
     /* The team of all ranks. */
@@ -164,13 +172,14 @@ class team {
     }
 
     /* Gathers count elements at mine of every member at all of the member root, in the order of the
-     * team. all: on root, room for size() times count elements. */
+     * team. all: on root, room for size() times count elements; elsewhere ignored, may be null. */
     template <class T>
-    result<void> gather(std::uint32_t root, const T *mine, T *all, std::size_t count = 1) const {
+    result<void> gather(std::uint32_t root, const T *mine, detail::same<T> *all,
+                        std::size_t count = 1) const {
         return tern_team_gather(worker_, team_, root, mine, all, bytes<T>(count));
     }
     template <class T>
-    result<future<void>> gather_start(std::uint32_t root, const T *mine, T *all,
+    result<future<void>> gather_start(std::uint32_t root, const T *mine, detail::same<T> *all,
                                       std::size_t count = 1) const {
         return start([&](tern_request *r) {
             return tern_team_gather_start(worker_, team_, root, mine, all, bytes<T>(count), r);
