@@ -40,6 +40,11 @@ module tern
         type(c_ptr) :: c = c_null_ptr
     end type
 
+    ! Some ranks in an order of their own (team.inc).
+    type, bind(C) :: tern_team
+        type(c_ptr) :: c = c_null_ptr
+    end type
+
     type, bind(C) :: tern_worker_id
         integer(c_int32_t) :: rank = 0
         integer(c_int32_t) :: index = 0
@@ -51,6 +56,36 @@ module tern
         integer(c_int16_t) :: segment = 0
         integer(c_int16_t) :: domain = 0
         integer(c_int64_t) :: offset = 0
+    end type
+
+    ! A box of elements: element (i, j, ...), from 0, lies i*stride(1) + j*stride(2) + ... bytes from
+    ! the first one. Dimension 1 is the innermost. Strides may be negative.
+    type, bind(C) :: tern_section
+        integer(c_size_t) :: element_bytes = 0
+        integer(c_int32_t) :: dimensions = 0
+        integer(c_size_t) :: count(8) = 0
+        integer(c_int64_t) :: remote_stride(8) = 0
+        integer(c_int64_t) :: local_stride(8) = 0
+    end type
+
+    ! Bytes that lie side by side, there and here.
+    type, bind(C) :: tern_extent
+        type(tern_ptr) :: remote
+        type(c_ptr) :: local = c_null_ptr
+        integer(c_size_t) :: bytes = 0
+    end type
+
+    ! Words of memory and what is wanted of each (wait.inc). words, values, skip and peer are
+    ! addresses of arrays, and of a rank; words are of width bytes, 4 or 8, or 0: 8.
+    type, bind(C) :: tern_word_list
+        type(c_ptr) :: words = c_null_ptr
+        integer(c_size_t) :: count = 0
+        integer(c_size_t) :: width = 0
+        integer(c_int) :: comparison = 0
+        integer(c_int64_t) :: value = 0
+        type(c_ptr) :: values = c_null_ptr
+        type(c_ptr) :: skip = c_null_ptr
+        type(c_ptr) :: peer = c_null_ptr
     end type
 
     type, bind(C) :: tern_event
@@ -156,6 +191,17 @@ module tern
         integer(c_int32_t) :: id = 0
     end type
 
+    ! A call that is being built. It must not be copied.
+    type, bind(C) :: tern_reservation
+        type(c_ptr) :: arguments = c_null_ptr
+        integer(c_size_t) :: bytes = 0
+        type(c_ptr), private :: worker = c_null_ptr
+        type(c_ptr), private :: lane = c_null_ptr
+        integer(c_int64_t), private :: limit = 0, header = 0
+        type(tern_worker_id), private :: target
+        logical(c_bool), private :: in_progress = .false., in_handler = .false., in_ring = .false.
+    end type
+
     ! What a function that changes a value of a table is given beside the value.
     type, bind(C) :: tern_hashtable_modify_info
         type(tern_worker) :: worker
@@ -230,10 +276,17 @@ module tern
         enumerator :: TERN_EVENT_LOCAL = 1, TERN_EVENT_REMOTE
     end enum
     enum, bind(C)
-        enumerator :: TERN_REDUCE_SUM = 0, TERN_REDUCE_MIN, TERN_REDUCE_MAX
+        enumerator :: TERN_REDUCE_SUM = 0, TERN_REDUCE_MIN, TERN_REDUCE_MAX, TERN_REDUCE_PRODUCT, &
+            TERN_REDUCE_AND, TERN_REDUCE_OR, TERN_REDUCE_XOR, TERN_REDUCE_REPLACE
     end enum
     enum, bind(C)
-        enumerator :: TERN_UINT64 = 0, TERN_INT64, TERN_DOUBLE
+        enumerator :: TERN_UINT64 = 0, TERN_INT64, TERN_DOUBLE, TERN_INT32, TERN_UINT32, TERN_FLOAT, &
+            TERN_COMPLEX_FLOAT, TERN_COMPLEX_DOUBLE
+    end enum
+    enum, bind(C)
+        enumerator :: TERN_EQUAL = 0, TERN_NOT_EQUAL, TERN_LESS, TERN_LESS_EQUAL, TERN_GREATER, &
+            TERN_GREATER_EQUAL, TERN_LESS_SIGNED, TERN_LESS_EQUAL_SIGNED, TERN_GREATER_SIGNED, &
+            TERN_GREATER_EQUAL_SIGNED
     end enum
     enum, bind(C)
         enumerator :: TERN_ABSENT_FAIL = 0, TERN_ABSENT_INSERT
@@ -244,6 +297,11 @@ module tern
     integer(c_int), parameter :: TERN_NOTIFY_NO_LOCAL = 1, TERN_NOTIFY_NO_REMOTE = 2
     integer(c_int), parameter :: TERN_PROBE_LOCAL = 1, TERN_PROBE_REMOTE = 2, TERN_PROBE_ANY = 3
     integer(c_int), parameter :: TERN_NUMA_ANY = -1
+    integer(c_int), parameter :: TERN_DIMENSIONS_MAX = 8
+    integer(c_size_t), parameter :: TERN_NO_WORD = -1
+    integer(c_int), parameter :: TERN_TEAM_UNDER_WAY = 64 ! collectives of a team
+    integer(c_int32_t), parameter :: TERN_TEAM_ALONE = -1
+    type(tern_team), parameter :: TERN_ALL_RANKS = tern_team(c_null_ptr)
     integer(c_int), parameter :: TERN_RESULT_MAX = 1024 ! bytes that call%result has room for
     integer(c_int), parameter :: TERN_MAP_KEY_MAX = 65536 ! bytes of the largest keys of maps
     integer(c_int), parameter :: TERN_HASHTABLE_MODIFY_RESULT_MAX = 1016 ! bytes that info%result has room for
@@ -279,6 +337,10 @@ module tern
     end interface
 
     include 'transfer.inc'
+    include 'strided.inc'
+    include 'accumulate.inc'
+    include 'wait.inc'
+    include 'team.inc'
     include 'request.inc'
     include 'objects.inc'
     include 'queue.inc'

@@ -41,7 +41,8 @@ program integral
             total = total + halves
         end if
     end do
-    call tern_check(tern_notify_allreduce(worker, TERN_DOUBLE, TERN_REDUCE_SUM, total, 1_c_size_t))
+    call tern_check(tern_team_allreduce(worker, TERN_ALL_RANKS, TERN_DOUBLE, TERN_REDUCE_SUM, total, &
+                                        1_c_size_t))
     if (tern_context_rank(context) == 0) write (*, '(a,f11.9)') 'the integral is ', total
 
     call tern_check(tern_distributed_queue_destroy(worker, queue))

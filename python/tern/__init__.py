@@ -25,7 +25,11 @@ from .hashtable import HashTable
 from .map import Map
 from .modify import modifier
 from .queue import DistributedQueue, Done, Empty, Full, Queue
+from .request import Request
+from .section import Section
+from .team import Team
 
 __all__ = ["AUTO", "BY_CALL", "BY_RMA", "DOMAIN_GLOBAL", "DOMAIN_NODE", "DOMAIN_OWNER", "READ_ONLY",
            "READ_WRITE", "WRITE_ONLY", "Context", "DistributedQueue", "Done", "Empty", "Error", "Event",
-           "Full", "Function", "HashTable", "Map", "Pointer", "Queue", "function", "modifier"]
+           "Full", "Function", "HashTable", "Map", "Pointer", "Queue", "Request", "Section", "Team", "function",
+           "modifier"]

@@ -4,16 +4,16 @@ tests/languages compares the types and constants with those of the headers."""
 
 import ctypes
 import os
-from ctypes import (POINTER, Structure, c_char_p, c_double, c_int, c_size_t, c_uint8, c_uint16, c_uint32,
-                    c_uint64, c_void_p)
+from ctypes import (POINTER, Structure, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint8, c_uint16,
+                    c_uint32, c_uint64, c_void_p)
 
 STATUSES = ["OK", "ERR_ARGUMENT", "ERR_CONFIG", "ERR_RANGE", "ERR_MEMORY", "ERR_FULL", "ERR_EMPTY",
             "ERR_NOT_FOUND", "ERR_EXISTS", "ERR_AGAIN", "ERR_TIMEOUT", "ERR_PEER", "ERR_STATE",
             "ERR_MISMATCH", "ERR_UNSUPPORTED", "ERR_MPI", "ERR_SYSTEM", "ERR_CORRUPT",
             "ERR_NETWORK", "ERR_DONE"]
-(ERR_RANGE, ERR_FULL, ERR_EMPTY, ERR_NOT_FOUND, ERR_AGAIN, ERR_TIMEOUT, ERR_STATE, ERR_DONE) = (
+(ERR_RANGE, ERR_FULL, ERR_EMPTY, ERR_NOT_FOUND, ERR_AGAIN, ERR_TIMEOUT, ERR_PEER, ERR_STATE, ERR_DONE) = (
     STATUSES.index("ERR_" + name)
-    for name in ("RANGE", "FULL", "EMPTY", "NOT_FOUND", "AGAIN", "TIMEOUT", "STATE", "DONE"))
+    for name in ("RANGE", "FULL", "EMPTY", "NOT_FOUND", "AGAIN", "TIMEOUT", "PEER", "STATE", "DONE"))
 
 DOMAIN_GLOBAL, DOMAIN_NODE, DOMAIN_OWNER = range(3)
 READ_WRITE, WRITE_ONLY, READ_ONLY = 0, 1, 2
@@ -23,8 +23,15 @@ NUMA_ANY = -1
 RESULT_MAX = 1024
 MAP_KEY_MAX = 65536
 ABSENT_FAIL, ABSENT_INSERT = 0, 1
-REDUCE_SUM, REDUCE_MIN, REDUCE_MAX = range(3)
-UINT64, INT64, DOUBLE = range(3)
+(REDUCE_SUM, REDUCE_MIN, REDUCE_MAX, REDUCE_PRODUCT, REDUCE_AND, REDUCE_OR, REDUCE_XOR,
+ REDUCE_REPLACE) = range(8)
+UINT64, INT64, DOUBLE, INT32, UINT32, FLOAT, COMPLEX_FLOAT, COMPLEX_DOUBLE = range(8)
+(EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, LESS_SIGNED, LESS_EQUAL_SIGNED, GREATER_SIGNED,
+ GREATER_EQUAL_SIGNED) = range(10)
+DIMENSIONS_MAX = 8
+TEAM_UNDER_WAY = 64
+TEAM_ALONE = (1 << 32) - 1
+NO_WORD = c_size_t(-1).value
 
 
 class Pointer(Structure):
@@ -47,6 +54,21 @@ class Pointer(Structure):
 
     def __repr__(self):
         return f"<tern.Pointer to rank {self.rank}, offset {self.offset}>"
+
+
+class RawSection(Structure):
+    _fields_ = [("element_bytes", c_size_t), ("dimensions", c_uint32), ("count", c_size_t * DIMENSIONS_MAX),
+                ("remote_stride", c_int64 * DIMENSIONS_MAX), ("local_stride", c_int64 * DIMENSIONS_MAX)]
+
+
+class WordList(Structure):
+    _fields_ = [("words", c_void_p), ("count", c_size_t), ("width", c_size_t), ("comparison", c_int),
+                ("value", c_uint64), ("values", c_void_p), ("skip", c_void_p), ("peer", POINTER(c_uint32))]
+
+
+class RawRequest(Structure):
+    """Only its size is known here."""
+    _fields_ = [("own", c_uint64 * 8)]
 
 
 class NotifyOptions(Structure):
@@ -222,8 +244,53 @@ for _width, _word in ("", c_uint64), ("32", c_uint32):
     _declare(f"tern_atomic_cas{_width}", _W, _P, _word, _word, POINTER(_word))
     _declare(f"tern_atomic_load{_width}", _W, _P, POINTER(_word))
     _declare(f"tern_atomic_store{_width}", _W, _P, _word)
-_declare("tern_notify_broadcast", _W, c_uint32, _D, _N)
-_declare("tern_notify_allreduce", _W, c_int, c_int, _D, _N)
+_R = POINTER(RawRequest)
+_declare("tern_test", _W, _R, POINTER(c_int))
+_declare("tern_wait", _W, _R)
+
+
+def _declare_both(name, *arguments):
+    """A function that waits, and the one that starts and returns."""
+    _declare(name, *arguments)
+    _declare(name + "_start", *arguments, _R)
+
+
+_declare("tern_put_start", _W, _P, _D, _N, _R)
+_declare("tern_get_start", _W, _D, _P, _N, _R)
+_declare_both("tern_put_strided", _W, _P, _D, POINTER(RawSection))
+_declare_both("tern_get_strided", _W, _D, _P, POINTER(RawSection))
+_declare("tern_put_strided_notify", _W, WorkerId, _P, _D, POINTER(RawSection), POINTER(NotifyOptions))
+_declare("tern_get_strided_notify", _W, WorkerId, _D, _P, POINTER(RawSection), POINTER(NotifyOptions))
+_declare_both("tern_accumulate", _W, _P, _D, _N, c_int, c_int)
+_declare_both("tern_get_accumulate", _W, _P, _D, _D, _N, c_int, c_int)
+
+for _width, _word in ("", c_uint64), ("32", c_uint32):
+    _declare(f"tern_wait_until{_width}", _W, _D, c_int, _word)
+    _declare(f"tern_test_until{_width}", _W, _D, c_int, _word, POINTER(c_int))
+_L = POINTER(WordList)
+_declare("tern_wait_until_all", _W, _L)
+_declare("tern_test_until_all", _W, _L, POINTER(c_int))
+for _name in "tern_wait_until", "tern_test_until":
+    _declare(f"{_name}_any", _W, _L, _N, POINTER(c_size_t))
+    _declare(f"{_name}_some", _W, _L, POINTER(c_size_t), POINTER(c_size_t))
+
+_T = c_void_p
+_declare("tern_team_create", _W, POINTER(c_uint32), _N, POINTER(c_void_p))
+_declare("tern_team_stride", _W, c_uint32, c_int64, _N, POINTER(c_void_p))
+_declare("tern_team_split", _W, _T, c_uint32, c_uint64, POINTER(c_void_p))
+_declare("tern_team_destroy", _W, _T)
+_declare("tern_team_translate", _W, _T, c_uint32, POINTER(c_uint32))
+for _name in "tern_team_rank", "tern_team_size":
+    getattr(library, _name).argtypes = [_W, _T]
+    getattr(library, _name).restype = c_uint32
+_declare_both("tern_team_barrier", _W, _T)
+_declare_both("tern_team_broadcast", _W, _T, c_uint32, _D, _N)
+_declare_both("tern_team_reduce", _W, _T, c_uint32, c_int, c_int, _D, _N)
+_declare_both("tern_team_gather", _W, _T, c_uint32, _D, _D, _N)
+for _name in "allreduce", "scan", "scan_before":
+    _declare_both(f"tern_team_{_name}", _W, _T, c_int, c_int, _D, _N)
+for _name in "allgather", "alltoall":
+    _declare_both(f"tern_team_{_name}", _W, _T, _D, _D, _N)
 _declare("tern_put_notify", _W, WorkerId, _P, _D, _N, POINTER(NotifyOptions))
 _declare("tern_get_notify", _W, WorkerId, _D, _P, _N, POINTER(NotifyOptions))
 for _name in "tern_probe", "tern_event_wait":

@@ -6,16 +6,18 @@ import sys
 from collections import namedtuple
 from ctypes import byref
 
-from ._data import as_bytes, buffer
-from ._library import (DOMAIN_GLOBAL, DOUBLE, ERR_EMPTY, INT64, NUMA_ANY, PROBE_LOCAL, PROBE_REMOTE,
-                       REDUCE_MAX, REDUCE_MIN, REDUCE_SUM, UINT64, Error, NotifyOptions, Pointer, RawEvent, WorkerId,
-                       library)
+from ._data import Numbers, Plain, View, as_bytes, reduction
+from ._library import (DOMAIN_GLOBAL, ERR_EMPTY, NUMA_ANY, PROBE_LOCAL, PROBE_REMOTE, Error, NotifyOptions, Pointer,
+                       RawEvent, WorkerId, library)
+from .request import both
+from .section import Section, close_gaps, described
+from .updates import Updates
+from .waits import Waits
 
 Event = namedtuple("Event", "rank cid size is_get")
 Event.__doc__ = """What put_notify, get_notify or notify of another rank tells this one: rank is that rank, cid
 the bytes that it passed, size the bytes of data, and is_get is true for get_notify."""
 
-_REDUCTIONS = {"sum": REDUCE_SUM, "min": REDUCE_MIN, "max": REDUCE_MAX}
 _THREAD_SERIALIZED = 2  # of MPI_Init_thread, with MPICH and Open MPI
 
 
@@ -42,7 +44,7 @@ def _fetching(name):
     return atomic
 
 
-class Context:
+class Context(Updates, Waits):
     """All ranks create it together, with one worker each, and close it together.
 
     comm: a communicator of mpi4py; None: MPI_COMM_WORLD, and MPI is started if it does not run yet.
@@ -51,6 +53,7 @@ class Context:
     def __init__(self, comm=None, options=None):
         self._context, self.worker = ctypes.c_void_p(), ctypes.c_void_p()
         self._objects = []
+        self._requests = set()  # those under way
         self._under_way = {}  # the data of notified transfers, by the number of each
         self._transfers = 0
         handle = _start_mpi() if comm is None else comm.py2f()
@@ -66,13 +69,20 @@ class Context:
             self.close()
 
     def close(self):
-        """Collective: closes the tables and queues that are left, the youngest first, then this."""
+        """Collective: waits for the requests that are left, and closes the tables and queues that are left, the
+        youngest first, then this."""
+        while self._requests:
+            next(iter(self._requests)).wait()
         while self._objects:
             self._objects[-1].close()
         if self._context:
             library.tern_context_destroy(self._context)
             self._context = self.worker = None
             self._under_way.clear()
+
+    @property
+    def _owner(self):
+        return self
 
     @property
     def rank(self):
@@ -114,33 +124,70 @@ class Context:
         return memoryview((ctypes.c_char * size).from_address(address)).cast("B") if address else None
 
     def put(self, pointer, data):
-        """Copies a buffer to a place. The buffer may be changed afterwards."""
-        with buffer(data) as (address, size):
-            library.tern_put(self.worker, pointer, address, size)
+        """Copies the elements of a buffer to a place, which is a Pointer or a Section of the same shape and element;
+        dimensions of one element do not count. At a Pointer they come to lie side by side, the last index fastest.
+        The buffer may be a slice of a NumPy array, of up to 8 dimensions: nothing is copied before. It may be changed
+        afterwards."""
+        with View(data) as view:
+            pointer, section = described(pointer, view)
+            if section is None:
+                library.tern_put(self.worker, pointer, view.address, view.bytes)
+            else:
+                library.tern_put_strided(self.worker, pointer, view.address, byref(section))
 
     def get(self, pointer, data):
-        """Copies from a place until the writable buffer is full, and returns the buffer."""
-        with buffer(data, writable=True) as (address, size):
-            library.tern_get(self.worker, address, pointer, size)
+        """Copies from a place until the writable buffer is full, and returns the buffer. Otherwise as put."""
+        with View(data, writable=True) as view:
+            pointer, section = described(pointer, view)
+            if section is None:
+                library.tern_get(self.worker, view.address, pointer, view.bytes)
+            else:
+                library.tern_get_strided(self.worker, view.address, pointer, byref(section))
         return data
+
+    def _put(self, held, pointer, data):
+        view = held.enter_context(View(data))
+        pointer, section = described(pointer, view)
+        if section is None:
+            return "tern_put", (pointer, view.address, view.bytes), data
+        return "tern_put_strided", (pointer, view.address, byref(section)), data
+
+    def _get(self, held, pointer, data):
+        view = held.enter_context(View(data, writable=True))
+        pointer, section = described(pointer, view)
+        if section is None:
+            return "tern_get", (view.address, pointer, view.bytes), data
+        return "tern_get_strided", (view.address, pointer, byref(section)), data
+
+    put_start = both(_put)[1]
+    get_start = both(_get)[1]
 
     # ---- notified transfer ----
 
     def put_notify(self, rank, pointer, data, cid=b""):
-        """Copies a buffer to a place of rank and tells that rank, where event_wait or probe returns an
-        Event. cid: bytes for it, up to 256, or text. The buffer may be changed afterwards.
+        """Copies a buffer to a place of rank, as put does, and tells that rank, where event_wait or probe returns
+        an Event. cid: bytes for it, up to 256, or text. The buffer may be changed afterwards.
 
         An Error may be that of an earlier one. ERR_AGAIN: rank has not taken its events for long."""
         self._reap()
-        data = bytes(memoryview(data))
-        self._transfer(library.tern_put_notify, rank, pointer, data, len(data), cid, data)
+        copy = bytes(memoryview(data))
+        if isinstance(pointer, Section):
+            with View(data) as view:
+                first, section = described(pointer, view)
+            close_gaps(section)  # of the copy
+            self._transfer(library.tern_put_strided_notify, rank, first, copy, byref(section), cid, copy)
+        else:
+            self._transfer(library.tern_put_notify, rank, pointer, copy, len(copy), cid, copy)
 
     def get_notify(self, rank, pointer, data, cid=b""):
-        """Copies from a place of rank until the writable buffer is full, tells that rank that its memory
-        has been read, and returns the buffer."""
+        """Copies from a place of rank, as get does, until the writable buffer is full, tells that rank that its
+        memory has been read, and returns the buffer."""
         outcome = 0
-        with buffer(data, writable=True) as (address, size):
-            number = self._transfer(library.tern_get_notify, rank, address, pointer, size, cid, data)
+        with View(data, writable=True) as view:
+            first, section = described(pointer, view)
+            function = library.tern_get_notify if section is None else library.tern_get_strided_notify
+            size = view.bytes if section is None else byref(section)
+            number = self._transfer(function, rank, view.address, first, size, cid, data)
             while number in self._under_way:
                 outcome = self._complete(library.tern_event_wait) or outcome
         if outcome != 0:
@@ -249,19 +296,15 @@ class Context:
     def broadcast(self, root, data):
         """Collective: root's buffer comes to the buffers of the other ranks, of the same size. A
         Pointer is a buffer."""
-        with buffer(data, writable=True) as (address, size):
-            library.tern_notify_broadcast(self.worker, root, address, size)
+        with Plain(data, writable=True) as view:
+            library.tern_team_broadcast(self.worker, None, root, view.address, view.bytes)
         return data
 
     def allreduce(self, values, operation="sum"):
         """Collective: the sum, "min" or "max" over all ranks, element by element, comes to the writable
-        buffer values, whose elements are numbers of 8 bytes. Returns values."""
-        with memoryview(values) as view:
-            number = {"d": DOUBLE, "q": INT64, "l": INT64, "Q": UINT64, "L": UINT64}.get(view.format.lstrip("@=<"))
-        if number is None:
-            raise TypeError("the elements are no numbers of 8 bytes")
-        with buffer(values, writable=True) as (address, size):
-            library.tern_notify_allreduce(self.worker, number, _REDUCTIONS[operation], address, size // 8)
+        buffer values. Returns values. Team has all collectives."""
+        with Numbers(values, writable=True) as view:
+            library.tern_team_allreduce(self.worker, None, view.type, reduction(operation), view.address, view.count)
         return values
 
     def progress(self):

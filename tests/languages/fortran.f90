@@ -64,7 +64,8 @@ contains
         here = 0
         both(me) = mine
         do root = 0, 1
-            call tern_check(tern_notify_broadcast(worker, root, both(root:root), 16_c_size_t))
+            call tern_check(tern_team_broadcast(worker, TERN_ALL_RANKS, root, both(root:root), &
+                    16_c_size_t))
         end do
         theirs = both(other)
         call check(theirs%rank == other, 'broadcast')
@@ -112,7 +113,8 @@ contains
         end if
 
         sums = [int(me, c_int64_t), 7_c_int64_t]
-        status = tern_notify_allreduce(worker, TERN_INT64, TERN_REDUCE_SUM, sums, 2_c_size_t)
+        status = tern_team_allreduce(worker, TERN_ALL_RANKS, TERN_INT64, TERN_REDUCE_SUM, sums, &
+                2_c_size_t)
         call check(status == TERN_OK .and. all(sums == [1, 14]), 'allreduce')
 
         call check(tern_put_notify(worker, tern_worker_id(other, 0), tern_ptr_add(both(other), &
@@ -253,7 +255,8 @@ contains
         integer :: i, root
         call tern_check(tern_alloc(worker, 256_c_size_t, 0_c_size_t, TERN_DOMAIN_GLOBAL, both(me)))
         do root = 0, 1
-            call tern_check(tern_notify_broadcast(worker, root, both(root:root), 16_c_size_t))
+            call tern_check(tern_team_broadcast(worker, TERN_ALL_RANKS, root, both(root:root), &
+                    16_c_size_t))
         end do
         theirs = both(other)
 
@@ -488,8 +491,8 @@ contains
             end do
         end do
         call check(status == TERN_ERR_DONE, 'the end of the work')
-        call tern_check(tern_notify_allreduce(worker, TERN_INT64, TERN_REDUCE_SUM, done, &
-                1_c_size_t))
+        call tern_check(tern_team_allreduce(worker, TERN_ALL_RANKS, TERN_INT64, TERN_REDUCE_SUM, &
+                done, 1_c_size_t))
         call check(done(1) == 31, 'all items')
 
         if (me == 0) call check(tern_distributed_queue_hold(worker, queue) == TERN_OK, 'hold')
@@ -522,8 +525,8 @@ contains
             done = done + sum(items(1:moved))
         end do
         call check(status == TERN_ERR_DONE, 'the end again')
-        call tern_check(tern_notify_allreduce(worker, TERN_INT64, TERN_REDUCE_SUM, done, &
-                1_c_size_t))
+        call tern_check(tern_team_allreduce(worker, TERN_ALL_RANKS, TERN_INT64, TERN_REDUCE_SUM, &
+                done, 1_c_size_t))
         call check(done(1) == 8, 'what was left') ! 3 items of 1, and 5
         call tern_check(tern_distributed_queue_destroy(worker, queue))
     end subroutine

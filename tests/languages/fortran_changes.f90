@@ -149,7 +149,7 @@ contains
             end function
         end interface
         pid = getpid()
-        call tern_check(tern_notify_broadcast(worker, 0, pid, 8_c_size_t))
+        call tern_check(tern_team_broadcast(worker, TERN_ALL_RANKS, 0, pid, 8_c_size_t))
         write (path, '(a,i0)') 'fortran.', pid(1)
 
         options%key_bytes = 4

@@ -14,6 +14,7 @@ types = {"tern_worker_id": _library.WorkerId, "tern_ptr": _library.Pointer, "ter
          "tern_queue_options": _library.QueueOptions, "tern_call_info": _library.CallInfo, "tern_function": _library.Function,
          "tern_hashtable_modify_info": _library.ModifyInfo, "tern_map_modify_info": _library.MapModifyInfo,
          "tern_hashtable_modifier": _library.Modifier, "tern_map_modifier": _library.MapModifier,
+         "tern_section": _library.RawSection, "tern_word_list": _library.WordList, "tern_request": _library.RawRequest,
          "tern_hashtable_file": _library.HashTableFile, "tern_map_file": _library.MapFile}
 constants = {f"TERN_{name}": value for name, value in vars(_library).items() if isinstance(value, int)}
 constants.update({f"TERN_{name}": value for value, name in enumerate(_library.STATUSES)})
@@ -32,4 +33,4 @@ for line in subprocess.run(sys.argv[1], stdout=subprocess.PIPE, check=True, text
         continue
     print(name, value)
     known += 1
-assert known > 130, known
+assert known > 170, known
