@@ -148,8 +148,8 @@ typedef struct sums {
 static void sum(bench *b, void *state, uint64_t n) {
     sums *s = state;
     for (; n > 0; n--, s->one = 1)
-        bench_ok(tern_notify_allreduce(b->worker, TERN_INT64, TERN_REDUCE_SUM, &s->one, 1),
-                 "tern_notify_allreduce");
+        bench_ok(tern_team_allreduce(b->worker, NULL, TERN_INT64, TERN_REDUCE_SUM, &s->one, 1),
+                 "tern_team_allreduce");
 }
 
 static void mpi_sum(bench *b, void *state, uint64_t n) {
@@ -164,7 +164,7 @@ static void collectives(bench *b, advice *a) {
     sums s = {.one = 1};
     bench_case c = {.name = "sum", .params = {{"bytes", WORD, NULL}}};
     bench_mpi(MPI_Comm_dup(b->comm, &s.comm), "MPI_Comm_dup");
-    c.measured = bench_way("tern_notify_allreduce", sum, sum, &s);
+    c.measured = bench_way("tern_team_allreduce", sum, sum, &s);
     c.peers[c.peer_count++].side = bench_way("MPI_Allreduce", mpi_sum, mpi_sum, &s);
     measure_both(b, a, &c, "a sum over all ranks, 8 B", 1);
     MPI_Comm_free(&s.comm);

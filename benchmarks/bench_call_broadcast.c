@@ -47,8 +47,8 @@ static void check(uint64_t n) {
 static void tern_origin(bench *b, void *state, uint64_t n) {
     spread *s = state;
     for (uint64_t i = 1; i <= n; i++) {
-        bench_ok(tern_broadcast(b->worker, &bench_call_hear_function, &i, sizeof i, &s->options),
-                 "tern_broadcast");
+        bench_ok(tern_call_all(b->worker, &bench_call_hear_function, &i, sizeof i, &s->options),
+                 "tern_call_all");
         bench_ok(tern_synchronizer_wait(b->worker, s->synchronizer), "tern_synchronizer_wait");
     }
     check(n);
@@ -90,7 +90,7 @@ static void measure(bench *b, spread *s, unsigned arity) {
                     .params = {{"ranks", (uint64_t)b->ranks, NULL}, {"arity", arity, NULL}}};
     const bench_side mpi = bench_way("MPI_Bcast, MPI_Barrier", mpi_all, mpi_all, s);
     s->options.arity = s->tree.arity = arity;
-    c.measured = bench_way("tern_broadcast", tern_origin, tern_target, s);
+    c.measured = bench_way("tern_call_all", tern_origin, tern_target, s);
     c.measured.prepare = prepare;
     if (b->shared) {
         c.ceiling = bench_way("flags over a tree", tree_origin, tree_target, s);

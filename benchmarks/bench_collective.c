@@ -18,7 +18,7 @@ typedef struct together {
 static void barrier(bench *b, void *state, uint64_t n) {
     (void)state;
     while (n-- > 0)
-        bench_ok(tern_notify_barrier(b->worker), "tern_notify_barrier");
+        bench_ok(tern_team_barrier(b->worker, NULL), "tern_team_barrier");
 }
 
 static void mpi_barrier(bench *b, void *state, uint64_t n) {
@@ -31,9 +31,9 @@ static void mpi_barrier(bench *b, void *state, uint64_t n) {
 static void broadcast(bench *b, void *state, uint64_t n) {
     const together *s = state;
     for (uint64_t i = 0; i < n; i++)
-        bench_ok(
-            tern_notify_broadcast(b->worker, (uint32_t)(i % (uint64_t)b->ranks), s->data, s->bytes),
-            "tern_notify_broadcast");
+        bench_ok(tern_team_broadcast(b->worker, NULL, (uint32_t)(i % (uint64_t)b->ranks), s->data,
+                                     s->bytes),
+                 "tern_team_broadcast");
 }
 
 static void mpi_broadcast(bench *b, void *state, uint64_t n) {
@@ -47,9 +47,9 @@ static void mpi_broadcast(bench *b, void *state, uint64_t n) {
 static void allreduce(bench *b, void *state, uint64_t n) {
     const together *s = state;
     while (n-- > 0)
-        bench_ok(
-            tern_notify_allreduce(b->worker, TERN_INT64, TERN_REDUCE_SUM, s->data, s->bytes / 8),
-            "tern_notify_allreduce");
+        bench_ok(tern_team_allreduce(b->worker, NULL, TERN_INT64, TERN_REDUCE_SUM, s->data,
+                                     s->bytes / 8),
+                 "tern_team_allreduce");
 }
 
 static void mpi_allreduce(bench *b, void *state, uint64_t n) {
@@ -85,12 +85,12 @@ static void measure_all(bench *own) {
     if (s.data == NULL)
         bench_fail("no memory for vectors", TERN_ERR_MEMORY);
     bench_mpi(MPI_Comm_dup(own->comm, &s.comm), "MPI_Comm_dup");
-    measure(own, &s, "barrier", 0, "tern_notify_barrier", barrier, "MPI_Barrier", mpi_barrier);
+    measure(own, &s, "barrier", 0, "tern_team_barrier", barrier, "MPI_Barrier", mpi_barrier);
     for (size_t i = 0; i < sweep.count; i++)
-        measure(own, &s, "broadcast", sweep.bytes[i], "tern_notify_broadcast", broadcast,
-                "MPI_Bcast", mpi_broadcast);
+        measure(own, &s, "broadcast", sweep.bytes[i], "tern_team_broadcast", broadcast, "MPI_Bcast",
+                mpi_broadcast);
     for (size_t i = 0; i < sweep.count; i++)
-        measure(own, &s, "allreduce", sweep.bytes[i], "tern_notify_allreduce", allreduce,
+        measure(own, &s, "allreduce", sweep.bytes[i], "tern_team_allreduce", allreduce,
                 "MPI_Allreduce", mpi_allreduce);
     MPI_Comm_free(&s.comm);
     free(s.data);

@@ -2,7 +2,7 @@
 
 #include "base/process.h"
 #include "mcts/search.h"
-#include "tern/collective.h"
+#include "tern/agree.h"
 
 /*
  * Playing a move: the move's node becomes the root, and the part of the tree below it stays. Each

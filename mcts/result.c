@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/process.h"
+#include "tern/team.h"
 
 /* Makes the result. Nothing is under way, so the leader of each rank may read all nodes of its
  * process. The leader that has the root makes the result, and asks the other leaders for the steps
@@ -106,7 +107,7 @@ static uint64_t list_moves(const tern_search *s) {
 /* Broadcasts from the leader that has the root to all leaders. */
 static tern_status result_share(const tern_mcts_worker *w, void *data, size_t bytes) {
     const tern_search *s = w->search;
-    return tern_spread(w->worker, tern_mcts_owner(s->root) / s->workers, data, bytes);
+    return tern_team_broadcast(w->worker, NULL, tern_mcts_owner(s->root) / s->workers, data, bytes);
 }
 
 tern_status tern_mcts_result(tern_mcts_worker *w) {

@@ -1,5 +1,5 @@
 #include "mcts/search.h"
-#include "tern/collective.h"
+#include "tern/team.h"
 
 static uint64_t nodes_of(const tern_mcts_slab *slab) {
     uint64_t live = 0;
@@ -30,7 +30,7 @@ static tern_status get_statistics(tern_worker *worker, tern_search *s,
     }
     status = tern_sum(worker, (uint64_t *)&sum, sizeof sum / 8);
     if (status == TERN_OK)
-        status = tern_notify_allreduce(worker, TERN_UINT64, TERN_REDUCE_MAX, &deepest, 1);
+        status = tern_team_allreduce(worker, NULL, TERN_UINT64, TERN_REDUCE_MAX, &deepest, 1);
     if (status != TERN_OK)
         return status;
     sum.depth_most = deepest;

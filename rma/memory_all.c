@@ -5,7 +5,6 @@
 #include "rma/memory/heap.h"
 #include "rma/reply/owner_service.h"
 #include "src/collective/collective.h"
-#include "tern/collective.h"
 
 /* Allocates memory at the same offset of all segments. Each rank takes the lowest free piece of its
  * segment that is not below a limit. If the offsets differ, all ranks give their pieces back and

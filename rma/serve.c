@@ -323,11 +323,6 @@ bool tern_message_serve(tern_worker *worker, uint32_t source, const tern_message
     case TERN_MESSAGE_INBOX_TAKEN:
         good = tern_inbox_told(context, message);
         break;
-    case TERN_MESSAGE_MEETING:
-        good = own_worker(context, message->target) && tern_collectives_told(context, message);
-        if (good)
-            tern_inbox_count(context, source, message);
-        break;
     default:
         good = false;
     }

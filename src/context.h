@@ -165,10 +165,6 @@ struct tern_worker {
     const char *collective; /* the collective function that it is in, or NULL */
     uint32_t collective_depth; /* how many collective functions of the program are nested
                                   (tern/agree.h) */
-    uint64_t notified;         /* collectives over notifications that it has ended */
-    bool in_notified;          /* it is in one (rma/notify/collectives.c) */
-    bool in_meeting;           /* it waits in a meeting, or for its turn to meet
-                                  (src/collective/collective.c) */
     uint32_t vain;             /* looks in a row that found nothing (src/progress/wait.h) */
     uint32_t glances;          /* tests of requests and the like that found nothing */
     uint64_t looked;           /* ns: when such a test last looked for deaths */

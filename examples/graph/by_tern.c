@@ -121,7 +121,7 @@ static uint64_t turn_tern(spread *s) {
     current = s;
     spread_turn(s);
     uint64_t vertices = s->now_count;
-    check(tern_notify_allreduce(worker, TERN_UINT64, TERN_REDUCE_SUM, &vertices, 1));
+    check(tern_team_allreduce(worker, NULL, TERN_UINT64, TERN_REDUCE_SUM, &vertices, 1));
     return vertices;
 }
 

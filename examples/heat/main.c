@@ -48,10 +48,10 @@ static bool simulate(const options *o) {
     band_create(worker, o->rows, o->columns, &b);
     o->halo->open(&b);
 
-    check(tern_notify_barrier(worker));
+    check(tern_team_barrier(worker, NULL));
     double start = MPI_Wtime();
     run(&b, o->halo, o->steps);
-    check(tern_notify_barrier(worker));
+    check(tern_team_barrier(worker, NULL));
     double seconds = MPI_Wtime() - start;
 
     o->halo->close(&b);

@@ -12,7 +12,7 @@ uint64_t result_checksum(const band *b, int state) {
             sum += bits ^ bits >> 32;
         }
     }
-    check(tern_notify_allreduce(b->worker, TERN_UINT64, TERN_REDUCE_SUM, &sum, 1));
+    check(tern_team_allreduce(b->worker, NULL, TERN_UINT64, TERN_REDUCE_SUM, &sum, 1));
     return sum;
 }
 
@@ -23,7 +23,7 @@ bool result_write(const band *b, int state, const char *path) {
     bool good = row != NULL && (b->rank != 0 || file != NULL);
     for (uint32_t r = 0; r < b->size; r++) {
         tern_ptr from = b->place[state];
-        check(tern_notify_broadcast(b->worker, r, &from, sizeof from));
+        check(tern_team_broadcast(b->worker, NULL, r, &from, sizeof from));
         size_t rows =
             band_first_row(b->all_rows, r + 1, b->size) - band_first_row(b->all_rows, r, b->size);
         for (size_t i = 0; b->rank == 0 && good && i < rows; i++) {

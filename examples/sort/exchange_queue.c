@@ -37,7 +37,7 @@ static size_t announce(const job *j) {
     uint64_t *keys = need(NULL, j->size, sizeof *keys);
     for (uint32_t to = 0; to < j->size; to++)
         keys[to] = bucket_size(j, to);
-    check(tern_notify_allreduce(j->worker, TERN_UINT64, TERN_REDUCE_SUM, keys, j->size));
+    check(tern_team_allreduce(j->worker, NULL, TERN_UINT64, TERN_REDUCE_SUM, keys, j->size));
     const size_t mine = keys[j->rank];
     free(keys);
     return mine;

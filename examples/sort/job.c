@@ -43,7 +43,7 @@ static void close_job(job *j) {
 /* [out] seconds: of the slowest rank, for each phase. */
 static void sort(job *j, double *seconds) {
     double at[TIMES];
-    check(tern_notify_barrier(j->worker));
+    check(tern_team_barrier(j->worker, NULL));
     at[0] = MPI_Wtime();
     buckets_fill(j->keys, j->drawn, j->size, j->outgoing, j->start);
     at[1] = MPI_Wtime();
@@ -58,7 +58,7 @@ static void sort(job *j, double *seconds) {
     for (int phase = BUCKETS; phase < TOTAL; phase++)
         seconds[phase] = at[phase + 1] - at[phase];
     seconds[TOTAL] = at[3] - at[0];
-    check(tern_notify_allreduce(j->worker, TERN_DOUBLE, TERN_REDUCE_MAX, seconds, TIMES));
+    check(tern_team_allreduce(j->worker, NULL, TERN_DOUBLE, TERN_REDUCE_MAX, seconds, TIMES));
 }
 
 /* Checks that every rank has the keys of its range, in order, and that all ranks together have the
@@ -71,8 +71,8 @@ static bool verify(const job *j, content *result) {
     } all = {.of = {keys_content(j->keys, j->drawn), keys_content(j->mine, j->have)}};
     all.wrong = !keys_in_order(j->mine, j->have, bucket_first(j->rank, j->size),
                                bucket_first(j->rank + 1, j->size));
-    check(tern_notify_allreduce(j->worker, TERN_UINT64, TERN_REDUCE_SUM, &all,
-                                sizeof all / sizeof(uint64_t)));
+    check(tern_team_allreduce(j->worker, NULL, TERN_UINT64, TERN_REDUCE_SUM, &all,
+                              sizeof all / sizeof(uint64_t)));
     const content *before = &all.of[BEFORE], *after = &all.of[AFTER];
     *result = *after;
     bool same = before->count == after->count && before->sum == after->sum &&

@@ -57,7 +57,7 @@ int main(int argc, char **argv) {
         printf("rank 0 was called %u times\n", (unsigned)count);
     }
     pthread_join(other, NULL);
-    check(tern_mpi_barrier(worker, MPI_COMM_WORLD)); /* MPI_Barrier would serve nobody */
+    check(tern_barrier(worker)); /* MPI_Barrier would serve nobody */
 
     check(tern_context_destroy(context));
     return MPI_Finalize();

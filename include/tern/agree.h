@@ -55,15 +55,9 @@ TERN_NODISCARD TERN_API tern_status tern_same(tern_worker *worker, const void *d
                                               const char *what);
 
 /* Adds the values of all ranks up, in place; sums wrap around. count: the same on every rank. Costs
- * one barrier for every few values. Unlike tern_notify_allreduce it may be called by workers of
+ * one barrier for every few values. Unlike tern_team_allreduce it may be called by workers of
  * different indexes. */
 TERN_NODISCARD TERN_API tern_status tern_sum(tern_worker *worker, uint64_t *values, size_t count);
-
-/* Copies the bytes at data of rank root to data of every rank. root and bytes: the same on every
- * rank; bytes: below 2 GiB. Costs a barrier and a broadcast of MPI. tern_notify_broadcast is
- * cheaper for few bytes. */
-TERN_NODISCARD TERN_API tern_status tern_spread(tern_worker *worker, uint32_t root, void *data,
-                                                size_t bytes);
 
 /* Passes an open file among the ranks of each node: on every rank *out becomes a descriptor of the
  * file that the lowest rank of its node has open as fd. fd of the other ranks is ignored. *out is

@@ -27,7 +27,7 @@ typedef struct tern_call_info {
     void *result;          /* memory for a result of up to TERN_RESULT_MAX bytes, 8-byte aligned;
                               tern_call_result gives more */
     size_t result_bytes;   /* set by the handler; 0 at entry */
-    const void *buffer;    /* of tern_call_with and tern_broadcast; NULL: none */
+    const void *buffer;    /* of tern_call_with and tern_call_all; NULL: none */
     size_t buffer_bytes;
     const struct tern_chunk *chunks; /* of tern_call_archive */
     size_t chunk_count;
@@ -39,7 +39,7 @@ typedef struct tern_call_info {
  * ring; they must also fit half of it (TERN_RING_SIZE / 2 - 64). Every call of this header copies
  * larger arguments, together with a buffer that goes inside, to this rank's segment, up to
  * TERN_CHUNK_MAX (tern/archive.h) for both. The target reads or gets them from there before the
- * function runs; all ranks of a broadcast get them from this rank. The memory is free again when
+ * function runs; all ranks of a call to all get them from this rank. The memory is free again when
  * the function has run; until then, over p2p, this rank has to make progress. If earlier such calls
  * occupy the segment, the call waits for their memory as for a full ring. If the segment has no
  * room even without such calls, the call returns TERN_ERR_MEMORY. All calls may also go by message,
@@ -251,12 +251,12 @@ typedef struct tern_call_options {
     tern_ptr from;      /* get: the source, in any segment; it must not change until the call has
                            been sent in the sense of TERN_ON_SENT, or has run */
     tern_ptr place; /* put: where the buffer goes, memory of the target's rank. get: the same, or
-                       TERN_NULL for memory that the function has while it runs. For a broadcast
+                       TERN_NULL for memory that the function has while it runs. For a call to all
                        only the offset counts: the buffer goes to this offset in the segment of
                        every rank */
     size_t buffer_bytes;
-    uint32_t arity;  /* of a broadcast; 0: TERN_BROADCAST_ARITY */
-    bool by_message; /* of a broadcast (tern/message.h); in other calls the target says this */
+    uint32_t arity;  /* of a call to all; 0: TERN_BROADCAST_ARITY */
+    bool by_message; /* of a call to all (tern/message.h); in other calls the target says this */
 } tern_call_options;
 
 /* Runs function on target as tern_call does, with options (NULL: none). If load/store reaches the
@@ -275,22 +275,22 @@ TERN_NODISCARD TERN_API tern_status tern_call_with(tern_worker *worker, tern_wor
 /* Runs function on every worker of the context, this one included, over a tree of ranks: each rank
  * passes the call on to arity others and to its own workers. On every worker the call's origin is
  * this worker. Every worker lowers the synchronizer once. With TERN_ON_SENT, and unless the buffer
- * is got, it is lowered only once, when the call has left for this worker's own ring. A broadcast
+ * is got, it is lowered only once, when the call has left for this worker's own ring. Such a call
  * is not ordered with other calls. It waits only for room in this worker's own ring. It makes one
  * round of progress, which over rma may wait for the put of a buffer.
  *
  * With a place, the worker of each rank that has this worker's index receives the buffer once; the
  * rank's other workers run the function after that. TERN_BUFFER_GET: each rank gets the buffer from
- * this rank. TERN_BUFFER_PUT: this rank copies the buffer to its own place before the broadcast
+ * this rank. TERN_BUFFER_PUT: this rank copies the buffer to its own place before this function
  * returns, unless it lies there already. Each rank then puts the buffer to the ranks that it passes
  * the call to, and only then runs its own functions, which may change it. The place may be reused
  * when the function has run on all workers (synchronizer, tern_quiesce).
  *
  * Returns the same errors as tern_call_with. */
-TERN_NODISCARD TERN_API tern_status tern_broadcast(tern_worker *worker,
-                                                   const tern_function *function,
-                                                   const void *arguments, size_t bytes,
-                                                   const tern_call_options *options);
+TERN_NODISCARD TERN_API tern_status tern_call_all(tern_worker *worker,
+                                                  const tern_function *function,
+                                                  const void *arguments, size_t bytes,
+                                                  const tern_call_options *options);
 
 /* Waits until no call is under way anywhere. Collective over the ranks, one worker of each. Returns
  * on every rank when all calls have run, with all calls that their handlers made, every answer has

@@ -15,7 +15,19 @@
 #include "tern/map.h"
 #include "tern/message.h"
 #include "tern/notify.h"
+#include "tern/progress.h"
 #include "tern/stats.h"
+#include "tern/team.h"
+
+/* The old name of a call to all workers, and the old collectives, which are those of the team of
+ * all ranks now. */
+#define tern_broadcast tern_call_all
+#define tern_notify_barrier(worker) tern_team_barrier(worker, NULL)
+#define tern_notify_broadcast(worker, root, data, bytes)                                           \
+    tern_team_broadcast(worker, NULL, root, data, bytes)
+#define tern_notify_allreduce(worker, type, op, values, count)                                     \
+    tern_team_allreduce(worker, NULL, type, op, values, count)
+#define tern_spread(worker, root, data, bytes) tern_team_broadcast(worker, NULL, root, data, bytes)
 
 /* The old names of modifiers of tables, and of what belongs to them. */
 #define tern_modify_info tern_hashtable_modify_info
@@ -56,6 +68,15 @@
 #define TERN_INTERNAL_COMPAT(name)                                                                 \
     TERN_NODISCARD static inline __attribute__((unused)) tern_status tern_internal_compat_##name
 #endif
+
+/* A barrier of MPI in which the worker makes progress. */
+TERN_NODISCARD static inline __attribute__((unused)) tern_status
+tern_mpi_barrier(tern_worker *worker, MPI_Comm comm) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (worker != NULL && MPI_Ibarrier(comm, &request) != MPI_SUCCESS)
+        return TERN_ERR_MPI;
+    return tern_mpi_wait(worker, &request, MPI_STATUS_IGNORE);
+}
 
 TERN_INTERNAL_COMPAT(tern_put_notify)
 (tern_worker *worker, tern_worker_id target, tern_ptr to, const void *from, size_t bytes,

@@ -3,7 +3,7 @@
 
 /*
  * Types of numbers, and the operations that combine two numbers of a type. Typed updates of arrays
- * (tern/accumulate.h) and collectives (tern/collective.h) use them. A reduction computes
+ * (tern/accumulate.h) and collectives (tern/team.h) use them. A reduction computes
  * both = op(a, b), where a is the number in memory, or that of the lower rank, and b is the number
  * that comes in:
  *

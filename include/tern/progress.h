@@ -100,12 +100,6 @@ TERN_NODISCARD TERN_API tern_status tern_mpi_wait(tern_worker *worker, MPI_Reque
 TERN_NODISCARD TERN_API tern_status tern_mpi_waitall(tern_worker *worker, int count,
                                                      MPI_Request *requests, MPI_Status *statuses);
 
-/* Calls MPI_Ibarrier and waits for it with progress. MPI does not match it with an MPI_Barrier of
- * another rank, so all ranks of comm must call this function. comm may be any communicator, whether
- * its ranks belong to the context or not. TERN_ERR_PEER leaves the barrier unfinished: comm can no
- * longer be used for collective calls. Otherwise as tern_mpi_wait. */
-TERN_NODISCARD TERN_API tern_status tern_mpi_barrier(tern_worker *worker, MPI_Comm comm);
-
 #ifdef __cplusplus
 }
 #endif

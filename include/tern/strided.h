@@ -91,10 +91,11 @@ TERN_NODISCARD TERN_API tern_status tern_get_strided_start(tern_worker *worker, 
                                                            tern_request *request);
 
 /* Put or get the elements of a section and notify a worker of that rank, as tern_put_notify and
- * tern_get_notify do in ledger mode: the remote event comes when all elements are at their
- * destination, or have been read. Its bytes are those of all elements. A section without elements
- * is a notification without data. They return the errors of tern_put_notify and tern_put_strided.
- */
+ * tern_get_notify do. The remote event comes when all elements are at their destination, or have
+ * been read, and its bytes are those of all elements. Elements that lie side by side, there and
+ * here, are one piece, and a small one is packed: it arrives with its event. Others are not packed.
+ * A section without elements is a notification without data. They return the errors of
+ * tern_put_notify and tern_put_strided. */
 TERN_NODISCARD TERN_API tern_status tern_put_strided_notify(tern_worker *worker,
                                                             tern_worker_id target, tern_ptr to,
                                                             const void *from,

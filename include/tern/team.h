@@ -32,7 +32,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tern/collective.h"
+#include "tern/memory.h"
+#include "tern/number.h"
 #include "tern/request.h"
 
 #ifdef __cplusplus

@@ -11,7 +11,6 @@
 #include "tern/call.h"
 #include "tern/call_in_place.h"
 #include "tern/circular.h"
-#include "tern/collective.h"
 #include "tern/combine.h"
 #include "tern/config.h"
 #include "tern/container.h"

@@ -34,7 +34,6 @@ void tern_tables_compute(uint32_t ranks, uint32_t workers, size_t rings, bool ap
     t.in = tables_reserve(&at, TERN_CHANNELS * total * sizeof(tern_in *));
     t.message_channels = tables_reserve(&at, TERN_CHANNELS * total * sizeof(void *));
     t.active = tables_reserve(&at, TERN_CHANNELS * total * sizeof(tern_in *));
-    t.spare = tables_reserve(&at, TERN_TABLE_SPARE);
     t.worker_bytes = (at + unit - 1) / unit * unit;
     t.bytes = t.workers + workers * t.worker_bytes;
     *tables = t;

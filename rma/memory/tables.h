@@ -25,7 +25,6 @@ typedef struct tern_posts {
 } tern_posts;
 
 #define TERN_IN_BYTES 192u /* size of a tern_in (rma/ring/ring.h) */
-#define TERN_TABLE_SPARE ((size_t)26 << 10)
 
 /* Offsets in bytes from the start. */
 typedef struct tern_tables {
@@ -47,7 +46,6 @@ typedef struct tern_tables {
     size_t message_channels; /* tern_message_channel *[], by endpoint */
     size_t active;           /* tern_in *[], one for each worker of the job, for each channel */
     size_t worker;           /* tern_rma_worker */
-    size_t spare; /* TERN_TABLE_SPARE bytes for fragments of collectives (rma/notify/fragments.c) */
     size_t bytes;
 } tern_tables;
 

@@ -26,7 +26,6 @@ static void notify_close_layer(tern_context *context) {
         if (n == NULL)
             continue;
         tern_requests_discard(worker);
-        tern_collectives_discard(worker);
         tern_rendezvous_discard(worker);
         for (const tern_out *out = tern_rma_worker_of(worker)->outs; out != NULL; out = out->next)
             free(out->requests);
@@ -62,9 +61,7 @@ static tern_status notify_open_layer(tern_context *context) {
         n->heap = rma->mine + rma->layout.heap;
         n->heap_bytes = rma->layout.heap_bytes;
         worker->layer[TERN_LAYER_NOTIFY] = n;
-        tern_collectives_open(worker);
     }
-    tern_record_handle(context, TERN_RECORD_COLLECTIVE, tern_collectives_consume);
     tern_record_handle(context, TERN_RECORD_RENDEZVOUS, tern_rendezvous_consume);
     return TERN_OK;
 }
@@ -82,8 +79,7 @@ static tern_status notify_drain(tern_context *context, tern_worker *worker) {
 }
 
 static size_t notify_progress(tern_worker *worker) {
-    return tern_requests_advance(worker) + tern_rendezvous_advance(worker) +
-           (tern_notify_of(worker)->fragments != NULL ? tern_collectives_answer(worker) : 0);
+    return tern_requests_advance(worker) + tern_rendezvous_advance(worker);
 }
 
 static void notify_name_unsent(tern_worker *worker, tern_text *text) {

@@ -18,19 +18,9 @@
 #include "rma/message/message.h"
 #include "rma/ring/ring.h"
 #include "rma/rows/rows.h"
-#include "tern/collective.h"
 #include "tern/notify.h"
 
 enum { TERN_NOTICE_PURE, TERN_NOTICE_PACKED, TERN_NOTICE_PUT, TERN_NOTICE_GET };
-
-/* Kinds of collectives (rma/notify/collectives.h). */
-enum {
-    TERN_NOTIFY_BARRIER,
-    TERN_NOTIFY_BROADCAST,
-    TERN_NOTIFY_ALLREDUCE, /* + type * TERN_REDUCTIONS + operation */
-    TERN_REDUCTIONS = TERN_REDUCE_MAX + 1,
-    TERN_NOTIFY_KINDS = TERN_NOTIFY_ALLREDUCE + (TERN_DOUBLE + 1) * TERN_REDUCTIONS
-};
 
 /* A local event that the program has not probed for. A worker has one queue of them for all
  * targets. */
@@ -67,21 +57,6 @@ typedef struct tern_notify {
     bool profiled;              /* the worker has a profile */
     char *heap;                 /* this rank's */
     uint64_t heap_bytes;
-    /* Collectives (rma/notify/collectives.h). */
-    uint64_t sequence;   /* number of the collective that the worker is in */
-    uint32_t kind;       /* TERN_NOTIFY_*, of the collective that the worker is in */
-    size_t bytes;        /* of its vector */
-    size_t fragment_max; /* the most bytes of a fragment */
-    uint64_t hailed;     /* ns: when the worker last sent a hail in this wait; 0: not yet */
-    /* called_to: 1 + the number of the latest meeting to which a rank has called all ranks. met_by:
-     * 1 + the number of the latest meeting in which a rank waits. Both only grow; the thread that
-     * serves a message writes them, with the MPI lock held. */
-    _Atomic uint64_t called_to, met_by;
-    char *spare;         /* memory for fragments of this collective, used when malloc fails */
-    uint32_t spare_used; /* a bit for each piece of spare */
-    uint64_t failures;   /* bit n: the collective that ended n before the last one has failed */
-    struct tern_notified_fragment *fragments; /* fragments that came before they were waited for */
-    struct tern_notified_stream *awaited;     /* streams that the worker waits for */
     tern_out *waiting;                  /* rings with requests that wait (rma/notify/request.h) */
     struct tern_rendezvous *rendezvous; /* NULL: none yet (rma/notify/rendezvous.c) */
 } tern_notify;
@@ -98,20 +73,6 @@ static inline tern_notify *tern_notify_of(const tern_worker *worker) {
  * tern_put_strided_notify. */
 tern_status tern_notify_rows(tern_worker *worker, const char *function, tern_worker_id other,
                              const tern_rows *rows, const tern_notify_options *options);
-
-/* Fragments of collectives: records that progress consumes (rma/notify/collectives.h). */
-size_t tern_collectives_consume(tern_worker *worker, tern_in *in);
-void tern_collectives_open(tern_worker *worker);
-void tern_collectives_discard(tern_worker *worker);
-
-/* Serves a message that tells of a meeting; the MPI lock is held. False: the message is
- * malformed. */
-bool tern_collectives_told(tern_context *context, const tern_message *message);
-
-/* Answers the hails of ranks that wait for this worker in a collective: tells them that the worker
- * waits in a meeting instead, or that the collective has failed on it. Hails to which neither
- * applies are kept. Returns how many it answered. */
-size_t tern_collectives_answer(tern_worker *worker);
 
 static inline size_t tern_words(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 

@@ -296,6 +296,9 @@ void tern_team_begin(tern_team_operation *o, tern_request *request) {
     team->under_way++;
     tern_request_begin(request, &tern_team_request, TERN_ANYBODY);
     request->own[0] = (uintptr_t)o;
+    const uint32_t dead = team_dead(team);
+    if (dead != TERN_NOBODY) /* a root could end before it looks */
+        tern_team_fail(o, TERN_ERR_PEER, dead, 0, 0);
     (void)tern_team_advance(team);
     if (tern_thread_failures.last != TERN_OK)
         tern_error_clear(); /* the wait reports it */

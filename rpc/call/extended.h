@@ -2,7 +2,7 @@
 #define TERN_RPC_CALL_EXTENDED_H
 
 /*
- * Extended calls: tern_call_with, tern_broadcast, calls with chunks and calls that are too large
+ * Extended calls: tern_call_with, tern_call_all, calls with chunks and calls that are too large
  * for a ring send these. A call of tern_call_with to a ring goes as a plain call
  * (rpc/call/execute.c) if it fits a record, has no synchronizer, and has no buffer or a buffer
  * inside. The payload of an extended call's record:

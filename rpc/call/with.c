@@ -34,7 +34,7 @@ static tern_status call_with_check(const tern_worker *worker, const tern_call_op
                          "tern_call_with: buffer is NULL and buffer_bytes is %zu", o->buffer_bytes);
     if (broadcast && o->transfer == TERN_BUFFER_PUT && address_at_home(worker, o) == NULL)
         return tern_fail(TERN_ERR_RANGE,
-                         "tern_broadcast: no segment has %zu bytes at offset %llu; a buffer is put "
+                         "tern_call_all: no segment has %zu bytes at offset %llu; a buffer is put "
                          "to the same place of every rank",
                          o->buffer_bytes, (unsigned long long)o->place.offset);
     if (o->buffer_bytes > TERN_BUFFER_MAX)
@@ -148,12 +148,12 @@ tern_status tern_call_with(tern_worker *worker, tern_worker_id target,
     return send_extended(worker, to, header, arguments, bytes, o, 0);
 }
 
-tern_status tern_broadcast(tern_worker *worker, const tern_function *function,
-                           const void *arguments, size_t bytes, const tern_call_options *options) {
+tern_status tern_call_all(tern_worker *worker, const tern_function *function, const void *arguments,
+                          size_t bytes, const tern_call_options *options) {
     static const tern_call_options usual;
     const tern_call_options *o = options != NULL ? options : &usual;
     if (worker == NULL)
-        return tern_fail(TERN_ERR_ARGUMENT, "tern_broadcast: worker is NULL");
+        return tern_fail(TERN_ERR_ARGUMENT, "tern_call_all: worker is NULL");
     tern_worker_id self = tern_is_nobody(worker) ? (tern_worker_id){worker->context->rank, 0}
                                                  : tern_worker_self(worker);
     tern_call_target to;

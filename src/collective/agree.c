@@ -49,20 +49,3 @@ tern_status tern_sum(tern_worker *worker, uint64_t *values, size_t count) {
         return status;
     return tern_collective_sum(worker->context, worker, values, (int)count);
 }
-
-tern_status tern_spread(tern_worker *worker, uint32_t root, void *data, size_t bytes) {
-    static const char name[] = "tern_spread";
-    TERN_COLLECTIVE(worker, name);
-    tern_status status = tern_worker_may_wait(worker, name);
-    if (status != TERN_OK)
-        return status;
-    if (root >= worker->context->size || bytes > INT32_MAX || (data == NULL && bytes > 0))
-        status = tern_fail(TERN_ERR_ARGUMENT,
-                           "%s: root is %u and bytes is %zu, or data is NULL; there are %u ranks, "
-                           "and at most %d bytes are allowed",
-                           name, root, bytes, worker->context->size, INT32_MAX);
-    status = tern_collective_agree(worker->context, worker, status, name);
-    if (status == TERN_OK && bytes > 0)
-        status = tern_collective_broadcast(worker->context, worker, root, data, bytes);
-    return status;
-}

@@ -25,12 +25,6 @@ typedef struct failure {
 
 static const failure no_failure = {.status = TERN_OK};
 
-/* What each rank sends when a meeting has found that their words differ. */
-typedef struct presence {
-    char name[NAME_BYTES];
-    uint64_t index, notified, in_notified; /* of the rank's worker */
-} presence;
-
 _Static_assert(TERN_COLLECTIVE_BUFFER_RESERVE >= sizeof(failure),
                "a rank without memory can tell why");
 _Static_assert(TERN_COLLECTIVE_BUFFER_RESERVE >= TERN_MEETING_WORDS * sizeof(uint64_t), "and meet");
@@ -97,7 +91,7 @@ static tern_status collective_conclude(tern_context *context, tern_worker *worke
 }
 
 tern_status tern_collective_open(tern_context *context, tern_status before) {
-    const size_t least = ((size_t)context->size + 1) * sizeof(presence);
+    const size_t least = ((size_t)context->size + 1) * NAME_BYTES;
     tern_status status =
         tern_collective_buffer_open(context, least > BUFFER_USUAL ? least : BUFFER_USUAL);
     if (context->collective_buffer == NULL) /* then this rank cannot even tell the others */
@@ -227,7 +221,7 @@ tern_status tern_collective_pass(tern_context *context, uint32_t from, uint32_t 
     return status;
 }
 
-static tern_status collective_claim(tern_worker *worker) {
+tern_status tern_collective_claim(tern_worker *worker) {
     tern_context *context = worker->context;
     tern_wait_state wait = TERN_WAIT_START;
     tern_status status = TERN_OK;
@@ -242,19 +236,9 @@ static tern_status collective_claim(tern_worker *worker) {
     return status;
 }
 
-/* in_meeting is true also while the worker waits for the claim, because some worker of the rank
- * comes to the next meeting: this one, or the one that has the claim. So if a rank that waits for
- * this worker asks whether it meets, it is told so already now. */
-tern_status tern_collective_claim(tern_worker *worker) {
-    worker->in_meeting = true;
-    const tern_status status = collective_claim(worker);
-    worker->in_meeting = false;
-    return status;
-}
-
 void tern_collective_yield(tern_worker *worker) {
     _Atomic(tern_worker *) *meets = &worker->context->meets;
-    /* R6: collective_claim; the load is of this thread's own store, or another worker's */
+    /* R6: tern_collective_claim; the load is of this thread's own store, or another worker's */
     if (atomic_load_explicit(meets, memory_order_relaxed) == worker)
         atomic_store_explicit(meets, NULL, memory_order_release);
 }
@@ -275,73 +259,32 @@ static const char *collective_name_of(const tern_worker *worker, const char *oth
     return worker != NULL && worker->collective != NULL ? worker->collective : otherwise;
 }
 
-/* Bits 0-19 count ranks; the others are a hash of the name and of how many collectives over
- * notifications the worker has ended. */
-static uint64_t name_word(const tern_worker *worker, const char *name) {
-    const uint64_t done = worker != NULL ? 2 * worker->notified + worker->in_notified : 0;
-    return (XXH3_64bits_withSeed(name, strlen(name), done) & ~TERN_MEETING_COUNT) | 1;
-}
-
-/* Whether all ranks meet with workers of one index. Only those are in the same collectives over
- * notifications. */
-static bool same_index(const presence *all, uint32_t size) {
-    for (uint32_t r = 1; r < size; r++)
-        if (all[r].index != all[0].index)
-            return false;
-    return true;
-}
-
-/* The number of the first collective over notifications that some rank has not ended; if the
- * workers are not comparable, the first that some rank is in. UINT64_MAX: no such collective. */
-static uint64_t first_unended(const presence *all, uint32_t size, bool comparable) {
-    uint64_t first = UINT64_MAX;
-    for (uint32_t r = 0; r < size; r++)
-        if ((comparable || all[r].in_notified != 0) && all[r].notified < first)
-            first = all[r].notified;
-    return first;
-}
-
-static bool presence_differs(const presence *a, const presence *b) {
-    return a->in_notified != b->in_notified || strncmp(a->name, b->name, sizeof a->name) != 0;
+/* Bits 0-19 count ranks; the others are a hash of the name. */
+static uint64_t name_word(const char *name) {
+    return (XXH3_64bits(name, strlen(name)) & ~TERN_MEETING_COUNT) | 1;
 }
 
 /* Called when all ranks have found out that their words differ: they tell each other which
- * functions they are in. Let C be the first collective over notifications that some rank has not
- * ended. Ranks that have ended C are not concerned. [out] through: this rank is one of them.
- * TERN_ERR_MISMATCH, on every rank: the concerned ranks are in different functions, or in another
- * function than C; then each of them counts C as ended. */
-static tern_status collective_compare(tern_context *context, tern_worker *worker, const char *name,
-                                      bool *through) {
-    presence mine = {.name = ""};
-    if (worker != NULL)
-        mine = (presence){.index = worker->index,
-                          .notified = worker->notified,
-                          .in_notified = worker->in_notified};
-    snprintf(mine.name, sizeof mine.name, "%s", name);
-    const tern_status status = collective_gather(context, worker, &mine, sizeof mine);
+ * functions they are in. TERN_ERR_MISMATCH, on every rank: these differ. */
+static tern_status collective_compare(tern_context *context, tern_worker *worker,
+                                      const char *name) {
+    char mine[NAME_BYTES] = "";
+    snprintf(mine, sizeof mine, "%s", name);
+    const tern_status status = collective_gather(context, worker, mine, sizeof mine);
     if (status != TERN_OK)
         return status;
-    const presence *all = (const void *)context->collective_buffer;
-    const bool comparable = same_index(all, context->size);
-    const uint64_t first = first_unended(all, context->size, comparable);
-    *through = mine.notified > first;
-    uint32_t one = context->rank, other = 0; /* two ranks that differ; the first one is concerned */
-    if (*through)
-        for (one = 0; all[one].notified > first;)
-            one++;
+    const char *all = (const void *)context->collective_buffer;
+    uint32_t other = 0;
     while (other < context->size &&
-           (all[other].notified > first ? all[one].in_notified != 0
-                                        : !presence_differs(&all[one], &all[other])))
+           strncmp(all + (size_t)other * NAME_BYTES, mine, NAME_BYTES) == 0)
         other++;
     if (other == context->size)
         return TERN_OK;
-    if (!*through && worker != NULL && comparable)
-        worker->notified = first + 1;
     return tern_fail(TERN_ERR_MISMATCH,
-                     "rank %u is in %.*s and rank %u is in %.*s%s; all ranks call the same "
+                     "rank %u is in %.*s and rank %u is in %.*s; all ranks call the same "
                      "collective functions in the same order",
-                     one, NAME_BYTES - 1, all[one].name, other, NAME_BYTES - 1, all[other].name,
-                     all[other].notified > first ? ", behind a broadcast" : "");
+                     context->rank, NAME_BYTES - 1, mine, other, NAME_BYTES - 1,
+                     all + (size_t)other * NAME_BYTES);
 }
 
 /* Finds the first rank that has failed, if any, and gives every rank its status and detail. */
@@ -368,56 +311,33 @@ static tern_status hold_meeting(tern_context *context, tern_worker *worker,
     tern_status status = tern_collective_may_begin(context);
     if (status != TERN_OK)
         return status;
-    if (worker != NULL)
-        worker->in_meeting = true;
     status =
         context->meeting != NULL && worker != NULL
             ? tern_meeting_hold(context, worker, sums)
             : collective_reduce(context, worker, sums, TERN_MEETING_WORDS, MPI_UINT64_T, MPI_SUM);
-    if (worker != NULL)
-        worker->in_meeting = false;
     if (status == TERN_OK)
         /* R4; the meeting has ordered what it stands for */
         atomic_fetch_add_explicit(&context->meetings, 1, memory_order_relaxed);
     return status;
 }
 
-/* Meets until the meeting concerns this rank. If all ranks have the same name, the sum of the name
- * words is size times this rank's own, on every rank. If they have different names, with hashes of
- * 44 bits this is practically true on no rank. */
-static tern_status meet_until_concerned(tern_context *context, tern_worker *worker,
-                                        const char *what, const failure *mine,
-                                        uint64_t words[TERN_MEETING_WORDS]) {
-    const char *name = collective_name_of(worker, what);
-    words[NAME] = name_word(worker, name);
-    words[FAILED] = mine->status != TERN_OK;
-    for (;;) {
-        uint64_t sums[TERN_MEETING_WORDS];
-        bool through = false;
-        memcpy(sums, words, sizeof sums);
-        tern_status status = hold_meeting(context, worker, sums);
-        if (status == TERN_OK && sums[NAME] != context->size * words[NAME])
-            status = collective_compare(context, worker, name, &through);
-        if (status == TERN_OK && sums[FAILED] > 0)
-            status = collective_tell_failure(context, worker, through ? &no_failure : mine, what);
-        if (!through) {
-            memcpy(words, sums, sizeof sums);
-            return status;
-        }
-        tern_error_clear();
-        if (worker->in_notified) /* the worker goes on with its collective, and meets again only if
-                                    it has to */
-            return TERN_OK;
-    }
-}
-
 /* words: the caller's numbers, replaced by their sums. what: the name to use if the worker is in no
- * named function. */
+ * named function. If all ranks have the same name, the sum of the name words is size times this
+ * rank's own, on every rank. If they have different names, with hashes of 44 bits this is
+ * practically true on no rank. */
 static tern_status collective_meet(tern_context *context, tern_worker *worker, const char *what,
                                    const failure *mine, uint64_t words[TERN_MEETING_WORDS]) {
+    const char *name = collective_name_of(worker, what);
+    const uint64_t word = name_word(name);
+    words[NAME] = word;
+    words[FAILED] = mine->status != TERN_OK;
     tern_status status = worker != NULL ? tern_collective_claim(worker) : TERN_OK;
     if (status == TERN_OK)
-        status = meet_until_concerned(context, worker, what, mine, words);
+        status = hold_meeting(context, worker, words);
+    if (status == TERN_OK && words[NAME] != context->size * word)
+        status = collective_compare(context, worker, name);
+    if (status == TERN_OK && words[FAILED] > 0)
+        status = collective_tell_failure(context, worker, mine, what);
     if (worker != NULL && worker->collective == NULL)
         tern_collective_yield(worker);
     return status;

@@ -14,10 +14,7 @@
  * function holds a meeting before it uses one of them.
  *
  * A rank is in one meeting at a time: a second worker that wants to meet waits until the function
- * of the first has ended. Collectives over notifications (rma/notify/conflict.c) meet only if one
- * of them cannot go on. A rank may have returned from a broadcast in which other ranks still are.
- * The meeting of those ranks does not concern it: it learns that in the meeting, and comes to the
- * next meeting with the function that it is in itself.
+ * of the first has ended.
  */
 
 #include <stddef.h>

@@ -56,13 +56,3 @@ tern_status tern_mpi_waitall(tern_worker *worker, int count, MPI_Request *reques
                ? begun
                : requests_wait(worker, &(tern_mpi_requests){count, requests, statuses});
 }
-
-tern_status tern_mpi_barrier(tern_worker *worker, MPI_Comm comm) {
-    MPI_Request request;
-    tern_status status = wait_may_begin(worker, true, "tern_mpi_barrier");
-    if (status == TERN_OK)
-        status = TERN_MPI(PMPI_Ibarrier(comm, &request));
-    return status == TERN_OK
-               ? requests_wait(worker, &(tern_mpi_requests){-1, &request, MPI_STATUS_IGNORE})
-               : status;
-}

@@ -11,7 +11,7 @@
 #include "games.h"
 #include "tern/archive.h"
 #include "tern/circular.h"
-#include "tern/collective.h"
+#include "tern/team.h"
 #include "tern/hashtable.h"
 #include "tern/lock.h"
 #include "tern/mailbox_host.h"

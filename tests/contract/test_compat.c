@@ -160,12 +160,41 @@ static void notified_transfers_take_many_arguments(void) {
     fixture_close(&f);
 }
 
+static uint64_t called;
+
+static tern_status be_called(tern_call_info *call, const void *arguments, size_t bytes) {
+    (void)call;
+    CU_ASSERT_EQUAL(bytes, sizeof called);
+    memcpy(&called, arguments, sizeof called);
+    return TERN_OK;
+}
+TERN_FUNCTION(be_called)
+
+static void collectives_have_their_old_names(void) {
+    fixture f;
+    if (!fixture_open(&f, NULL))
+        return;
+    uint64_t number = 5;
+    EXPECT_OK(tern_notify_barrier(f.worker));
+    EXPECT_OK(tern_notify_broadcast(f.worker, 0, &number, sizeof number));
+    EXPECT_OK(tern_spread(f.worker, 0, &number, sizeof number));
+    EXPECT_OK(tern_notify_allreduce(f.worker, TERN_UINT64, TERN_REDUCE_SUM, &number, 1));
+    CU_ASSERT_EQUAL(number, 5);
+    EXPECT_OK(tern_mpi_barrier(f.worker, f.comm));
+    EXPECT(TERN_ERR_ARGUMENT, tern_mpi_barrier(NULL, f.comm));
+    EXPECT_OK(tern_broadcast(f.worker, &be_called_function, &number, sizeof number, NULL));
+    EXPECT_OK(tern_quiesce(f.worker));
+    CU_ASSERT_EQUAL(called, 5);
+    fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"modifiers_have_their_old_names", modifiers_have_their_old_names},
         {"a_buffer_has_its_old_limit", a_buffer_has_its_old_limit},
         {"a_map_is_modified_by_many_arguments", a_map_is_modified_by_many_arguments},
         {"notified_transfers_take_many_arguments", notified_transfers_take_many_arguments},
+        {"collectives_have_their_old_names", collectives_have_their_old_names},
         {"counters_and_options_have_their_old_names", counters_and_options_have_their_old_names},
     };
     return tern_test_main(argc, argv, "compat", tests, sizeof tests / sizeof tests[0]);

@@ -47,7 +47,7 @@ static tern_status agrees(fixture *f) {
     if (status == TERN_OK)
         status = tern_sum(f->worker, numbers, 40);
     if (status == TERN_OK)
-        status = tern_spread(f->worker, f->size - 1, text, sizeof text);
+        status = tern_team_broadcast(f->worker, NULL, f->size - 1, text, sizeof text);
     if (status == TERN_OK)
         CU_ASSERT_EQUAL(numbers[0], f->size);
     return status;
@@ -63,18 +63,18 @@ static tern_status notifies(fixture *f) {
     EXPECT_OK(tern_worker_adopt(context, 0, &worker));
     hungry_go_on(failing);
     uint64_t numbers[2] = {1, tern_context_rank(context)}, data = numbers[1];
-    tern_status status = tern_notify_barrier(worker);
+    tern_status status = tern_team_barrier(worker, NULL);
     if (status == TERN_OK)
-        status = tern_notify_broadcast(worker, 0, &data, sizeof data);
+        status = tern_team_broadcast(worker, NULL, 0, &data, sizeof data);
     if (status == TERN_OK)
-        status = tern_notify_allreduce(worker, TERN_UINT64, TERN_REDUCE_SUM, numbers, 2);
+        status = tern_team_allreduce(worker, NULL, TERN_UINT64, TERN_REDUCE_SUM, numbers, 2);
     for (size_t i = 0; i < LONG_COUNT; i++)
         long_vector[i] = 1;
     if (status == TERN_OK)
-        status =
-            tern_notify_allreduce(worker, TERN_UINT64, TERN_REDUCE_SUM, long_vector, LONG_COUNT);
+        status = tern_team_allreduce(worker, NULL, TERN_UINT64, TERN_REDUCE_SUM, long_vector,
+                                     LONG_COUNT);
     if (status == TERN_OK)
-        status = tern_notify_broadcast(worker, 0, long_vector, sizeof long_vector);
+        status = tern_team_broadcast(worker, NULL, 0, long_vector, sizeof long_vector);
     if (status == TERN_OK) {
         CU_ASSERT_EQUAL(long_vector[0], tern_context_size(context));
         CU_ASSERT_EQUAL(long_vector[LONG_COUNT - 1], tern_context_size(context));

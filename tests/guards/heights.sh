@@ -13,7 +13,7 @@ FILENAME == ARGV[1] { next }
 
 {
     object = $1; sub(/:.*/, "", object)
-    path = object; sub(/.*\.dir\//, "", path)
+    path = object; sub(/.*\.dir\/(\.\/)?/, "", path)
     count = split(path, part, "/"); folder = part[1]
     if (!(folder in height)) { print "of no layer: " object; wrong = 1; next }
     where = ""

@@ -40,7 +40,7 @@ shift $((OPTIND - 1))
 build=$(cd "$1" && pwd)
 shift
 suites='transfer notify call registration hashtable_model queue map lock atomic ofi ofi_listener
-    ofi_connections ofi_owner_away call_order ring_cache many_pairs collective_sizes histories
+    ofi_connections ofi_owner_away call_order ring_cache many_pairs team histories
     costs'
 cut=yes
 [ $# -eq 0 ] || {

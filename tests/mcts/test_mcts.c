@@ -242,7 +242,7 @@ static void compare(fixture *f, const comparison *c) {
         if (i % f->size == f->rank)
             sum += rank_of_search(&state, visits, &reference, random);
     }
-    EXPECT_OK(tern_notify_allreduce(f->worker, TERN_UINT64, TERN_REDUCE_SUM, &sum, 1));
+    EXPECT_OK(tern_team_allreduce(f->worker, NULL, TERN_UINT64, TERN_REDUCE_SUM, &sum, 1));
     CU_ASSERT(sum <= RANK_MOST);
 }
 

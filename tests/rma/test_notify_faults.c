@@ -90,7 +90,7 @@ static void a_rank_dies(void) {
     const uint32_t dead = f.size - 1, next = (f.rank + 1) % dead;
     tern_event event;
     fixture_alloc_all(&f, 4096, TERN_DOMAIN_GLOBAL, all);
-    EXPECT_OK(tern_notify_barrier(f.worker));
+    EXPECT_OK(tern_team_barrier(f.worker, NULL));
     if (f.rank == dead)
         die_with_full_rings();
     if (f.rank == 0) { /* before anybody else sends */
@@ -107,9 +107,9 @@ static void a_rank_dies(void) {
     /* A wait might be told of the death before a ring to the living is set up. */
     EXPECT_OK(probe_until_there(TERN_PROBE_LOCAL));
     EXPECT(TERN_ERR_PEER, tern_event_wait(f.worker, TERN_PROBE_ANY, &event));
-    EXPECT(TERN_ERR_PEER, tern_notify_barrier(f.worker));
+    EXPECT(TERN_ERR_PEER, tern_team_barrier(f.worker, NULL));
     /* The root of a broadcast waits for nobody, and is told all the same. */
-    EXPECT(TERN_ERR_PEER, tern_notify_broadcast(f.worker, f.rank, &sent, sizeof sent));
+    EXPECT(TERN_ERR_PEER, tern_team_broadcast(f.worker, NULL, 0, &sent, sizeof sent));
     fixture_meet_living(&f);
     fixture_close(&f);
 }

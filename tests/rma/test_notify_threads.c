@@ -216,10 +216,10 @@ static void differ(sailor *s) {
         uint64_t one = 1;
         const tern_status status =
             s->f->rank == 0
-                ? tern_notify_barrier(s->worker)
-                : tern_notify_allreduce(s->worker, TERN_UINT64, TERN_REDUCE_SUM, &one, 1);
+                ? tern_team_barrier(s->worker, NULL)
+                : tern_team_allreduce(s->worker, NULL, TERN_UINT64, TERN_REDUCE_SUM, &one, 1);
         s->wrong += status != expected;
-        note(s, tern_notify_barrier(s->worker));
+        note(s, tern_team_barrier(s->worker, NULL));
     }
 }
 

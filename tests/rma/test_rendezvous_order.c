@@ -211,7 +211,7 @@ static bool over(void) {
 
 static bool wrong_anywhere(void) {
     uint64_t any = model.wrong != 0;
-    EXPECT_OK(tern_notify_allreduce(model.f.worker, TERN_UINT64, TERN_REDUCE_MAX, &any, 1));
+    EXPECT_OK(tern_team_allreduce(model.f.worker, NULL, TERN_UINT64, TERN_REDUCE_MAX, &any, 1));
     return any != 0;
 }
 

@@ -500,8 +500,6 @@ static void hostile_move(void) { inject(tern_record_header(TERN_RECORD_MOVED, 3,
 
 static void hostile_kind(void) { inject(tern_record_header(200, 1, 8)); }
 
-static void hostile_collective(void) { inject(tern_record_header(TERN_RECORD_COLLECTIVE, 1, 0)); }
-
 static void hostile_service(void) { inject(tern_record_header(TERN_RECORD_SERVICE, 77, 8)); }
 
 /* Messages that a correct rank never sends: each is counted, none is served or answered. */
@@ -582,7 +580,6 @@ int main(int argc, char **argv) {
         {"hostile length", hostile_length},
         {"hostile kind", hostile_kind},
         {"hostile service", hostile_service},
-        {"hostile collective", hostile_collective},
         {"hostile messages", hostile_messages},
     };
     return tern_test_main(argc, argv, "ring", tests, sizeof tests / sizeof tests[0]);

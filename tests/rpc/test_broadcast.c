@@ -99,7 +99,7 @@ static tern_status tell(hall *h, const notice *n, uint32_t arity, tern_notify_on
                                  .place = tern_ptr_add(h->places[0], (int64_t)slot_of(n)),
                                  .buffer_bytes = n->bytes,
                                  .arity = arity};
-    tern_status status = tern_broadcast(h->f.worker, &hear_function, n, sizeof *n, &options);
+    tern_status status = tern_call_all(h->f.worker, &hear_function, n, sizeof *n, &options);
     memset(h->source, 0xee, SLOT); /* it may be reused at once */
     return status;
 }
@@ -200,7 +200,7 @@ static void tell_in_place(hall *h) {
                                  .buffer = place,
                                  .place = tern_ptr_add(h->places[0], (int64_t)slot_of(&n)),
                                  .buffer_bytes = n.bytes};
-    EXPECT_OK(tern_broadcast(h->f.worker, &hear_function, &n, sizeof n, &options));
+    EXPECT_OK(tern_call_all(h->f.worker, &hear_function, &n, sizeof n, &options));
 }
 
 /* What the function does to the buffer stays on its rank; a wait for the synchronizer is enough,
@@ -287,23 +287,23 @@ static void refusals(void) {
     uint64_t left = 9;
     tern_call_options o = {.synchronizer = &h.s, .transfer = TERN_BUFFER_PUT, .buffer_bytes = 8};
     o.buffer = h.source;
-    EXPECT(TERN_ERR_RANGE, tern_broadcast(h.f.worker, fn, NULL, 0, &o));
+    EXPECT(TERN_ERR_RANGE, tern_call_all(h.f.worker, fn, NULL, 0, &o));
     EXPECT_DETAIL("offset 0");
     o.place = tern_ptr_add(h.places[0], (int64_t)1 << 32);
-    EXPECT(TERN_ERR_RANGE, tern_broadcast(h.f.worker, fn, NULL, 0, &o));
+    EXPECT(TERN_ERR_RANGE, tern_call_all(h.f.worker, fn, NULL, 0, &o));
     o.place = h.places[0];
     o.buffer_bytes = (size_t)1 << 29;
-    EXPECT(TERN_ERR_RANGE, tern_broadcast(h.f.worker, fn, NULL, 0, &o));
+    EXPECT(TERN_ERR_RANGE, tern_call_all(h.f.worker, fn, NULL, 0, &o));
     o.buffer_bytes = (size_t)TERN_BUFFER_MAX + 1;
-    EXPECT(TERN_ERR_RANGE, tern_broadcast(h.f.worker, fn, NULL, 0, &o));
+    EXPECT(TERN_ERR_RANGE, tern_call_all(h.f.worker, fn, NULL, 0, &o));
     o.buffer_bytes = 8;
     o.place.segment = 1;
-    EXPECT(TERN_ERR_RANGE, tern_broadcast(h.f.worker, fn, NULL, 0, &o));
+    EXPECT(TERN_ERR_RANGE, tern_call_all(h.f.worker, fn, NULL, 0, &o));
     o.place.segment = 0;
     o.buffer = NULL;
-    EXPECT(TERN_ERR_ARGUMENT, tern_broadcast(h.f.worker, fn, NULL, 0, &o));
+    EXPECT(TERN_ERR_ARGUMENT, tern_call_all(h.f.worker, fn, NULL, 0, &o));
     o.buffer = h.source;
-    EXPECT(TERN_ERR_ARGUMENT, tern_broadcast(NULL, fn, NULL, 0, &o));
+    EXPECT(TERN_ERR_ARGUMENT, tern_call_all(NULL, fn, NULL, 0, &o));
     EXPECT_OK(tern_synchronizer_test(h.f.worker, h.s, &left));
     CU_ASSERT_EQUAL(left, 0);
     CU_ASSERT_EQUAL(mine[0], before);

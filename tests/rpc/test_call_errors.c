@@ -183,7 +183,7 @@ static void first_error_is_a_warning(void) {
                             sizeof asked));
         EXPECT_OK(tern_call_with(f.worker, to(next), &fail_as_told_function, &asked, sizeof asked,
                                  &options));
-        EXPECT_OK(tern_broadcast(f.worker, &fail_through_tern_function, NULL, 0, NULL));
+        EXPECT_OK(tern_call_all(f.worker, &fail_through_tern_function, NULL, 0, NULL));
     }
     EXPECT_OK(tern_quiesce(f.worker));
     EXPECT(TERN_ERR_EXISTS,

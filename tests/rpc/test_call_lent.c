@@ -261,8 +261,7 @@ static void broadcasts(void) {
              l.buffer_bytes);
         memcpy(p.arguments, &l, sizeof l);
         fill(p.arguments, &l, sizeof l, l.bytes);
-        EXPECT_OK(
-            tern_broadcast(p.f.worker, &read_letter_function, p.arguments, l.bytes, &options));
+        EXPECT_OK(tern_call_all(p.f.worker, &read_letter_function, p.arguments, l.bytes, &options));
         memset(p.arguments, 0xa5, l.bytes);
         uint64_t outstanding = 1;
         while (outstanding > 0) {
@@ -332,7 +331,7 @@ static void without_memory(void) {
            tern_call_with(p.f.worker, to(next), &read_letter_function, &l, sizeof l, &options));
     EXPECT_DETAIL("TERN_SEGMENT_SIZE");
     EXPECT(TERN_ERR_MEMORY,
-           tern_broadcast(p.f.worker, &read_letter_function, &l, sizeof l, &options));
+           tern_call_all(p.f.worker, &read_letter_function, &l, sizeof l, &options));
     options.transfer = TERN_BUFFER_NONE;
     EXPECT(TERN_ERR_RANGE, tern_call_with(p.f.worker, to(next), &read_letter_function, &l,
                                           (size_t)TERN_CHUNK_MAX + 1, &options));

@@ -200,8 +200,8 @@ static void broadcasts_flood(void) {
                                            .by_message = true};
         tern_worker *caller = i % 3 == 0 ? tern_context_caller(f.context) : f.worker;
         tern_status status;
-        while ((status = tern_broadcast(caller, &be_told_function, arguments, sizeof arguments,
-                                        &options)) == TERN_ERR_AGAIN)
+        while ((status = tern_call_all(caller, &be_told_function, arguments, sizeof arguments,
+                                       &options)) == TERN_ERR_AGAIN)
             tern_progress(f.worker);
         EXPECT(TERN_OK, status);
     }
@@ -459,7 +459,7 @@ static void destroyed_at_once(void) {
         .transfer = TERN_BUFFER_INSIDE, .buffer = buffer, .buffer_bytes = sizeof buffer};
     count_told = 0;
     EXPECT_OK(tern_barrier(f.worker));
-    EXPECT_OK(tern_broadcast(caller, &be_told_function, told, sizeof told, &inside));
+    EXPECT_OK(tern_call_all(caller, &be_told_function, told, sizeof told, &inside));
     compose(arguments, f.rank, 0, TERN_MESSAGE_MAX);
     for (uint32_t r = 0; r < f.size; r++)
         EXPECT_OK(tern_call(f.worker, tern_by_message(to(r)), &receive_function, arguments,

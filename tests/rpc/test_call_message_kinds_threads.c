@@ -237,7 +237,7 @@ static void act_broadcast(actor *a) {
                                        .buffer_bytes = h.buffer_bytes,
                                        .arity = 1 + (uint32_t)below(&a->random, 3),
                                        .by_message = a->number == 0};
-    if (good(a, tern_broadcast(a->worker, &run_function, a->arguments, h.bytes, &options)))
+    if (good(a, tern_call_all(a->worker, &run_function, a->arguments, h.bytes, &options)))
         good(a, tern_synchronizer_wait(a->worker, a->done));
 }
 

@@ -326,7 +326,7 @@ static void broadcasts(void) {
                                      .from = p.from[p.f.rank],
                                      .buffer_bytes = l.bytes,
                                      .arity = (uint32_t)below(&random, 5)};
-        EXPECT_OK(tern_broadcast(p.f.worker, &read_letter_function, &l, sizeof l, &options));
+        EXPECT_OK(tern_call_all(p.f.worker, &read_letter_function, &l, sizeof l, &options));
         /* The second worker of each process has no thread: quiesce makes progress for it. */
         EXPECT_OK(tern_quiesce(p.f.worker));
         EXPECT_OK(tern_synchronizer_wait(p.f.worker, *options.synchronizer));
@@ -360,7 +360,7 @@ static void broadcasts_to_a_place(void) {
                                          .from = p.from[root],
                                          .place = p.places[root],
                                          .buffer_bytes = l.bytes};
-            EXPECT_OK(tern_broadcast(p.f.worker, &read_letter_function, &l, sizeof l, &options));
+            EXPECT_OK(tern_call_all(p.f.worker, &read_letter_function, &l, sizeof l, &options));
         }
         EXPECT_OK(tern_quiesce(p.f.worker));
         CU_ASSERT_EQUAL(got.run, (uint64_t)(i + 1) * WORKERS);
@@ -430,7 +430,7 @@ static void refusals(void) {
     o = (tern_call_options){.transfer = TERN_BUFFER_PUT, .buffer = large, .buffer_bytes = 8};
     o.place = (tern_ptr){p.f.size + 1, 0, 0, TERN_PTR_ORIGIN};
     EXPECT(TERN_ERR_ARGUMENT, tern_call_with(w, to(next), fn, &l, sizeof l, &o));
-    EXPECT(TERN_ERR_ARGUMENT, tern_broadcast(NULL, fn, &l, sizeof l, NULL));
+    EXPECT(TERN_ERR_ARGUMENT, tern_call_all(NULL, fn, &l, sizeof l, NULL));
     tern_synchronizer odd = {tern_ptr_add(p.s.counter, 4)}, none = {TERN_NULL};
     EXPECT(TERN_ERR_ARGUMENT, tern_synchronizer_raise(w, odd, 1));
     EXPECT(TERN_ERR_RANGE, tern_synchronizer_wait(w, none));

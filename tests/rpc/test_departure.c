@@ -160,7 +160,7 @@ static void call_with_put(uint32_t rank) {
 
 static void broadcast_once(uint32_t rank) {
     if (rank == 1)
-        EXPECT_OK(tern_broadcast(f.worker, &hear_function, &heard, sizeof heard, NULL));
+        EXPECT_OK(tern_call_all(f.worker, &hear_function, &heard, sizeof heard, NULL));
 }
 
 static void post_offer(uint32_t rank) {

@@ -49,18 +49,6 @@ static void bytes_are_compared_and_numbers_added(void) {
     for (uint64_t i = 0; i < 40; i++)
         CU_ASSERT_EQUAL(values[i], i * f.size * (f.size + 1) / 2);
     EXPECT_OK(tern_sum(f.worker, values, 0));
-    static uint8_t large[70000], wanted[70000];
-    for (uint32_t root = 0; root < f.size; root++) {
-        memset(wanted, (int)root + 1, sizeof wanted);
-        memset(large, f.rank == root ? (int)root + 1 : 0, sizeof large);
-        EXPECT_OK(tern_spread(f.worker, root, large, sizeof large));
-        CU_ASSERT_EQUAL(memcmp(large, wanted, sizeof large), 0);
-    }
-    EXPECT_OK(tern_spread(f.worker, 0, NULL, 0));
-    EXPECT(TERN_ERR_ARGUMENT, tern_spread(f.worker, f.size, large, 1));
-    EXPECT(TERN_ERR_ARGUMENT, tern_spread(f.worker, 0, NULL, 1));
-    EXPECT(TERN_ERR_ARGUMENT, tern_spread(f.worker, 0, large, SIZE_MAX));
-    EXPECT(TERN_ERR_ARGUMENT, tern_spread(NULL, 0, large, 1));
     EXPECT(TERN_ERR_ARGUMENT, tern_same(f.worker, NULL, 1, "the bytes"));
     EXPECT(TERN_ERR_ARGUMENT, tern_sum(f.worker, NULL, 1));
     EXPECT(TERN_ERR_ARGUMENT, tern_sum(f.worker, values, SIZE_MAX));
@@ -175,7 +163,6 @@ static tern_status try_all(tern_call_info *call, const void *arguments, size_t b
               tern_agree(call->worker, TERN_OK, "a step") == TERN_ERR_STATE &&
               tern_same(call->worker, &value, sizeof value, "a value") == TERN_ERR_STATE &&
               tern_sum(call->worker, &value, 1) == TERN_ERR_STATE &&
-              tern_spread(call->worker, 0, &value, sizeof value) == TERN_ERR_STATE &&
               tern_pass_descriptor(call->worker, 0, &fd) == TERN_ERR_STATE;
     return TERN_OK;
 }

@@ -24,7 +24,6 @@ static void all_end(void) {
     EXPECT(TERN_ERR_PEER, tern_agree(f.worker, TERN_OK, "a step"));
     EXPECT(TERN_ERR_PEER, tern_same(f.worker, &value, sizeof value, "a value"));
     EXPECT(TERN_ERR_PEER, tern_sum(f.worker, &value, 1));
-    EXPECT(TERN_ERR_PEER, tern_spread(f.worker, 1, &value, sizeof value));
     EXPECT(TERN_ERR_PEER, tern_pass_descriptor(f.worker, 0, &fd));
     CU_ASSERT(value == 1 && fd == -1);
     EXPECT_OK(tern_collective_begin(f.worker, "shop_close"));

@@ -74,7 +74,7 @@ static void use(tern_context *context, tern_worker *w, tern_ptr p) {
     REFUSED(tern_call(w, tern_by_message(to(0)), &answer_function, &word, sizeof word));
     REFUSED(tern_call(tern_context_caller(context), to(0), &answer_function, &word, sizeof word));
     REFUSED(tern_call_with(w, to(0), &answer_function, &word, sizeof word, NULL));
-    REFUSED(tern_broadcast(w, &answer_function, &word, sizeof word, NULL));
+    REFUSED(tern_call_all(w, &answer_function, &word, sizeof word, NULL));
     REFUSED(tern_call_start(w, to(0), &answer_function, &word, sizeof word, NULL, 0, &request));
     REFUSED(tern_call_return(w, to(0), &answer_function, &word, sizeof word, NULL, 0, NULL));
     REFUSED(tern_call_policy(w, to(0), TERN_PUBLISH_WRITE, 0));

@@ -228,13 +228,13 @@ static tern_status collective(fixture *f, int which) {
     case 2:
         return tern_sum(f->worker, &number, 1);
     case 3:
-        return tern_spread(f->worker, 0, &number, sizeof number);
+        return tern_team_broadcast(f->worker, NULL, 0, &number, sizeof number);
     case 4:
         return tern_quiesce(f->worker);
     case 5:
-        return tern_notify_barrier(f->worker);
+        return tern_team_barrier(f->worker, NULL);
     case 6:
-        return tern_notify_allreduce(f->worker, TERN_UINT64, TERN_REDUCE_SUM, &number, 1);
+        return tern_team_allreduce(f->worker, NULL, TERN_UINT64, TERN_REDUCE_SUM, &number, 1);
     case 7:
         return tern_alloc_all(f->worker, 64, 0, TERN_DOMAIN_OWNER, &memory);
     default:

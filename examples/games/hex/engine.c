@@ -190,7 +190,7 @@ bool hex_engine_serve(hex_engine *engine) { return serve(engine->hand) == TERN_O
 
 static bool give(hex_engine *e, const order *o) {
     order_kind kind;
-    return tern_broadcast(e->hand->worker, &hex_take_order_function, o, sizeof *o, NULL) ==
+    return tern_call_all(e->hand->worker, &hex_take_order_function, o, sizeof *o, NULL) ==
                TERN_OK &&
            serve_one(e->hand, &kind) == TERN_OK;
 }
