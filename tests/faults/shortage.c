@@ -53,8 +53,22 @@ static tern_status agrees(fixture *f) {
     return status;
 }
 
+/* A collective that could not start has not begun: the program frees memory and tries again. One
+ * that fails later fails with the same status on all members that have not ended it. */
+#define COMPLETE(status, detail, worker, start)                                                    \
+    do {                                                                                           \
+        tern_request request = {0};                                                                \
+        tern_status one;                                                                           \
+        while ((one = (start)) == TERN_ERR_MEMORY)                                                 \
+            (void)hungry_pause();                                                                  \
+        one = one == TERN_OK ? tern_wait(worker, &request) : one;                                  \
+        if ((status) == TERN_OK)                                                                   \
+            snprintf(detail, sizeof(detail), "%s", tern_error_detail());                           \
+        (status) = (status) == TERN_OK ? one : (status);                                           \
+    } while (0)
+
 /* A context in which no worker has sent to another yet. */
-static tern_status notifies(fixture *f) {
+static tern_status collects(fixture *f) {
     tern_context *context = NULL;
     tern_worker *worker = NULL;
     (void)f;
@@ -63,27 +77,31 @@ static tern_status notifies(fixture *f) {
     EXPECT_OK(tern_worker_adopt(context, 0, &worker));
     hungry_go_on(failing);
     uint64_t numbers[2] = {1, tern_context_rank(context)}, data = numbers[1];
-    tern_status status = tern_team_barrier(worker, NULL);
-    if (status == TERN_OK)
-        status = tern_team_broadcast(worker, NULL, 0, &data, sizeof data);
-    if (status == TERN_OK)
-        status = tern_team_allreduce(worker, NULL, TERN_UINT64, TERN_REDUCE_SUM, numbers, 2);
     for (size_t i = 0; i < LONG_COUNT; i++)
         long_vector[i] = 1;
-    if (status == TERN_OK)
-        status = tern_team_allreduce(worker, NULL, TERN_UINT64, TERN_REDUCE_SUM, long_vector,
-                                     LONG_COUNT);
-    if (status == TERN_OK)
-        status = tern_team_broadcast(worker, NULL, 0, long_vector, sizeof long_vector);
+    tern_status status = TERN_OK;
+    char detail[256] = "";
+    COMPLETE(status, detail, worker, tern_team_barrier_start(worker, NULL, &request));
+    COMPLETE(status, detail, worker,
+             tern_team_broadcast_start(worker, NULL, 0, &data, sizeof data, &request));
+    COMPLETE(status, detail, worker,
+             tern_team_allreduce_start(worker, NULL, TERN_UINT64, TERN_REDUCE_SUM, numbers, 2,
+                                       &request));
+    COMPLETE(status, detail, worker,
+             tern_team_allreduce_start(worker, NULL, TERN_UINT64, TERN_REDUCE_SUM, long_vector,
+                                       LONG_COUNT, &request));
+    COMPLETE(status, detail, worker,
+             tern_team_broadcast_start(worker, NULL, 0, long_vector, sizeof long_vector, &request));
+    (void)hungry_pause();
+    status = status == TERN_OK ? TERN_OK : tern_fail(status, "%s", detail);
+    status = tern_agree(worker, status, "the collectives");
     if (status == TERN_OK) {
         CU_ASSERT_EQUAL(long_vector[0], tern_context_size(context));
         CU_ASSERT_EQUAL(long_vector[LONG_COUNT - 1], tern_context_size(context));
         CU_ASSERT_EQUAL(data, 0);
         CU_ASSERT_EQUAL(numbers[0], tern_context_size(context));
     }
-    char detail[256];
     snprintf(detail, sizeof detail, "%s", tern_error_detail());
-    (void)hungry_pause();
     EXPECT_OK(tern_worker_release(worker));
     EXPECT_OK(tern_context_destroy(context));
     hungry_go_on(failing);
@@ -175,7 +193,8 @@ static void judge(tern_status status, int victim, const char *name, unsigned lon
         same &= all[r] == all[0];
     const bool clean = status == TERN_OK || status == TERN_ERR_MEMORY || status == TERN_ERR_SYSTEM;
     const bool named =
-        status == TERN_OK || tern_test_rank() == victim || strstr(tern_error_detail(), rank);
+        status == TERN_OK || tern_test_rank() == victim || strstr(tern_error_detail(), rank) ||
+        strstr(name, "collecting"); /* a rank to which the victim gives no ring fails, too */
     snprintf(text, sizeof text, "%.40s, call %llu of %s: '%.60s' (%.300s)", name, n, rank,
              tern_strerror(status), status == TERN_OK ? "" : tern_error_detail());
     CU_assertImplementation(same && clean && named, __LINE__, text, __FILE__, "", CU_FALSE);
@@ -222,7 +241,7 @@ static void starve(scene *play, const char *name) {
 
 static void creating(void) { starve(creates, "creating"); }
 static void agreeing(void) { starve(agrees, "agreeing"); }
-static void notifying(void) { starve(notifies, "notifying"); }
+static void collecting(void) { starve(collects, "collecting"); }
 static void making_queues(void) { starve(makes_queues, "making_queues"); }
 static void making_tables(void) { starve(makes_tables, "making_tables"); }
 static void ending_maps(void) { starve(ends_maps, "ending_maps"); }
@@ -252,7 +271,7 @@ int main(int argc, char **argv) {
         {"ending_maps", ending_maps},
         {"making_others", making_others},
         {"saving", saving},
-        {"notifying", notifying},
+        {"collecting", collecting},
     };
     if (tern_config_init(&config) != TERN_OK)
         return 1;

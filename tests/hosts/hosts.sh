@@ -140,7 +140,7 @@ case $transport in
 rma) ranks=2 ;;
 *) ranks=4 ;;
 esac
-suites='transfer atomic ring call hashtable_model queue notify collectives rendezvous registration remote
+suites='transfer atomic ring call hashtable_model queue notify team rendezvous registration remote
     call_policies call_with circular service_threads lock quiesce mcts mcts_threads'
 [ "$transport" != auto ] || suites='transfer call'
 [ -z "${HOSTS_WIRE-}" ] || suites='transfer notify call histories'
