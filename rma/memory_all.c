@@ -1,6 +1,7 @@
 #include "tern/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "rma/memory/heap.h"
 #include "rma/reply/owner_service.h"
@@ -43,10 +44,8 @@ static tern_status take_on_all(tern_worker *worker, const tern_memory_request *r
     }
 }
 
-tern_status tern_alloc_all(tern_worker *worker, size_t bytes, size_t alignment, tern_domain domain,
-                           tern_ptr *mine) {
-    static const char name[] = "tern_alloc_all";
-    TERN_COLLECTIVE(worker, name);
+static tern_status alloc_all(tern_worker *worker, size_t bytes, size_t alignment,
+                             tern_domain domain, tern_ptr *mine, const char *name) {
     tern_status status = tern_worker_may_wait(worker, name);
     if (status != TERN_OK)
         return status;
@@ -74,6 +73,89 @@ tern_status tern_alloc_all(tern_worker *worker, size_t bytes, size_t alignment, 
     return status;
 }
 
+tern_status tern_alloc_all(tern_worker *worker, size_t bytes, size_t alignment, tern_domain domain,
+                           tern_ptr *mine) {
+    static const char name[] = "tern_alloc_all";
+    TERN_COLLECTIVE(worker, name);
+    return alloc_all(worker, bytes, alignment, domain, mine, name);
+}
+
+/* Begins a collective that ends an allocation: the ranks name the same one, and their transfers
+ * are complete. */
+static tern_status end_piece(tern_worker *worker, tern_ptr p, const char *name) {
+    if (p.segment != 0)
+        return tern_fail(
+            TERN_ERR_ARGUMENT,
+            "%s: the pointer is to segment %u and not to an allocation; pass registered "
+            "memory to tern_deregister",
+            name, p.segment);
+    return tern_barrier(worker);
+}
+
+static tern_status give_piece(tern_context *context, tern_ptr p) {
+    return tern_memory_give(context, p.offset - TERN_PTR_ORIGIN);
+}
+
+tern_status tern_calloc_all(tern_worker *worker, size_t bytes, size_t alignment, tern_domain domain,
+                            tern_ptr *mine) {
+    static const char name[] = "tern_calloc_all";
+    TERN_COLLECTIVE(worker, name);
+    tern_ptr piece = TERN_NULL;
+    tern_status status =
+        alloc_all(worker, bytes, alignment, domain, mine != NULL ? &piece : NULL, name);
+    if (status != TERN_OK)
+        return status;
+    memset(tern_local(worker->context, piece), 0, bytes);
+    status = tern_barrier(worker);
+    if (status == TERN_OK)
+        *mine = piece;
+    else
+        tern_ignore(give_piece(worker->context, piece));
+    return status;
+}
+
+/* Copies this rank's piece to a new one. Before the first barrier others may still put to the old
+ * one, and before the second none may put to the new one. */
+tern_status tern_realloc_all(tern_worker *worker, tern_ptr p, size_t bytes, size_t alignment,
+                             tern_ptr *mine) {
+    static const char name[] = "tern_realloc_all";
+    TERN_COLLECTIVE(worker, name);
+    tern_status status = tern_worker_may_wait(worker, name);
+    if (status != TERN_OK)
+        return status;
+    tern_context *context = worker->context;
+    const tern_field named[] = {{"the segment of p", p.segment},
+                                {"the offset of p", p.offset},
+                                {"the domain of p", p.domain}};
+    status =
+        tern_collective_same_fields(context, worker, named, sizeof named / sizeof *named, name);
+    if (status != TERN_OK)
+        return status;
+    if (tern_ptr_is_null(p))
+        return tern_fail(TERN_ERR_ARGUMENT, "%s: p is TERN_NULL; allocate by tern_alloc_all", name);
+    status = end_piece(worker, p, name);
+    if (status != TERN_OK)
+        return status;
+    uint64_t old = 0;
+    status = tern_memory_measure(context, p.offset - TERN_PTR_ORIGIN, &old);
+    status = tern_collective_agree(context, worker, status, name);
+    tern_ptr piece = TERN_NULL;
+    if (status == TERN_OK)
+        status = alloc_all(worker, bytes, alignment, (tern_domain)p.domain,
+                           mine != NULL ? &piece : NULL, name);
+    if (status != TERN_OK)
+        return status;
+    memcpy(tern_local(context, piece), tern_local(context, tern_ptr_on(p, context->rank)),
+           bytes < old ? bytes : old);
+    status = tern_barrier(worker);
+    if (status != TERN_OK) {
+        tern_ignore(give_piece(context, piece));
+        return status;
+    }
+    *mine = piece;
+    return give_piece(context, p);
+}
+
 tern_status tern_free_all(tern_worker *worker, tern_ptr p) {
     static const char name[] = "tern_free_all";
     TERN_COLLECTIVE(worker, name);
@@ -86,16 +168,10 @@ tern_status tern_free_all(tern_worker *worker, tern_ptr p) {
         tern_collective_same_fields(context, worker, named, sizeof named / sizeof *named, name);
     if (status == TERN_OK && tern_ptr_is_null(p))
         return TERN_OK;
-    if (status == TERN_OK && p.segment != 0)
-        return tern_fail(
-            TERN_ERR_ARGUMENT,
-            "%s: the pointer is to segment %u and not to an allocation; pass registered "
-            "memory to tern_deregister",
-            name, p.segment);
     if (status == TERN_OK)
-        status = tern_barrier(worker);
+        status = end_piece(worker, p, name);
     if (status != TERN_OK && status != TERN_ERR_PEER)
         return status;
-    const tern_status given = tern_memory_give(context, p.offset - TERN_PTR_ORIGIN);
+    const tern_status given = give_piece(context, p);
     return status != TERN_OK ? status : given;
 }

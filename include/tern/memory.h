@@ -86,6 +86,28 @@ TERN_NODISCARD TERN_API tern_status tern_alloc_all(tern_worker *worker, size_t b
                                                    size_t alignment, tern_domain domain,
                                                    tern_ptr *mine);
 
+/* Allocates as tern_alloc_all does and fills all pieces with zeros, before any rank returns. Costs a
+ * barrier more. */
+TERN_NODISCARD TERN_API tern_status tern_calloc_all(tern_worker *worker, size_t bytes,
+                                                    size_t alignment, tern_domain domain,
+                                                    tern_ptr *mine);
+
+/** Replaces what tern_alloc_all gave by pieces of another size, once all ranks have called this and
+ * their transfers are complete. Each piece keeps its content, up to the smaller of both sizes; the
+ * rest is undefined. Pointers to the old pieces are no longer valid.
+ *
+ * @param p a piece, the rank's own or another's, and not TERN_NULL
+ * @param bytes of the new pieces: 1 or more, the same on every rank, as is alignment
+ * @param alignment as for tern_alloc_all; the domain is that of p
+ * @param[out] mine this rank's new piece; unchanged after an error, and then p is still valid
+ * @return the errors of tern_alloc_all and tern_free_all
+ *
+ * Blocking: collective over the ranks, one worker of each; may block.
+ * Cost: those of tern_alloc_all and tern_free_all, and a copy of the piece; old and new pieces are
+ * there at the same time. */
+TERN_NODISCARD TERN_API tern_status tern_realloc_all(tern_worker *worker, tern_ptr p, size_t bytes,
+                                                     size_t alignment, tern_ptr *mine);
+
 /** Frees what tern_alloc_all gave, once all ranks have called this and their transfers are
  * complete. TERN_NULL is fine, on every rank.
  *

@@ -371,7 +371,8 @@ tern_status tern_heap_take_from(tern_heap *heap, uint64_t lowest, uint64_t bytes
     return TERN_OK;
 }
 
-tern_status tern_heap_give(tern_heap *heap, uint64_t offset) {
+/* [out] b: the piece that starts at offset. TERN_ERR_ARGUMENT: none does. */
+static tern_status heap_taken(const tern_heap *heap, uint64_t offset, block **b) {
     block key = {.offset = offset};
     block *const *found = tfind(&key, &heap->taken, by_offset);
     if (found == NULL || (*found)->resting)
@@ -379,7 +380,23 @@ tern_status tern_heap_give(tern_heap *heap, uint64_t offset) {
                          "offset %llu is not the start of an allocation; pass a pointer that "
                          "tern_alloc gave, once",
                          (unsigned long long)offset);
-    block *b = *found;
+    *b = *found;
+    return TERN_OK;
+}
+
+tern_status tern_heap_measure(const tern_heap *heap, uint64_t offset, uint64_t *bytes) {
+    block *b = NULL;
+    const tern_status status = heap_taken(heap, offset, &b);
+    if (status == TERN_OK)
+        *bytes = b->bytes;
+    return status;
+}
+
+tern_status tern_heap_give(tern_heap *heap, uint64_t offset) {
+    block *b = NULL;
+    const tern_status status = heap_taken(heap, offset, &b);
+    if (status != TERN_OK)
+        return status;
     heap->in_use -= b->bytes;
     if (heap->rests == RESTING)
         join_resting(heap, 1);

@@ -37,6 +37,10 @@ tern_status tern_heap_take_from(tern_heap *heap, uint64_t lowest, uint64_t bytes
 /* Gives a piece back. TERN_ERR_ARGUMENT: no taken piece starts at offset. */
 tern_status tern_heap_give(tern_heap *heap, uint64_t offset);
 
+/* [out] bytes: of the piece that starts at offset, a multiple of the granule. TERN_ERR_ARGUMENT: no
+ * taken piece starts there. */
+tern_status tern_heap_measure(const tern_heap *heap, uint64_t offset, uint64_t *bytes);
+
 uint64_t tern_heap_in_use(const tern_heap *heap);
 
 #endif

@@ -58,6 +58,14 @@ tern_status tern_memory_give(tern_context *context, uint64_t offset) {
     return status;
 }
 
+tern_status tern_memory_measure(tern_context *context, uint64_t offset, uint64_t *bytes) {
+    tern_rma *rma = tern_rma_of(context);
+    pthread_mutex_lock(&rma->heap_lock);
+    tern_status status = tern_heap_measure(rma->heap, offset, bytes);
+    pthread_mutex_unlock(&rma->heap_lock);
+    return status;
+}
+
 tern_status tern_memory_check(const char *name, size_t bytes, size_t alignment,
                               tern_domain domain) {
     if (bytes == 0)

@@ -21,6 +21,8 @@ tern_status tern_memory_take(tern_context *context, const tern_memory_request *r
 tern_status tern_memory_take_from(tern_context *context, uint64_t lowest,
                                   const tern_memory_request *request, uint64_t *offset);
 tern_status tern_memory_give(tern_context *context, uint64_t offset);
+/* [out] bytes: of the piece at offset, rounded up to the heap's granule. */
+tern_status tern_memory_measure(tern_context *context, uint64_t offset, uint64_t *bytes);
 /* TERN_ERR_ARGUMENT if no segment can give such a piece. name: the public function. */
 tern_status tern_memory_check(const char *name, size_t bytes, size_t alignment, tern_domain domain);
 
