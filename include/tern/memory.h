@@ -86,8 +86,8 @@ TERN_NODISCARD TERN_API tern_status tern_alloc_all(tern_worker *worker, size_t b
                                                    size_t alignment, tern_domain domain,
                                                    tern_ptr *mine);
 
-/* Allocates as tern_alloc_all does and fills all pieces with zeros, before any rank returns. Costs a
- * barrier more. */
+/* Allocates as tern_alloc_all does and fills all pieces with zeros, before any rank returns. Costs
+ * a barrier more. */
 TERN_NODISCARD TERN_API tern_status tern_calloc_all(tern_worker *worker, size_t bytes,
                                                     size_t alignment, tern_domain domain,
                                                     tern_ptr *mine);

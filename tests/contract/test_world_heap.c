@@ -12,7 +12,7 @@ enum { SLOTS = 12, MOST = 20000 };
 /* A piece on every rank. Byte i of the piece of rank r is content(r, seed, i) up to known. */
 typedef struct piece {
     tern_ptr mine;
-    size_t bytes, known; /* bytes 0: there is none */
+    size_t bytes, known; /* bytes 0: not allocated */
     uint64_t seed;       /* 0: the content is zero */
 } piece;
 
