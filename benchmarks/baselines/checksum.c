@@ -52,31 +52,32 @@ tern_status checksum_push_in_handler(tern_worker *worker, baseline_queue *q, con
     return status == TERN_OK ? checksum_put(worker, q, ticket, item) : status;
 }
 
-/* Draws the ticket whose slot is in hand. [out] ticket: the one to try next if drawn is false. */
-static tern_status checksum_draw(tern_worker *worker, const baseline_queue *q, uint64_t *ticket,
-                                 bool *drawn) {
+/* Draws the ticket, whose slot is in hand. An atomic over a network may run handlers, which pop
+ * from the same queue. [out] drawn. [out] next: the ticket to try next. */
+static tern_status checksum_draw(tern_worker *worker, const baseline_queue *q, uint64_t ticket,
+                                 bool *drawn, uint64_t *next) {
     uint64_t seen;
-    tern_status status =
-        tern_atomic_cas(worker, slots_word(q, HEAD_AT), *ticket, *ticket + 1, &seen);
-    *drawn = status == TERN_OK && seen == *ticket;
+    tern_status status = tern_atomic_cas(worker, slots_word(q, HEAD_AT), ticket, ticket + 1, &seen);
+    *drawn = status == TERN_OK && seen == ticket;
     if (status == TERN_OK)
-        *ticket = *drawn ? *ticket + 1 : seen;
+        *next = *drawn ? ticket + 1 : seen;
     return status;
 }
 
 tern_status checksum_pop(tern_worker *worker, baseline_queue *q, void *item, bool in_handler) {
     char slot[SLOT_MAX];
     for (;;) {
+        const uint64_t next = q->next;
         uint64_t ticket, check, head;
         bool drawn;
         tern_status status =
-            tern_get(worker, slot, slots_place(q, q->next), CHECKED_AT + q->item_bytes);
+            tern_get(worker, slot, slots_place(q, next), CHECKED_AT + q->item_bytes);
         if (status != TERN_OK)
             return status;
         memcpy(&ticket, slot, sizeof ticket);
         memcpy(&check, slot + 8, sizeof check);
-        if (ticket == q->next && check == checksum_of(q, ticket, slot + CHECKED_AT)) {
-            status = checksum_draw(worker, q, &q->next, &drawn);
+        if (ticket == next && check == checksum_of(q, ticket, slot + CHECKED_AT)) {
+            status = checksum_draw(worker, q, ticket, &drawn, &q->next);
             if (status == TERN_OK && drawn)
                 memcpy(item, slot + CHECKED_AT, q->item_bytes);
             if (status != TERN_OK || drawn)
@@ -84,7 +85,7 @@ tern_status checksum_pop(tern_worker *worker, baseline_queue *q, void *item, boo
             continue;
         }
         status = tern_atomic_load(worker, slots_word(q, HEAD_AT), &head);
-        if (status == TERN_OK && head == q->next)
+        if (status == TERN_OK && head == next)
             status = slots_pause(worker, q, in_handler);
         if (status != TERN_OK)
             return status;
