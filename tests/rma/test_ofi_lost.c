@@ -265,10 +265,9 @@ static void random_operation(uint64_t *random, bool untold[TERN_FLUSHERS]) {
         EXPECT(lost ? TERN_ERR_NETWORK : TERN_OK, tern_wait(f.worker, &request));
         break;
     case 2:
-        EXPECT_OK(
-            tern_put_notify(f.worker, to(0), memory[1], large, bytes,
-                            &(tern_notify_options){.flags = TERN_NOTIFY_NO_REMOTE |
-                                                            (local ? 0 : TERN_NOTIFY_NO_LOCAL)}));
+        EXPECT_OK(tern_put_notify(
+            f.worker, to(0), memory[1], large, bytes,
+            &(tern_notify_options){.flags = local ? TERN_NOTIFY_NO_REMOTE : TERN_NOTIFY_NO_LOCAL}));
         wait_for_event(local, lost);
         untold[TERN_FLUSHER_TERN] |= lost && !local;
         untold[TERN_FLUSHER_PROGRAM] |= lost && !local;
