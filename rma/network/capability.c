@@ -23,15 +23,39 @@ static tern_status put_word(tern_network *network, tern_network_end *end, tern_n
     return tern_partner_act(network, end, post, &posted, LIMIT_NS);
 }
 
-/* The origin's part: measures puts to an attentive target and messages, then looks at completions.
- * Returns the status of the messages; only f shows whether the network failed. */
+/* Measures puts to an attentive target, and messages. status: of what prepared the puts. Returns
+ * the status of the messages. */
+static tern_status measure(tern_context *context, tern_network *network, tern_network_end *end,
+                           tern_network_post *post, tern_look_page *page, tern_status status,
+                           tern_network_findings *f) {
+    if (status == TERN_OK)
+        status = put_word(network, end, post, page);
+    uint64_t begin = tern_now();
+    for (uint32_t i = 0; i < TRIPS && status == TERN_OK; i++)
+        status = put_word(network, end, post, page);
+    f->works = status == TERN_OK;
+    f->trip = (tern_now() - begin) / TRIPS;
+    char byte = f->works;
+    /* Ends the part with the attentive target. */
+    tern_status sent = tern_partner_send(context, 0, &byte, 1);
+    begin = tern_now();
+    for (uint32_t i = 0; i < TRIPS && sent == TERN_OK; i++) {
+        sent = tern_partner_send(context, 0, &byte, 1);
+        if (sent == TERN_OK)
+            sent = tern_partner_take(context, 0, &byte, 1);
+    }
+    f->message_trip = (tern_now() - begin) / TRIPS;
+    return sent;
+}
+
+/* The origin's part: measures, then looks at completions. Returns the status of the messages; only
+ * f shows whether the network failed. */
 static tern_status capability_origin(tern_context *context, tern_network *network,
                                      tern_look_page *page, tern_network_findings *f) {
     tern_invitation target = {0};
     tern_network_name offer = {0};
     tern_network_end *end = NULL;
     tern_network_post post = {0};
-    char byte = 0;
     tern_status status = network->ops->open_end(network, &end);
     if (status == TERN_OK)
         status = network->ops->offer(end, &post.peer, &offer);
@@ -42,22 +66,8 @@ static tern_status capability_origin(tern_context *context, tern_network *networ
         status =
             target.good ? network->ops->reach(end, &target.name, &post.peer) : TERN_ERR_NETWORK;
     post.there = target.rkey;
-    if (status == TERN_OK)
-        status = put_word(network, end, &post, page);
-    uint64_t begin = tern_now();
-    for (uint32_t i = 0; i < TRIPS && status == TERN_OK; i++)
-        status = put_word(network, end, &post, page);
-    f->works = status == TERN_OK;
-    f->trip = (tern_now() - begin) / TRIPS;
-    byte = f->works;
-    sent = tern_partner_send(context, 0, &byte, 1); /* ends the part with the attentive target */
-    begin = tern_now();
-    for (uint32_t i = 0; i < TRIPS && sent == TERN_OK; i++) {
-        sent = tern_partner_send(context, 0, &byte, 1);
-        if (sent == TERN_OK)
-            sent = tern_partner_take(context, 0, &byte, 1);
-    }
-    f->message_trip = (tern_now() - begin) / TRIPS;
+    if (sent == TERN_OK)
+        sent = measure(context, network, end, &post, page, status, f);
     if (sent == TERN_OK && f->works)
         sent = tern_looks_origin(context, network, end, &post, page, f);
     if (end != NULL)
