@@ -73,7 +73,13 @@
 TERN_NODISCARD static inline __attribute__((unused)) tern_status
 tern_mpi_barrier(tern_worker *worker, MPI_Comm comm) {
     MPI_Request request = MPI_REQUEST_NULL;
-    if (worker != NULL && MPI_Ibarrier(comm, &request) != MPI_SUCCESS)
+    int begun = MPI_SUCCESS;
+    if (worker != NULL) {
+        tern_mpi_lock();
+        begun = MPI_Ibarrier(comm, &request);
+        tern_mpi_unlock();
+    }
+    if (begun != MPI_SUCCESS)
         return TERN_ERR_MPI;
     return tern_mpi_wait(worker, &request, MPI_STATUS_IGNORE);
 }

@@ -43,7 +43,9 @@ static void work_by_call(fixture *f) {
 
 static void meet_by_mpi(const fixture *f) {
     MPI_Request request;
+    tern_mpi_lock();
     MPI_Ibarrier(f->comm, &request);
+    tern_mpi_unlock();
     EXPECT_OK(tern_mpi_wait(f->worker, &request, MPI_STATUS_IGNORE));
 }
 

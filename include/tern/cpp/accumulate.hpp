@@ -83,18 +83,12 @@ result<future<T>> get_accumulate_start(tern_worker *worker, pointer<T> to, tern_
 /* Adds operand to a number of floating point, and returns what it was before. Faster than
  * get_accumulate where load/store reaches the number. */
 inline result<double> fetch_add(tern_worker *worker, pointer<double> p, double operand) {
-    double old = 0;
-    tern_status status = tern_atomic_fetch_add_double(worker, p.place, operand, &old);
-    if (status != TERN_OK)
-        return status;
-    return old;
+    return detail::value_of<double>(
+        [&](double *old) { return tern_atomic_fetch_add_double(worker, p.place, operand, old); });
 }
 inline result<float> fetch_add(tern_worker *worker, pointer<float> p, float operand) {
-    float old = 0;
-    tern_status status = tern_atomic_fetch_add_float(worker, p.place, operand, &old);
-    if (status != TERN_OK)
-        return status;
-    return old;
+    return detail::value_of<float>(
+        [&](float *old) { return tern_atomic_fetch_add_float(worker, p.place, operand, old); });
 }
 
 } // namespace tern

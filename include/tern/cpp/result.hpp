@@ -128,6 +128,20 @@ template <> class [[nodiscard]] result<void> {
     tern_status status_;
 };
 
+namespace detail {
+
+/* Returns the value that a function of the C interface gives: call stores it and returns a
+ * status. */
+template <class T, class Call> result<T> value_of(Call call) {
+    T value = T();
+    const tern_status status = call(&value);
+    if (status != TERN_OK)
+        return status;
+    return value;
+}
+
+} // namespace detail
+
 } // namespace tern
 
 #endif

@@ -112,11 +112,8 @@ class team {
 
     /* Returns the rank in the context of a member. TERN_ERR_ARGUMENT: no such member. */
     result<std::uint32_t> translate(std::uint32_t member) const {
-        std::uint32_t rank = 0;
-        tern_status status = tern_team_translate(worker_, team_, member, &rank);
-        if (status != TERN_OK)
-            return status;
-        return rank;
+        return detail::value_of<std::uint32_t>(
+            [&](std::uint32_t *rank) { return tern_team_translate(worker_, team_, member, rank); });
     }
 
     /* Asks for a local event with this id when a collective that was started is complete. */

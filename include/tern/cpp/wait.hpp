@@ -42,6 +42,16 @@ template <class T> constexpr tern_comparison comparison_of(tern_comparison compa
     }
 }
 
+/* Returns what a test of the C interface finds. */
+template <class Test> result<bool> holds(Test test) {
+    return value_of<bool>([&](bool *value) {
+        int found = 0;
+        const tern_status status = test(&found);
+        *value = found != 0;
+        return status;
+    });
+}
+
 } // namespace detail
 
 /* Several words and what is wanted of each (tern_word_list). Everything that it points to belongs
@@ -90,16 +100,13 @@ result<bool> test_until(tern_worker *worker, const T *word, tern_comparison comp
     detail::require_word<T>();
     const auto *at = reinterpret_cast<const detail::word<T> *>(word);
     const auto wanted = static_cast<detail::word<T>>(value);
-    int holds = 0;
-    tern_status status = TERN_OK;
-    if constexpr (sizeof(T) == 8)
-        status = tern_test_until(worker, at, detail::comparison_of<T>(comparison), wanted, &holds);
-    else
-        status =
-            tern_test_until32(worker, at, detail::comparison_of<T>(comparison), wanted, &holds);
-    if (status != TERN_OK)
-        return status;
-    return holds != 0;
+    const tern_comparison how = detail::comparison_of<T>(comparison);
+    return detail::holds([&](int *holds) {
+        if constexpr (sizeof(T) == 8)
+            return tern_test_until(worker, at, how, wanted, holds);
+        else
+            return tern_test_until32(worker, at, how, wanted, holds);
+    });
 }
 
 /* Waits until each word has satisfied its comparison once. */
@@ -114,11 +121,8 @@ template <class T>
 result<std::size_t> wait_until_any(tern_worker *worker, const word_list<T> &words,
                                    std::size_t start = 0) {
     const tern_word_list list = words.c();
-    std::size_t index = 0;
-    tern_status status = tern_wait_until_any(worker, &list, start, &index);
-    if (status != TERN_OK)
-        return status;
-    return index;
+    return detail::value_of<std::size_t>(
+        [&](std::size_t *index) { return tern_wait_until_any(worker, &list, start, index); });
 }
 
 /* Waits until at least one word satisfies its comparison, and returns how many do. indices: room
@@ -127,21 +131,14 @@ template <class T>
 result<std::size_t> wait_until_some(tern_worker *worker, const word_list<T> &words,
                                     std::size_t *indices) {
     const tern_word_list list = words.c();
-    std::size_t found = 0;
-    tern_status status = tern_wait_until_some(worker, &list, indices, &found);
-    if (status != TERN_OK)
-        return status;
-    return found;
+    return detail::value_of<std::size_t>(
+        [&](std::size_t *found) { return tern_wait_until_some(worker, &list, indices, found); });
 }
 
 /* Returns whether every word satisfies its comparison. Never waits. */
 template <class T> result<bool> test_until_all(tern_worker *worker, const word_list<T> &words) {
     const tern_word_list list = words.c();
-    int holds = 0;
-    tern_status status = tern_test_until_all(worker, &list, &holds);
-    if (status != TERN_OK)
-        return status;
-    return holds != 0;
+    return detail::holds([&](int *holds) { return tern_test_until_all(worker, &list, holds); });
 }
 
 /* Returns the index of a word that satisfies its comparison, or TERN_NO_WORD. Never waits. */
@@ -149,11 +146,8 @@ template <class T>
 result<std::size_t> test_until_any(tern_worker *worker, const word_list<T> &words,
                                    std::size_t start = 0) {
     const tern_word_list list = words.c();
-    std::size_t index = 0;
-    tern_status status = tern_test_until_any(worker, &list, start, &index);
-    if (status != TERN_OK)
-        return status;
-    return index;
+    return detail::value_of<std::size_t>(
+        [&](std::size_t *index) { return tern_test_until_any(worker, &list, start, index); });
 }
 
 /* Returns how many words satisfy their comparisons. indices: as for wait_until_some. Never waits.
@@ -162,11 +156,8 @@ template <class T>
 result<std::size_t> test_until_some(tern_worker *worker, const word_list<T> &words,
                                     std::size_t *indices) {
     const tern_word_list list = words.c();
-    std::size_t found = 0;
-    tern_status status = tern_test_until_some(worker, &list, indices, &found);
-    if (status != TERN_OK)
-        return status;
-    return found;
+    return detail::value_of<std::size_t>(
+        [&](std::size_t *found) { return tern_test_until_some(worker, &list, indices, found); });
 }
 
 } // namespace tern
