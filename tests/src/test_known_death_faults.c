@@ -217,6 +217,8 @@ static void operations_are_told(fixture *f) {
     }
 }
 
+enum { COLLECTIVES = 11 };
+
 static tern_status collective(fixture *f, int which) {
     uint64_t number = 1;
     tern_ptr memory;
@@ -237,13 +239,17 @@ static tern_status collective(fixture *f, int which) {
         return tern_team_allreduce(f->worker, NULL, TERN_UINT64, TERN_REDUCE_SUM, &number, 1);
     case 7:
         return tern_alloc_all(f->worker, 64, 0, TERN_DOMAIN_OWNER, &memory);
+    case 8:
+        return tern_calloc_all(f->worker, 64, 0, TERN_DOMAIN_OWNER, &memory);
+    case 9:
+        return tern_realloc_all(f->worker, at.memory[0], 128, 0, &memory);
     default:
         return tern_hashtable_size(f->worker, at.table, &number);
     }
 }
 
 static void collectives_are_told(fixture *f) {
-    for (int which = 0; which < 9; which++) {
+    for (int which = 0; which < COLLECTIVES; which++) {
         char name[32];
         snprintf(name, sizeof name, "collective %d", which);
         waits.counts = true;
@@ -285,8 +291,8 @@ static void to_the_end(void) {
     operations_are_told(&f);
     const double operated = MPI_Wtime();
     collectives_are_told(&f);
-    fprintf(stderr, "rank %u: %d operations in %.3f s, 9 collectives in %.6f s\n", f.rank,
-            TIMES * KINDS, operated - start, MPI_Wtime() - operated);
+    fprintf(stderr, "rank %u: %d operations in %.3f s, %d collectives in %.6f s\n", f.rank,
+            TIMES * KINDS, operated - start, COLLECTIVES, MPI_Wtime() - operated);
     meet_survivors(&f);
     waits.counts = true;
     close_all(&f);
