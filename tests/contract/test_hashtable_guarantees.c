@@ -43,13 +43,16 @@ static tern_status modify(fixture *f, tern_hashtable *table, const uint64_t *key
                                  existed);
 }
 
-/* A text of any room is cut, and ends with a zero byte; refusals write nothing. */
+/* A text of any room is cut, and ends with a zero byte; refusals write nothing. The text has times
+ * that were measured, which may change between two calls. */
 static void check_explanation(fixture *f, tern_hashtable *table, uint32_t owner) {
     char whole[2048], text[2048];
-    size_t bytes = 0, same = 0;
-    EXPECT_OK(tern_hashtable_explain(f->worker, table, owner, whole, sizeof whole, &bytes));
-    CU_ASSERT(bytes > 0 && bytes == strlen(whole));
-    EXPECT_OK(tern_hashtable_explain(f->worker, table, owner, NULL, 0, &same));
+    size_t bytes = 0, same = 1;
+    for (int i = 0; i < 100 && same != bytes; i++) {
+        EXPECT_OK(tern_hashtable_explain(f->worker, table, owner, whole, sizeof whole, &bytes));
+        CU_ASSERT(bytes > 0 && bytes == strlen(whole));
+        EXPECT_OK(tern_hashtable_explain(f->worker, table, owner, NULL, 0, &same));
+    }
     CU_ASSERT_EQUAL(same, bytes);
     memset(text, '?', sizeof text);
     EXPECT_OK(tern_hashtable_explain(f->worker, table, owner, text, 5, NULL));
