@@ -361,25 +361,27 @@ static void explanations_of_forced_paths(void) {
     tern_queue *queue = make_queue(&f, 8, 16, 1);
     const uint32_t other = (f.rank + 1) % f.size;
     char text[1024], cut[16];
-    size_t bytes = 0;
+    size_t bytes = 0, cut_bytes = 0, no_bytes = 0;
     if (other != f.rank) {
         EXPECT_OK(tern_hashtable_explain(f.worker, called, other, text, sizeof text, &bytes));
         CU_ASSERT(begins(line_of(text, "find: "), "by call, since options"));
         EXPECT_OK(tern_hashtable_explain(f.worker, large, other, text, sizeof text, &bytes));
         CU_ASSERT(begins(line_of(text, "find: "), "by RMA, since options or sizes"));
     }
-    EXPECT_OK(tern_queue_explain(f.worker, queue, text, sizeof text, &bytes));
+    memset(cut, 'x', sizeof cut);
+    /* The text has measured times, which may change between two calls. */
+    for (int i = 0; i < 100 && (i == 0 || cut_bytes != bytes || no_bytes != bytes); i++) {
+        EXPECT_OK(tern_queue_explain(f.worker, queue, text, sizeof text, &bytes));
+        CU_ASSERT_EQUAL(bytes, strlen(text));
+        EXPECT_OK(tern_queue_explain(f.worker, queue, cut, 8, &cut_bytes));
+        EXPECT_OK(tern_queue_explain(f.worker, queue, NULL, 0, &no_bytes));
+    }
+    CU_ASSERT(cut_bytes == bytes && no_bytes == bytes);
     CU_ASSERT(begins(text, "rank 0"));
     CU_ASSERT(begins(line_of(text, "push: "), f.rank == 0 ? "in place" : "by call, since options"));
-    CU_ASSERT_EQUAL(bytes, strlen(text));
-    memset(cut, 'x', sizeof cut);
-    EXPECT_OK(tern_queue_explain(f.worker, queue, cut, 8, &bytes));
-    CU_ASSERT_EQUAL(bytes, strlen(text));
     CU_ASSERT_EQUAL(strlen(cut), 7);
     CU_ASSERT(begins(text, cut));
     CU_ASSERT_EQUAL(cut[8], 'x');
-    EXPECT_OK(tern_queue_explain(f.worker, queue, NULL, 0, &bytes));
-    CU_ASSERT_EQUAL(bytes, strlen(text));
     EXPECT(TERN_ERR_ARGUMENT, tern_queue_explain(f.worker, queue, NULL, 1, NULL));
     EXPECT(TERN_ERR_ARGUMENT, tern_queue_explain(NULL, queue, text, sizeof text, NULL));
     EXPECT(TERN_ERR_ARGUMENT,
