@@ -154,6 +154,27 @@ static double block(bench *b, const bench_side *side, size_t index, uint64_t n, 
     return time / (double)n;
 }
 
+/* The same, but calls origin for each operations again and again and times every call. ns: room for
+ * steps times. The first call has no time: it fills the caches. */
+static void stepped_block(bench *b, const bench_side *side, size_t index, uint64_t each,
+                          uint64_t steps, double *ns) {
+    command c = {(int64_t)index, (steps + 1) * each};
+    send(b, &c, sizeof c, TAG_COMMAND);
+    if (side->prepare != NULL)
+        side->prepare(b, side->state, c.operations);
+    (void)from_all(b, TAG_READY);
+    side->origin(b, side->state, each);
+    double before = bench_now();
+    for (uint64_t i = 0; i < steps; i++) {
+        side->origin(b, side->state, each);
+        const double now = bench_now();
+        ns[i] = (now - before) / (double)each;
+        before = now;
+    }
+    if (side->target != NULL)
+        (void)from_all(b, TAG_DONE);
+}
+
 /* Sleeps until the origin sends a command, so that another program has this rank's core. */
 static void sleep_until_command(bench *b) {
     const struct timespec pause = {0, 10000000};
@@ -278,6 +299,31 @@ static unsigned blocks_of_runs(const bench_case *c, uint64_t *n) {
     return (unsigned)blocks * c->runs;
 }
 
+/* Times n operations of a block one by one, or 64 by 64 where reading the clock would weigh too
+ * much, until there are enough samples or enough time has passed. */
+static bench_tail measure_tail(bench *b, const bench_side *side, size_t index, uint64_t n) {
+    enum { SAMPLES = 1000000, TOGETHER = 64, SHORT_NS = 200, SECONDS = 10, BLOCKS = 100 };
+    const uint64_t each = b->options.block_ns / (double)n < SHORT_NS ? TOGETHER : 1;
+    uint64_t steps = n / each + 1;
+    const size_t wanted = b->options.quick ? SAMPLES / 100 : SAMPLES;
+    const double end = bench_now() + SECONDS * 1e9 / (b->options.quick ? BLOCKS : 1);
+    double *ns = malloc(wanted * sizeof *ns);
+    size_t count = 0;
+    if (ns == NULL)
+        bench_fail("malloc", TERN_ERR_MEMORY);
+    if (side->most > 0 && (steps + 1) * each > side->most)
+        steps = side->most / each - 1;
+    while (count < wanted && (count == 0 || bench_now() < end)) {
+        if (steps > wanted - count)
+            steps = wanted - count;
+        stepped_block(b, side, index, each, steps, ns + count);
+        count += steps;
+    }
+    const bench_tail tail = bench_tail_of(ns, count, each);
+    free(ns);
+    return tail;
+}
+
 const bench_times *bench_measure(bench *b, const bench_case *c) {
     static bench_times times; /* static, because it is large; only one thread uses it */
     const bench_side *sides[2 + BENCH_PEERS];
@@ -326,6 +372,10 @@ const bench_times *bench_measure(bench *b, const bench_case *c) {
             times.peer[i - 2][pair] =
                 pair < peer_pairs ? quiet_block(b, sides[i], i, n[i], &ignored) : -1;
     }
+    memset(times.tail, 0, sizeof times.tail);
+    for (size_t i = 0; b->options.tail && c->steps && i < count; i++)
+        if (sides[i]->name != NULL)
+            times.tail[i] = measure_tail(b, sides[i], i, n[i]);
     bench_case whole = *c; /* with the peers that are programs */
     if (b->options.program_count > 0) {
         command_all(b, SLEEP);

@@ -55,6 +55,7 @@ typedef struct bench_options {
     bool list;  /* print the names of the cases, run none */
     bool whole; /* measure all ranks together only, no smaller groups */
     bool check; /* exit with BENCH_EXIT_MISSED when a target is missed */
+    bool tail;  /* also time operations one by one, or 64 by 64 */
     bool pin;
     unsigned workers;    /* of each rank, for searches; 0: 1, and then TERN_WORKERS or 2 */
     const char *network; /* that is simulated, or NULL */
@@ -158,12 +159,21 @@ typedef struct bench_case {
     uint64_t least; /* least number of operations of each side, if that takes no longer than some s;
                        0: any */
     unsigned lasts; /* how many times as long as others the blocks are; 0: as long */
+    bool steps;     /* of each side, calls of origin for few operations add up to one for more, so
+                       that --tail can time them */
     const struct bench_model *model; /* of a cell (cells.h), or NULL */
     const char *members;             /* further members for JSON, each behind a comma, or NULL */
     const char *also;                /* unit of a second rate, or NULL: */
     const double
         *also_each; /* so many of it per operation, known when the case has been measured */
 } bench_case;
+
+/* What --tail has found of one side: times of one operation in ns, averaged over each of them. */
+typedef struct bench_tail {
+    size_t samples; /* 0: not measured */
+    uint64_t each;
+    double p50, p99, p999, most;
+} bench_tail;
 
 /* Times of one operation in ns, by pair of blocks. */
 typedef struct bench_times {
@@ -173,6 +183,7 @@ typedef struct bench_times {
     double measured[BENCH_PAIRS_MAX];
     double ceiling[BENCH_PAIRS_MAX];
     double peer[BENCH_PEERS][BENCH_PAIRS_MAX]; /* negative: not measured in that pair */
+    bench_tail tail[2 + BENCH_PEERS];          /* measured, ceiling, peers */
 } bench_times;
 
 /* selection.c: whether --only names the case and, with --osu, whether it is a sweep of sizes. */
@@ -267,6 +278,9 @@ static inline double bench_spread(const double *values, size_t count) {
     return bench_quantile(values, count, 0.75) - bench_quantile(values, count, 0.25);
 }
 
+/* ns: the times of the samples, which it sorts. */
+bench_tail bench_tail_of(double *ns, size_t count, uint64_t each);
+
 /* output.c: the origin only. */
 void bench_title(bench *b, const char *subject);
 void bench_progress(bench *b, const bench_case *c);
@@ -274,8 +288,13 @@ void bench_report(bench *b, const bench_case *c, const bench_times *times);
 void bench_note(bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void bench_describe(bench *b);
 void bench_close_output(bench *b);
+void bench_json_string(FILE *to, const char *text);
 /* Three digits in a suitable unit. */
 void bench_time_text(char *text, size_t room, double ns);
+
+/* tail.c */
+void bench_tail_table(bench *b, const bench_case *c, const bench_times *times);
+void bench_tail_json(bench *b, const bench_case *c, const bench_times *times);
 
 /* osu.c: the same as bench_report's table, as a line of a block for each sweep. */
 void bench_osu_case(const bench *b, const bench_case *c, const bench_times *times);

@@ -109,7 +109,7 @@ static void add_messages(bench_case *c, uint64_t bytes) {
 
 static void measure(bench *b, uint64_t bytes, MPI_Comm comm) {
     static way ways[BENCH_STREAM_WAYS], w;
-    bench_case c = {.name = "call_return", .params = {{"bytes", bytes, NULL}}};
+    bench_case c = {.name = "call_return", .params = {{"bytes", bytes, NULL}}, .steps = true};
     bench_side messages = fastest_messages(b, ways, bytes, comm);
     void *there = NULL, *back = NULL;
     w.bytes = bytes;

@@ -103,7 +103,8 @@ static bench_side side_of(const char *name, bool with_result, way *w) {
 /* Calls to a target that computes, beside calls to one that attends. */
 static void measure(way *busy, way *idle, bool with_result, const bench_side *ceiling) {
     bench_case c = {.name = with_result ? "service_return" : "service_rate",
-                    .unit = with_result ? BENCH_TIME : BENCH_RATE};
+                    .unit = with_result ? BENCH_TIME : BENCH_RATE,
+                    .steps = with_result};
     bench_param params[] = {
         {"bytes", BYTES, NULL},
         {"service_threads", tern_context_config(busy->group.context)->service_threads, NULL}};

@@ -146,6 +146,7 @@ static void measure(bench *b, network *w, const char *name, bench_side side, int
                     .params = {{"bytes", WORD, NULL}},
                     .unit = ceiling == 3 ? BENCH_RATE : BENCH_TIME,
                     .measured = side,
+                    .steps = ceiling == 0, /* the others end the target's part in each call */
                     .ratio_target = w->fabric != NULL && b->transport == TERN_OFI ? target : 0};
     if (w->fabric != NULL)
         c.ceiling = bench_way(w->names[ceiling], origin[ceiling],

@@ -117,7 +117,8 @@ static double trip_target(const bench *b, const notified *s) {
 
 static void ping_pong(bench *b, trip *t, notified *s, size_t bytes, size_t cid_bytes) {
     bench_case c = {.name = "ping_pong",
-                    .params = {{"bytes", bytes, NULL}, {"cid", cid_bytes, NULL}}};
+                    .params = {{"bytes", bytes, NULL}, {"cid", cid_bytes, NULL}},
+                    .steps = true};
     if (!bench_selected(b, c.name))
         return;
     s->bytes = bytes;

@@ -7,6 +7,7 @@
  */
 
 #include "bench.h"
+#include "library_calls.h"
 #include "window.h"
 #include "ceilings/ceilings.h"
 #include "ceilings/message.h"
@@ -38,6 +39,11 @@ static void put_flush(bench *b, void *state, uint64_t n) {
         bench_ok(tern_flush(b->worker, p.rank), "tern_flush");
         __asm__ volatile("" : : : "memory");
     }
+}
+
+static void put_flush_by_calls(bench *b, void *state, uint64_t n) {
+    const place *at = state;
+    bench_library_put_flush(b, at->p, at->local, n);
 }
 
 static void store_fence(bench *b, void *state, uint64_t n) {
@@ -261,7 +267,8 @@ static void words(bench *b, place *at, bench_window *window, windows *all) {
     bench_window_operation o = {window, WORD};
     bool mpich = strncmp(b->mpi, "MPICH", 5) == 0;
     at->bytes = WORD;
-    bench_case c = {.name = "put_flush", .params = {{"bytes", WORD, NULL}}, .ratio_target = 2};
+    bench_case c = {
+        .name = "put_flush", .params = {{"bytes", WORD, NULL}}, .ratio_target = 2, .steps = true};
     c.measured = bench_way("tern_put + tern_flush", put_flush, NULL, at);
     if (b->shared) {
         c.ceiling = bench_way("store + fence", store_fence, NULL, at);
@@ -271,8 +278,15 @@ static void words(bench *b, place *at, bench_window *window, windows *all) {
         c.ratio_target = 0;
     }
     bench_measure(b, &c);
+    if (b->shared) { /* as no call of MPI's is inlined */
+        c.name = "put_flush_not_inlined";
+        c.ratio_target = c.fastest_at_least = 0;
+        c.measured.origin = put_flush_by_calls;
+        bench_measure(b, &c);
+    }
 
-    c = (bench_case){.name = "fetch_add", .params = {{"bytes", WORD, NULL}}, .ratio_target = 3};
+    c = (bench_case){
+        .name = "fetch_add", .params = {{"bytes", WORD, NULL}}, .ratio_target = 3, .steps = true};
     c.measured = bench_way("tern_atomic_fetch_add", fetch_add, NULL, at);
     if (b->shared) {
         c.ceiling = bench_way("lock xadd", bare_fetch_add, NULL, at);
@@ -315,7 +329,8 @@ static void chain(bench *b, const place *scratch, size_t bytes, bench_window *wi
     bench_meet(b);
     place bare = tern; /* walks the same cycle in other memory */
     bare.cursor += bytes / 2;
-    bench_case c = {.name = "get", .params = {{"bytes", WORD, NULL}, {"within", bytes, NULL}}};
+    bench_case c = {
+        .name = "get", .params = {{"bytes", WORD, NULL}, {"within", bytes, NULL}}, .steps = true};
     c.measured = bench_way("tern_get", get_chain, NULL, &tern);
     if (b->shared) {
         c.ceiling = bench_way("load", load_chain, NULL, &bare);

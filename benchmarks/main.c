@@ -138,6 +138,8 @@ static void usage(FILE *to) {
         "      --list         prints the subjects or, with subjects, the names of their cases\n"
         "      --no-pin       leaves the ranks on the cores where they are\n"
         "      --check        exits with %d if a target is missed\n"
+        "      --tail         latencies also one by one (below 200 ns, 64 by 64): p50, p99, p99.9\n"
+        "                     and the longest of 1,000,000, if they take at most 10 s\n"
         "      --version      prints the version\n"
         "  -h, --help         prints this help\n\n"
         "exit status: %d, %d (something failed), %d (bad usage), %d (see --check)\n",
@@ -178,6 +180,7 @@ enum {
     LIST,
     NO_PIN,
     CHECK,
+    TAIL,
     VERSION
 };
 
@@ -201,6 +204,7 @@ static const struct option long_options[] = {
     {"list", no_argument, NULL, LIST},
     {"no-pin", no_argument, NULL, NO_PIN},
     {"check", no_argument, NULL, CHECK},
+    {"tail", no_argument, NULL, TAIL},
     {"version", no_argument, NULL, VERSION},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -305,6 +309,9 @@ static int parse(bench *b, int argc, char **argv) {
             break;
         case CHECK:
             o->check = true;
+            break;
+        case TAIL:
+            o->tail = true;
             break;
         case VERSION:
             if (b->rank == 0)

@@ -60,7 +60,7 @@ static figure ratio_of(const double *above, const double *below, size_t pairs) {
     return f;
 }
 
-static void json_string(FILE *to, const char *text) {
+void bench_json_string(FILE *to, const char *text) {
     fputc('"', to);
     for (; *text != '\0'; text++) {
         unsigned char byte = (unsigned char)*text;
@@ -82,7 +82,7 @@ static void json_figure(FILE *to, figure f, const char *unit) {
 static void json_param(FILE *to, const bench_param *p, bool first) {
     fprintf(to, "%s\"%s\":", first ? "" : ",", p->name);
     if (p->text != NULL)
-        json_string(to, p->text);
+        bench_json_string(to, p->text);
     else
         fprintf(to, "%llu", (unsigned long long)p->value);
 }
@@ -230,6 +230,7 @@ static void table_case(bench *b, const bench_case *c, const bench_times *t) {
     }
     if (c->fastest != NULL && c->peer_count > 0)
         table_fastest(b, c, t);
+    bench_tail_table(b, c, t);
     if (c->model != NULL)
         cells_table(b->table, b, c, t);
     bench_published_table(b, c, t);
@@ -247,7 +248,7 @@ static void json_case(bench *b, const bench_case *c, const bench_times *t) {
         fprintf(b->json, ",\"algorithm\":\"%s\"", c->algorithm);
     fprintf(b->json, ",\"transport\":\"%s%s\",\"mpi\":", b->mixed ? "shm+" : "",
             tern_transport_name(b->transport));
-    json_string(b->json, b->mpi);
+    bench_json_string(b->json, b->mpi);
     fprintf(b->json,
             ",\"ranks\":%d,\"threads\":%d,\"cores\":%d,\"oversubscribed\":%s,\"pairs\":%zu,"
             "\"disturbed\":%u,\"operations\":%llu,",
@@ -260,7 +261,7 @@ static void json_case(bench *b, const bench_case *c, const bench_times *t) {
     if (c->ceiling.name != NULL) {
         figure ratio = ratio_of(t->measured, t->ceiling, t->pairs);
         fprintf(b->json, ",\"ceiling\":{\"name\":");
-        json_string(b->json, c->ceiling.name);
+        bench_json_string(b->json, c->ceiling.name);
         fputc(',', b->json);
         json_figure(b->json, figure_of(c, t->ceiling, t->pairs), unit);
         fprintf(b->json, "},\"ratio\":%.5g,\"ratio_spread\":%.4g", ratio.value, ratio.spread);
@@ -274,7 +275,7 @@ static void json_case(bench *b, const bench_case *c, const bench_times *t) {
         for (size_t i = 0; i < c->peer_count; i++) {
             figure times = ratio_of(t->peer[i], t->measured, t->pairs);
             fprintf(b->json, "%s{\"name\":", i == 0 ? "" : ",");
-            json_string(b->json, c->peers[i].side.name);
+            bench_json_string(b->json, c->peers[i].side.name);
             fputc(',', b->json);
             json_figure(b->json, figure_of(c, t->peer[i], t->pairs), unit);
             fprintf(b->json, ",\"times\":%.5g", times.value);
@@ -288,7 +289,7 @@ static void json_case(bench *b, const bench_case *c, const bench_times *t) {
         const size_t best = fastest_of(c, t);
         const double ns = least_of(t->peer[best], t->pairs), own = least_of(t->measured, t->pairs);
         fprintf(b->json, ",\"fastest\":{\"of\":\"%s\",\"name\":", c->fastest);
-        json_string(b->json, c->peers[best].side.name);
+        bench_json_string(b->json, c->peers[best].side.name);
         fprintf(b->json, ",\"value\":%.6g,\"unit\":\"%s\",\"own\":%.6g,\"times\":%.5g}",
                 convert(c, ns), unit, convert(c, own), ns / own);
     }
@@ -297,6 +298,7 @@ static void json_case(bench *b, const bench_case *c, const bench_times *t) {
         fprintf(b->json, ",\"units\":{\"fetch_add\":%.4g,\"missing_load\":%.4g}",
                 ns / b->fetch_add_ns, ns / b->missing_load_ns);
     }
+    bench_tail_json(b, c, t);
     if (c->model != NULL)
         cells_json(b->json, b, c, t);
     if (c->members != NULL)
@@ -387,15 +389,15 @@ void bench_describe(bench *b) {
     if (b->json == NULL)
         return;
     fprintf(b->json, "{\"machine\":{\"cpu\":");
-    json_string(b->json, cpu);
+    bench_json_string(b->json, cpu);
     fprintf(b->json, ",\"cores\":%ld,\"kernel\":", cores);
-    json_string(b->json, system.release);
+    bench_json_string(b->json, system.release);
     fprintf(b->json, ",\"architecture\":");
-    json_string(b->json, system.machine);
+    bench_json_string(b->json, system.machine);
     fprintf(b->json, ",\"mpi\":");
-    json_string(b->json, b->mpi);
+    bench_json_string(b->json, b->mpi);
     fprintf(b->json, ",\"compiler\":");
-    json_string(b->json, COMPILER);
+    bench_json_string(b->json, COMPILER);
     fprintf(b->json,
             ",\"tern\":\"%d.%d.%d\",\"date\":\"%s\",\"load\":%.2f,\"pinned\":[%d,%d],"
             "\"same_kernel\":%s,\"same_host\":%s,\"block_ms\":%.3g,\"pairs\":%u}}\n",

@@ -31,3 +31,21 @@ double bench_mean(const double *values, size_t count) {
         sum += values[i];
     return count > 0 ? sum / (double)count : 0;
 }
+
+/* The least value that is above the share q of all. */
+static double above_share(const double *sorted, size_t count, double q) {
+    const size_t at = (size_t)(q * (double)count);
+    return sorted[at < count ? at : count - 1];
+}
+
+bench_tail bench_tail_of(double *ns, size_t count, uint64_t each) {
+    if (count == 0)
+        return (bench_tail){.samples = 0};
+    qsort(ns, count, sizeof *ns, ascending);
+    return (bench_tail){.samples = count,
+                        .each = each,
+                        .p50 = above_share(ns, count, 0.5),
+                        .p99 = above_share(ns, count, 0.99),
+                        .p999 = above_share(ns, count, 0.999),
+                        .most = ns[count - 1]};
+}

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the tern authors. SPDX-License-Identifier: BSD-3-Clause */
 
-/* Which figures tern-bench advise refuses, and what it says of them. */
+/* Which figures tern-bench advise refuses, and what it says of them; what --tail makes of times. */
 
 #include "harness.h"
 
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "advice.h"
+#include "bench.h"
 
 enum { PAIRS = 5 };
 
@@ -47,11 +48,27 @@ static void a_wide_spread_is_refused(void) {
     CU_ASSERT_TRUE(refused(wide, PAIRS, "spread of 60 % was read", "at most 50 %"));
 }
 
+/* 1 to 2,000 in another order. */
+static void a_tail_has_the_slowest(void) {
+    enum { COUNT = 2000 };
+    double ns[COUNT];
+    for (size_t i = 0; i < COUNT; i++)
+        ns[i] = 1 + (double)(i * 7 % COUNT);
+    const bench_tail tail = bench_tail_of(ns, COUNT, 64);
+    CU_ASSERT(tail.samples == COUNT && tail.each == 64);
+    CU_ASSERT(tail.p50 == 1001 && tail.p99 == 1981 && tail.p999 == 1999 && tail.most == 2000);
+    double one = 5;
+    const bench_tail single = bench_tail_of(&one, 1, 1);
+    CU_ASSERT(single.p50 == 5 && single.p999 == 5 && single.most == 5);
+    CU_ASSERT_EQUAL(bench_tail_of(NULL, 0, 1).samples, 0);
+}
+
 int main(int argc, char **argv) {
     static const tern_test_case tests[] = {
         {"steady_figures_are_taken", steady_figures_are_taken},
         {"no_time_is_refused", no_time_is_refused},
         {"a_wide_spread_is_refused", a_wide_spread_is_refused},
+        {"a_tail_has_the_slowest", a_tail_has_the_slowest},
     };
     return tern_test_main(argc, argv, "advice", tests, sizeof tests / sizeof *tests);
 }
