@@ -135,14 +135,19 @@ static int64_t from_all(bench *b, int tag) {
     return sum;
 }
 
-/* The origin's half of a block. Returns the time of one operation. [out] disturbed: a rank that had
- * work lost its core during the block. */
-static double block(bench *b, const bench_side *side, size_t index, uint64_t n, bool *disturbed) {
+/* The origin's part of a block before its operations. */
+static void begin_block(bench *b, const bench_side *side, size_t index, uint64_t n) {
     command c = {(int64_t)index, n};
     send(b, &c, sizeof c, TAG_COMMAND);
     if (side->prepare != NULL)
         side->prepare(b, side->state, n);
     (void)from_all(b, TAG_READY);
+}
+
+/* The origin's half of a block. Returns the time of one operation. [out] disturbed: a rank that had
+ * work lost its core during the block. */
+static double block(bench *b, const bench_side *side, size_t index, uint64_t n, bool *disturbed) {
+    begin_block(b, side, index, n);
     int64_t mine = switches(), theirs = 0;
     b->idle = 0;
     double start = bench_now();
@@ -158,11 +163,7 @@ static double block(bench *b, const bench_side *side, size_t index, uint64_t n, 
  * steps times. The first call has no time: it fills the caches. */
 static void stepped_block(bench *b, const bench_side *side, size_t index, uint64_t each,
                           uint64_t steps, double *ns) {
-    command c = {(int64_t)index, (steps + 1) * each};
-    send(b, &c, sizeof c, TAG_COMMAND);
-    if (side->prepare != NULL)
-        side->prepare(b, side->state, c.operations);
-    (void)from_all(b, TAG_READY);
+    begin_block(b, side, index, (steps + 1) * each);
     side->origin(b, side->state, each);
     double before = bench_now();
     for (uint64_t i = 0; i < steps; i++) {
@@ -311,8 +312,6 @@ static bench_tail measure_tail(bench *b, const bench_side *side, size_t index, u
     size_t count = 0;
     if (ns == NULL)
         bench_fail("malloc", TERN_ERR_MEMORY);
-    if (side->most > 0 && (steps + 1) * each > side->most)
-        steps = side->most / each - 1;
     while (count < wanted && (count == 0 || bench_now() < end)) {
         if (steps > wanted - count)
             steps = wanted - count;

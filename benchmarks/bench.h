@@ -159,8 +159,8 @@ typedef struct bench_case {
     uint64_t least; /* least number of operations of each side, if that takes no longer than some s;
                        0: any */
     unsigned lasts; /* how many times as long as others the blocks are; 0: as long */
-    bool steps;     /* of each side, calls of origin for few operations add up to one for more, so
-                       that --tail can time them */
+    bool steps;     /* of each side, which has no most, calls of origin for few operations add up to
+                       one for more, so that --tail can time them */
     const struct bench_model *model; /* of a cell (cells.h), or NULL */
     const char *members;             /* further members for JSON, each behind a comma, or NULL */
     const char *also;                /* unit of a second rate, or NULL: */

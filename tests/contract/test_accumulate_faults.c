@@ -7,15 +7,6 @@
 
 enum { N = 20000 };
 
-static uint64_t rounds_left; /* of the victim's progress */
-
-static size_t die_in_round(tern_worker *worker, void *argument) {
-    (void)worker, (void)argument;
-    if (rounds_left-- == 0)
-        tern_test_kill(tern_test_rank());
-    return 0;
-}
-
 /* Updates the victim's array until it is told, or long enough where load/store reaches it. */
 static void update_until_told(const fixture *f, tern_ptr to, uint32_t victim, bool direct) {
     uint64_t *values = calloc(N, sizeof *values), *old = calloc(N, sizeof *old);

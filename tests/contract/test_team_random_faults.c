@@ -9,15 +9,6 @@
 
 enum { COUNT_MAX = 1 << 15, MEETING = 9, KINDS }; /* MEETING: tern_barrier */
 
-static uint64_t rounds_left; /* of the victim's progress */
-
-static size_t die_in_round(tern_worker *worker, void *argument) {
-    (void)worker, (void)argument;
-    if (rounds_left-- == 0)
-        tern_test_kill(tern_test_rank());
-    return 0;
-}
-
 /* Memory for a vector of every rank in each. */
 typedef struct vectors {
     uint64_t *one, *in, *out;

@@ -100,6 +100,16 @@ static inline void *die_in_time(void *moment_us) {
     return NULL;
 }
 
+static uint64_t rounds_left; /* of the victim's progress */
+
+/* A hook of the victim's progress: kills it in that round. */
+static inline size_t die_in_round(tern_worker *worker, void *argument) {
+    (void)worker, (void)argument;
+    if (rounds_left-- == 0)
+        tern_test_kill(tern_test_rank());
+    return 0;
+}
+
 /* Sleeps, without any progress, until the others are in their wait, and then dies. */
 static inline void die_later(void) {
     usleep(200000);
